@@ -1,0 +1,22 @@
+/* crc32c.h: CRC32C (Castagnoli, iSCSI: reflected, initial value and final xor of all ones) with the CPU's instruction. */
+#ifndef WEIR_CRC32C_H
+#define WEIR_CRC32C_H
+
+#include <stdint.h>
+
+#include "weir_capture.h"
+
+/* The running state: start with CRC_START, extend, end with crc_end. */
+#define CRC_START UINT32_C(0xffffffff)
+static inline uint32_t crc_end(uint64_t state) { return ~(uint32_t)state; }
+uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count);
+
+/* The checksum of one stretch of bytes. */
+static inline uint32_t crc32c(const void *bytes, uint64_t count) {
+  return crc_end(crc_extend(CRC_START, bytes, count));
+}
+
+/* Whether this processor has the instruction. */
+int crc_available(void);
+
+#endif

@@ -1,0 +1,31 @@
+/* directory.h: what lies in a log's directory: the segment files in order of offset, and whether a writer is alive. */
+#ifndef WEIR_DIRECTORY_H
+#define WEIR_DIRECTORY_H
+
+#include "format.h"
+
+typedef struct segment_name {
+  char name[64];
+  uint64_t base; /* from the name */
+  int active;    /* not sealed: its name ends in .weir.active */
+} segment_name;
+
+typedef struct segment_list {
+  segment_name *items; /* sorted by base; for one base the sealed one comes first */
+  uint64_t count;
+} segment_list;
+
+/* Lists the segments. Names that are not exactly 20 digits and a suffix are ignored. Frees with segment_list_free. */
+int segment_list_read(int directory, segment_list *list); /* 0 or a negative errno */
+void segment_list_free(segment_list *list);
+
+/* Writes the file name of a segment. */
+void segment_file_name(char name[64], uint64_t base, int active);
+
+/* Opens a directory for reading. Answers a descriptor in `*fd`, or an error as weir_reader_open documents it. */
+weir_status directory_open_read(const char *path, int *fd, weir_error *error);
+
+/* Whether a writer holds the lock: 1, 0, or 0 where there is no lock file. */
+int directory_is_live(int directory);
+
+#endif

@@ -1,0 +1,21 @@
+/* error.h: filling in a weir_error. The message is one line: what failed, where, what to do. */
+#ifndef WEIR_INTERNAL_ERROR_H
+#define WEIR_INTERNAL_ERROR_H
+
+#include "weir.h"
+
+/* Fills `error` (may be null) and answers `status`. `path` may be null; `format` makes the whole message. */
+weir_status fail(weir_error *error, weir_status status, int system_error, const char *path, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* The status that stands for a negative errno of the sys_ calls. */
+weir_status status_of(int negative_errno);
+
+/*
+ * The same from a system call's negative errno, with its name's remedy: "cannot <action> <directory>/<name>: <strerror>;
+ * <remedy>". `name` may be null.
+ */
+weir_status fail_system(weir_error *error, int negative_errno, const char *action, const char *directory,
+                        const char *name);
+
+#endif

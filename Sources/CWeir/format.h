@@ -1,0 +1,231 @@
+/*
+ * format.h: the structures on disk. FileFormat.md in the documentation is the specification; the assertions below prove
+ * that this file agrees with it. All numbers are little endian, as both supported processors are. No structure has
+ * padding of its own; reserved bytes are named, written as zero and checked.
+ */
+#ifndef WEIR_FORMAT_H
+#define WEIR_FORMAT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Weir supports little-endian processors"
+#endif
+
+enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
+
+/* Names in the directory. A segment's name is its base offset in 20 decimal digits and one of the two suffixes. */
+#define LOCK_NAME "lock"
+#define RING_NAME "ring"
+#define RING_NEW_NAME "ring.new"
+#define QUARANTINE_NAME "quarantine"
+#define PREPARED_PREFIX "prepared-"
+#define SEALED_SUFFIX ".weir"
+#define ACTIVE_SUFFIX ".weir.active"
+
+#define RING_MAGIC UINT64_C(0x474e495252494557)    /* "WEIRRING" */
+#define SEGMENT_MAGIC UINT64_C(0x4d47455352494557) /* "WEIRSEGM" */
+#define BLOCK_MAGIC UINT32_C(0x4b4c4257)           /* "WBLK" */
+
+/* ---- Ring ------------------------------------------------------------------------------------------------------ */
+
+/* Ticks to wall time: time_ns = wall_ns + ((ticks - base_ticks) * multiplier >> 32), in 128 bits, signed. */
+typedef struct calibration {
+  uint64_t base_ticks;
+  int64_t wall_ns;
+  uint64_t multiplier; /* nanoseconds a tick, times 2^32 */
+} calibration;
+
+/* A calibration that can be replaced while the process may die: two slots, the higher sequence with a good CRC counts. */
+typedef struct calibration_slot {
+  calibration value;
+  uint32_t sequence;
+  uint32_t crc; /* CRC32C of the 28 bytes before it */
+} calibration_slot;
+
+typedef struct ring_header {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t header_crc; /* CRC32C of bytes 16 to 255 */
+  uint64_t opening;
+  uint64_t file_bytes;
+  uint32_t lane_count;
+  uint32_t spare_lanes; /* the last ones */
+  uint64_t lane_bytes;
+  uint64_t record_bytes; /* the largest record; an event's payload is at most 24 less */
+  uint64_t lanes_at;     /* position of the first lane's control page */
+  uint64_t lane_stride;
+  uint64_t types_at;
+  uint64_t types_bytes;
+  uint64_t base_offset; /* the first offset of this opening */
+  uint64_t incompatible;
+  uint64_t compatible;
+  uint8_t boot_id[16];
+  uint32_t clock;
+  uint8_t reserved0[124];
+
+  /* From byte 256: changes while the log is open. */
+  uint64_t log_end;   /* the offset after the last block appended */
+  uint64_t types_end; /* bytes of the type region that hold definitions */
+  uint8_t reserved1[48];
+  calibration_slot calibration[2];              /* 320 */
+  uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 384: refusals of captures that had no lane */
+  uint64_t unlaned_reported[WEIR_DROP_REASONS]; /* of them, in gap records of the log */
+  uint8_t reserved2[3456];
+} ring_header;
+
+/* A lane's control page, followed by lane_bytes of records and record_bytes + 8, rounded up to 4096, of overhang. */
+typedef struct lane_control {
+  uint64_t tail; /* the producer's: position after the last committed record */
+  uint64_t dropped[WEIR_DROP_REASONS - 1]; /* [reason - 1] */
+  uint64_t head;  /* 128, the drainer's: position after the last record handed over to the log */
+  uint64_t owned; /* 1 while a thread has the lane; for information */
+  uint8_t reserved0[48];
+  uint64_t reported[WEIR_DROP_REASONS - 1]; /* of `dropped`, in gap records of the log */
+  uint64_t reserved1;
+  uint8_t reserved2[3776];
+} lane_control;
+
+enum { RING_HEADER_BYTES = 4096, LANE_CONTROL_BYTES = 4096, RING_FIXED_BYTES = 256, RECORD_SLACK_BYTES = 8 };
+
+static_assert(sizeof(calibration_slot) == 32, "calibration slot");
+static_assert(offsetof(ring_header, header_crc) == 12, "ring header");
+static_assert(offsetof(ring_header, opening) == 16, "ring header");
+static_assert(offsetof(ring_header, boot_id) == 112, "ring header");
+static_assert(offsetof(ring_header, log_end) == RING_FIXED_BYTES, "ring header");
+static_assert(offsetof(ring_header, calibration) == 320, "ring header");
+static_assert(offsetof(ring_header, unlaned_dropped) == 384, "ring header");
+static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "ring header");
+static_assert(offsetof(lane_control, head) == 128, "lane control");
+static_assert(offsetof(lane_control, reported) == 192, "lane control");
+static_assert(sizeof(lane_control) == LANE_CONTROL_BYTES, "lane control");
+
+/* ---- Record ---------------------------------------------------------------------------------------------------- */
+
+typedef struct record_header {
+  uint32_t checksum; /* CRC32C of opening, lane (8 bytes each), position, payload, and bytes 4 to 23 of this header */
+  uint32_t length;   /* of the payload, without the zero padding to a multiple of eight */
+  uint32_t type;
+  uint32_t reserved;
+  uint64_t ticks;
+} record_header;
+
+static_assert(sizeof(record_header) == WEIR_RECORD_HEADER_BYTES, "record header");
+
+/* The lane number in the block of notices, and in their ids. */
+enum { NOTICE_LANE = 0xffff };
+
+/* A type definition, in the ring's type region and in blocks: this header, the name, the fields, zeros to 8 bytes. */
+typedef struct definition_header {
+  uint32_t bytes; /* of the whole entry, a multiple of eight */
+  uint32_t crc;   /* CRC32C of the opening and of the entry from byte 8 on */
+  uint32_t type;
+  uint32_t flags; /* DEFINITION_TAGGED */
+  uint32_t fields_bytes;
+  uint16_t name_bytes;
+  uint16_t field_count;
+} definition_header;
+
+enum { DEFINITION_TAGGED = 1 };
+
+static_assert(sizeof(definition_header) == 24, "definition header");
+
+/* ---- Segment --------------------------------------------------------------------------------------------------- */
+
+typedef struct segment_header {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t header_bytes; /* 256 + 8 * lane_count */
+  uint32_t header_crc;   /* CRC32C of bytes 20 to header_bytes */
+  uint32_t flags;        /* SEGMENT_RECOVERED */
+  uint64_t salt;         /* random, never 0 */
+  uint64_t opening;
+  uint64_t base_offset;
+  int64_t created_ns;
+  uint64_t previous_salt; /* of the segment before; 0 where there is none */
+  uint64_t previous_end;  /* position after its last block, in bytes */
+  uint64_t previous_base;
+  uint64_t incompatible;
+  uint64_t compatible;
+  uint64_t capacity;
+  uint32_t lane_count;
+  uint8_t reserved[148];
+  uint64_t handed[]; /* for each lane, the position up to which it had been handed over when this segment began */
+} segment_header;
+
+enum { SEGMENT_RECOVERED = 1, SEGMENT_HEADER_BYTES = 256 };
+
+static_assert(offsetof(segment_header, header_crc) == 16, "segment header");
+static_assert(offsetof(segment_header, salt) == 24, "segment header");
+static_assert(offsetof(segment_header, previous_salt) == 56, "segment header");
+static_assert(offsetof(segment_header, lane_count) == 104, "segment header");
+static_assert(offsetof(segment_header, handed) == SEGMENT_HEADER_BYTES, "segment header");
+
+typedef struct block_header {
+  uint32_t magic;
+  uint32_t header_crc; /* CRC32C of bytes 8 to 127 */
+  uint64_t salt;       /* the segment's */
+  uint64_t position;   /* of this header in the file */
+  uint64_t opening;
+  uint32_t kind;
+  uint32_t payload_bytes; /* a multiple of eight */
+  uint32_t payload_crc;   /* CRC32C of the payload */
+  uint32_t count;         /* events: offsets base_offset to base_offset + count - 1 */
+  uint64_t base_offset;
+  uint32_t lane;
+  uint32_t reserved0;
+  uint64_t lane_from; /* positions in the lane that this block hands over */
+  uint64_t lane_to;
+  int64_t first_ns;
+  int64_t last_ns;
+  calibration calibration;
+  uint64_t reserved1;
+} block_header;
+
+enum {
+  BLOCK_EVENTS = 1,      /* records of one lane */
+  BLOCK_DEFINITIONS = 2, /* definitions that records further on need */
+  BLOCK_NOTICES = 3,     /* records of Weir itself: gaps and holes */
+  BLOCK_SEAL = 4         /* the last block of a segment */
+};
+
+static_assert(sizeof(block_header) == 128, "block header");
+static_assert(offsetof(block_header, kind) == 32, "block header");
+static_assert(offsetof(block_header, base_offset) == 48, "block header");
+static_assert(offsetof(block_header, calibration) == 96, "block header");
+
+/* A seal's payload: this, every definition that the segment's records need, and the position of the seal (8 bytes). */
+typedef struct seal_summary {
+  uint64_t next_offset; /* the offset after the segment's last event */
+  uint64_t events;      /* without notices */
+  uint64_t notices;
+  uint64_t blocks;      /* without the seal */
+  int64_t first_ns;     /* of events; 0 where there is none */
+  int64_t last_ns;
+  uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that this segment's gap records report */
+  uint32_t flags;                      /* SEAL_RECOVERED: sealed by a later opening */
+  uint32_t definition_bytes;
+} seal_summary;
+
+enum { SEAL_RECOVERED = 1, SEAL_POSITION_BYTES = 8 };
+
+static_assert(sizeof(seal_summary) == 184, "seal summary");
+
+/* Caps that a reader holds every length from a file against before it believes it. */
+enum {
+  MAX_BLOCK_PAYLOAD_BYTES = 2 << 20,
+  DRAIN_BLOCK_BYTES = 256 << 10,
+  MAX_RECORD_BYTES = (1 << 20) + WEIR_RECORD_HEADER_BYTES + 8
+};
+#define MAX_SEGMENT_BYTES (UINT64_C(1) << 31)
+
+static inline uint64_t align8(uint64_t n) { return (n + 7) & ~UINT64_C(7); }
+static inline uint64_t record_size(uint64_t length) { return align8(WEIR_RECORD_HEADER_BYTES + length); }
+
+#endif

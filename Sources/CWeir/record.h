@@ -1,0 +1,33 @@
+/*
+ * record.h: walking the records of a lane, in the mapped ring while draining, in a private copy when reading a dead
+ * process's ring. Trusts nothing: each record is believed only with its checksum.
+ */
+#ifndef WEIR_RECORD_H
+#define WEIR_RECORD_H
+
+#include "format.h"
+
+/* A lane's bytes and what its records' checksums are seeded with. */
+typedef struct lane_view {
+  const uint8_t *data;   /* capacity + overhang bytes */
+  uint64_t capacity;     /* a power of two */
+  uint64_t record_bytes; /* the largest record */
+  uint32_t seed;         /* record_seed(opening, lane) */
+} lane_view;
+
+/* CRC32C state after the opening and the lane number. */
+uint32_t record_seed(uint64_t opening, uint64_t lane);
+
+/* The checksum that a record at `position` must carry. `record` has its header and `length` bytes of payload. */
+uint32_t record_checksum(uint32_t seed, uint64_t position, const uint8_t *record);
+
+/*
+ * The record at `position` if it is whole, ends at or before `end`, and its checksum, reserved bytes and padding are
+ * right; its size in `*size`. Null otherwise.
+ */
+const record_header *record_at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size);
+
+/* The first position after `position` where a valid record starts, or `end`. */
+uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end);
+
+#endif

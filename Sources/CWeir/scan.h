@@ -1,0 +1,67 @@
+/*
+ * scan.h: reading one segment file block by block with pread, never trusting a length or a count from it. Shared by
+ * recovery, readers, verify and stat.
+ */
+#ifndef WEIR_SCAN_H
+#define WEIR_SCAN_H
+
+#include "format.h"
+
+typedef struct segment_scan {
+  int fd;
+  int active;              /* by its name */
+  uint64_t file_bytes;     /* as of the last look; grows never, shrinks at sealing */
+  int header_valid;
+  segment_header header;   /* the fixed part; with a damaged header: opening, salt, base from the first good block */
+  uint64_t handed[WEIR_MAX_LANES];
+  uint64_t position;       /* of the next block */
+  uint64_t next_offset;    /* the offset expected there */
+  int sealed;              /* the seal has been read */
+  block_header block;      /* the block last read */
+  uint8_t *payload;        /* its payload, owned by the scan */
+  uint64_t payload_room;
+} segment_scan;
+
+typedef enum scan_result {
+  SCAN_BLOCK,   /* a good block is in `block` and `payload`; `position` and `next_offset` are after it */
+  SCAN_SEALED,  /* the good seal is in `block` and `payload`: the segment is complete. Repeats */
+  SCAN_TAIL,    /* no good block at `position` nor anywhere after it: the end of what was written. Ask again if live */
+  SCAN_DAMAGE,  /* bytes [damage_from, damage_to) are no good block, but a good one follows, which the next call gives */
+  SCAN_ERROR    /* a system error: its negative errno in `error` */
+} scan_result;
+
+typedef struct scan_damage {
+  uint64_t from;          /* in the file */
+  uint64_t to;
+  uint64_t first_offset;  /* offsets that are missing for it */
+  uint64_t count;
+  const char *reason;     /* static */
+  int error;
+} scan_damage;
+
+/*
+ * Opens a segment. A damaged header is no error (header_valid is 0; `damage` then says what). Errors: a negative errno;
+ * -ENOTSUP for a newer major version or an unknown incompatible flag.
+ */
+int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
+              scan_damage *damage);
+
+/*
+ * Reads the next block. With `resync` 0 a bad block answers SCAN_TAIL at once (for a live active segment, where it is
+ * one being written); with 1 it looks for a good block further on.
+ */
+scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage);
+
+/* Skips to the seal of a sealed segment without reading the blocks before it; 0, or -1 where there is no good seal. */
+int scan_seal(segment_scan *scan);
+
+/* The summary in the payload after SCAN_SEALED or scan_seal; null if its size is wrong. */
+const seal_summary *scan_summary(const segment_scan *scan);
+
+/* The definition at `*at` in `bytes` (a definitions block's payload, a seal's, the ring's); advances `*at`. Null: end,
+ * or a bad one. Checks length, CRC under `opening`, and that name and fields fit. */
+const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening);
+
+void scan_close(segment_scan *scan);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * system.h: the one door to the operating system. Every system call that can fail and that recovery or reading depends
+ * on passes here, so that a test can make the n-th one fail (WEIR_FAULT_INJECTION, debug builds only). Calls retry
+ * EINTR and short transfers; they answer 0 or a count, or a negative errno. No other file looks at errno.
+ */
+#ifndef WEIR_SYSTEM_H
+#define WEIR_SYSTEM_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+int sys_open_directory(const char *path);                    /* fd, never through a symbolic link */
+int sys_make_directory(int at, const char *name);            /* 0700 */
+int sys_open_read(int at, const char *name);                 /* fd; only a plain file, no link followed */
+int sys_open_create(int at, const char *name);               /* fd, read and write, 0600, must not exist */
+int sys_open_write(int at, const char *name);                /* fd, read and write, must exist as a plain file */
+int sys_open_or_create(int at, const char *name);            /* fd, read and write, 0600 */
+int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at); /* bytes read; fewer only at the end */
+int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at); /* all of it, or an error */
+int sys_allocate(int fd, uint64_t bytes);                    /* real blocks for [0, bytes) */
+int sys_truncate(int fd, uint64_t bytes);
+int sys_map(int fd, uint64_t bytes, uint8_t **address);      /* shared, writable, every page populated */
+int sys_unmap(uint8_t *address, uint64_t bytes);
+int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
+int sys_sync_data(int fd);                                   /* fdatasync */
+int sys_sync_directory(int fd);
+int sys_rename(int at, const char *from, const char *to);
+int sys_unlink(int at, const char *name);
+int sys_status(int fd, struct stat *status);
+int sys_status_at(int at, const char *name, struct stat *status); /* links not followed */
+int sys_lock(int fd);                                        /* -EAGAIN if another has it */
+int sys_is_locked(int fd);                                   /* 1 or 0; works on a read-only descriptor */
+int sys_random(void *bytes, uint64_t count);
+int sys_boot_id(uint8_t id[16]);
+void sys_close(int fd);
+
+/* Names in a directory, without "." and "..", in no order. Calls `each` until it answers other than 0. */
+int sys_list(int directory, int (*each)(void *context, const char *name), void *context);
+
+int64_t sys_wall_ns(void);
+uint64_t sys_monotonic_ns(void);
+uint64_t sys_coarse_ns(void);
+void sys_sleep_ns(uint64_t ns);
+
+/* Waits while *word == value, at most timeout_ns (UINT64_MAX: for ever). Wakes early at will. */
+void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void sys_futex_wake(uint32_t *word);
+
+/* Makes every running thread of the process pass a full barrier. 0, or a negative errno where the kernel can't. */
+int sys_membarrier_register(void);
+int sys_membarrier(void);
+
+#ifdef WEIR_FAULT_INJECTION
+/* Test only: the n-th call (from 1) of the operation named like its function fails with `error`; "any" counts all. */
+void weir_fault_set(const char *operation, uint64_t nth, uint64_t times, int error);
+uint64_t weir_fault_count(void);
+#endif
+
+#endif

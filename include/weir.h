@@ -1,0 +1,396 @@
+/*
+ * weir.h: Weir's C interface. Crash-safe event capture for Linux processes.
+ *
+ * A log is a directory. One process at a time opens it for writing; any number of processes read it, live or after the
+ * writer's death, without writing to it. What a capture accepted survives kill -9 from the moment the capture
+ * returned: it is in the mapped ring file, and the next opening moves it into the segment log.
+ *
+ *     weir_options options;
+ *     weir_options_init(&options);
+ *     weir_log *log;
+ *     weir_error error;
+ *     if (weir_open("events", &options, &log, NULL, &error) != WEIR_OK) { fputs(error.message, stderr); exit(2); }
+ *
+ *     weir_field fields[] = {{"order", WEIR_KIND_U64, 0}, {"total", WEIR_KIND_F64, 0}, {"coupon", WEIR_KIND_STRING, 0}};
+ *     weir_definition definition = {"checkout.completed", fields, 3, NULL, 0, 0};
+ *     uint32_t type;
+ *     weir_define(log, 0, &definition, 1, &type, &error);
+ *
+ *     weir_record record;
+ *     if (weir_begin(log, &record) == WEIR_ACCEPTED) {
+ *         weir_put_u64(&record, 7);
+ *         weir_put_f64(&record, 19.9);
+ *         weir_put_string(&record, "SPRING", 6);
+ *         weir_commit(&record, type, NULL);
+ *     }
+ *     weir_close(log, &error);
+ *     weir_free(log);
+ *
+ * What survives what:
+ *
+ *     captured (weir_commit or weir_capture returned WEIR_ACCEPTED)   the death of the process, at any instruction
+ *     drained  (weir_drain returned WEIR_OK)                          the same; and it has an offset, readers see it
+ *     synced   (weir_sync returned WEIR_OK)                           the same, and a power cut
+ *
+ * Which calls may overlap, from any threads:
+ *
+ *                        capture  define  drain/sync/counters  close  free
+ *     capture              yes     yes           yes            yes    no
+ *     define               yes     yes           yes            yes    no
+ *     drain/sync/counters  yes     yes           yes            yes    no
+ *     close                yes     yes           yes            yes    no
+ *     free                 no      no            no             no     no
+ *
+ * A reader belongs to one thread at a time. Nothing here prints, aborts, takes or blocks a signal of the caller's
+ * threads. The log's own three threads (drainer, preparer, sealer) block all signals.
+ *
+ * Errors: a call that can fail answers a status and, where it takes a weir_error, fills it in with the errno, the path
+ * and one line that says what is wrong, where, and what to do. `error` may always be null.
+ */
+#ifndef WEIR_H
+#define WEIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir_capture.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status ---------------------------------------------------------------------------------------------------- */
+
+typedef int32_t weir_status;
+enum {
+  WEIR_OK = 0,
+  WEIR_END = 1,              /* a reader: nothing more at present */
+  WEIR_SKIPPED = 2,          /* a reader: bytes or offsets were passed over, see weir_skip; reading goes on */
+  WEIR_ERROR_INVALID = 10,   /* an argument or option out of range */
+  WEIR_ERROR_MISSING = 11,   /* the directory is not there, or holds no log */
+  WEIR_ERROR_DIRECTORY = 12, /* the path is not a directory, or a symbolic link */
+  WEIR_ERROR_ACCESS = 13,    /* no permission, or a read-only file system */
+  WEIR_ERROR_UNSAFE = 14,    /* others may write to the directory, or a file in it is a link or not a plain file */
+  WEIR_ERROR_LOCKED = 15,    /* another writer has the log open */
+  WEIR_ERROR_VERSION = 16,   /* written by a newer Weir, or with a feature that this one does not know */
+  WEIR_ERROR_NO_SPACE = 17,  /* the disk, a quota or a file size limit is reached */
+  WEIR_ERROR_IO = 18,        /* the disk reported an error, or a system call failed unexpectedly */
+  WEIR_ERROR_MEMORY = 19,    /* out of memory, mappings, descriptors or threads */
+  WEIR_ERROR_CLOSED = 20,    /* the log is closed, or belongs to another process (fork) */
+  WEIR_ERROR_PLATFORM = 21,  /* the processor or kernel lacks what Weir needs */
+  WEIR_ERROR_LIMIT = 22,     /* a documented limit is reached (types, names, nesting) */
+  WEIR_ERROR_TIMEOUT = 23    /* the time given to the call has passed */
+};
+
+typedef struct weir_error {
+  weir_status status;
+  int32_t system_error; /* errno, or 0 */
+  char path[512];       /* what it is about, or empty; cut at 511 bytes */
+  char message[1024];   /* one line, without a newline: what, where, what to do */
+} weir_error;
+
+/* A word for a status or a drop reason, as the tools print it ("locked", "too_large"). Never null. */
+const char *weir_status_name(weir_status status);
+const char *weir_drop_name(int32_t reason);
+
+/* ---- Limits ---------------------------------------------------------------------------------------------------- */
+
+enum {
+  WEIR_MAX_EVENT_BYTES = 69632,    /* default of max_event_bytes: the encoded fields of one event, 68 KiB */
+  WEIR_MAX_LANES = 256,
+  WEIR_TYPES_BYTES = 262144,       /* room in the ring for the type definitions of one opening */
+  WEIR_MAX_NAME_BYTES = 1024,      /* of an event type, a field */
+  WEIR_MAX_FIELDS = 1024,          /* of one type or nested object */
+  WEIR_MAX_DEPTH = 16              /* of nested kinds in a definition, and of nested values */
+};
+
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
+
+typedef struct weir_options {
+  uint32_t struct_bytes;      /* set by weir_options_init */
+  uint32_t lane_count;        /* lanes, spare ones included: 16. 2 to WEIR_MAX_LANES */
+  uint32_t spare_lanes;       /* of them, for threads without a lane: 2. 1 to lane_count - 1 */
+  uint32_t clock;             /* weir_clock: WEIR_CLOCK_AUTO */
+  uint64_t lane_bytes;        /* a power of two, above the largest record: 1 MiB */
+  uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests */
+  uint64_t max_event_bytes;   /* largest event, in bytes of encoded fields: WEIR_MAX_EVENT_BYTES. 64 to 1 MiB */
+  uint64_t drain_interval_ns; /* longest time from a capture to its event in the log: 1 ms. 50 us to 10 s */
+  uint64_t full_wait_ns;      /* how long a capture waits on a full lane before it drops: 0. UINT64_MAX: for ever */
+  uint32_t create;            /* make the directory if it is missing: 1 */
+  uint32_t reserved;
+} weir_options;
+
+void weir_options_init(weir_options *options);
+
+/* What an opening found. Numbers of this opening alone. */
+typedef struct weir_recovery {
+  uint64_t previous_opening;   /* the opening that the ring belonged to; 0 where there was none */
+  uint64_t opening;            /* the new opening's random number */
+  uint64_t segments_scanned;   /* segments that were not sealed, and now are */
+  uint64_t bytes_scanned;
+  uint64_t events_in_segments; /* events found in them */
+  uint64_t lanes_drained;      /* lanes that held events not yet in a segment */
+  uint64_t events_from_lanes;  /* events moved from them into the log */
+  uint64_t torn_bytes;         /* cut from the ends of unsealed segments: a block half written when the process died */
+  uint64_t damaged_blocks;     /* in unsealed segments; their bytes were copied to quarantine/ */
+  uint64_t damaged_bytes;
+  uint64_t damaged_records;    /* stretches of a lane that no checksum vouches for; copied to quarantine/ */
+  uint64_t missing_events;     /* offsets that had been given and whose events are not there any more */
+  uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */
+  uint64_t first_offset;       /* the first offset that this opening gives */
+  uint64_t duration_ns;
+  uint32_t was_clean;          /* the log was new, or had been closed */
+  uint32_t ring_replaced;      /* the ring was missing or unreadable: what it held is an unknown loss */
+} weir_recovery;
+
+/*
+ * Opens a log for writing: locks the directory, recovers what a dead writer left, prepares the ring and the first
+ * segment, starts the threads. Blocks for the recovery. On success `*log` is to be given to weir_close and weir_free.
+ * `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest record)) and two segments, mapped.
+ * Killed at any instruction, the next call recovers the same events with the same offsets and ids.
+ * Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED, VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID.
+ */
+weir_status weir_open(const char *directory, const weir_options *options, weir_log **log, weir_recovery *recovery,
+                      weir_error *error);
+
+/*
+ * Ends intake (later captures answer WEIR_DROP_CLOSED), drains every lane, seals the segment, stops the threads and
+ * unlocks the directory. Captures in progress end first. What can't be drained for lack of space stays in the ring, for
+ * the next opening, and the error says so. A second call answers WEIR_OK and does nothing. The handle stays valid.
+ */
+weir_status weir_close(weir_log *log, weir_error *error);
+
+/* Frees the handle; closes it first if need be. No other call may be in progress or follow. Null is allowed. */
+void weir_free(weir_log *log);
+
+/* ---- Types ----------------------------------------------------------------------------------------------------- */
+
+/* Kinds of values. The numbers are those in the file. */
+enum {
+  WEIR_KIND_NULL = 0, /* in tagged values only */
+  WEIR_KIND_BOOL = 1,
+  WEIR_KIND_I8 = 2,
+  WEIR_KIND_I16 = 3,
+  WEIR_KIND_I32 = 4,
+  WEIR_KIND_I64 = 5,
+  WEIR_KIND_U8 = 6,
+  WEIR_KIND_U16 = 7,
+  WEIR_KIND_U32 = 8,
+  WEIR_KIND_U64 = 9,
+  WEIR_KIND_F32 = 10,
+  WEIR_KIND_F64 = 11,
+  WEIR_KIND_STRING = 12, /* u32 byte count, then UTF-8 */
+  WEIR_KIND_BYTES = 13,  /* u32 byte count, then bytes */
+  WEIR_KIND_UUID = 14,   /* 16 bytes, in the order they are written */
+  WEIR_KIND_DATE = 15,   /* f64, seconds since 2001-01-01T00:00:00Z */
+  WEIR_KIND_OPTIONAL = 16, /* u8, 0 or 1, then the value if 1 */
+  WEIR_KIND_ARRAY = 17,    /* u32 count, then the values */
+  WEIR_KIND_OBJECT = 18,   /* packed: the fields in order. tagged: u32 count, then name and tagged value each */
+  WEIR_KIND_TAGGED = 19    /* u8 kind, then a value of that kind, whose own elements are tagged too */
+};
+
+/* Built-in types, defined in every log. */
+enum {
+  WEIR_TYPE_GAP = 1,     /* weir.gap: captures of a lane that were refused */
+  WEIR_TYPE_HOLE = 2,    /* weir.hole: offsets that no event has, or a damaged stretch of a lane */
+  WEIR_TYPE_DYNAMIC = 3, /* the event's own name (as a string), then a tagged object: no definition needed */
+  WEIR_TYPE_FIRST = 16   /* the first number that weir_define gives */
+};
+
+/* A field of a scalar, string or bytes kind. */
+typedef struct weir_field {
+  const char *name;
+  int32_t kind;
+  int32_t optional;
+} weir_field;
+
+/*
+ * An event type. Either `fields`, or, for nested kinds, `encoded`: the bytes of the fields as FileFormat describes them
+ * (u16 name length, name, kind descriptor; repeated), of which there are `field_count`. With `tagged`, there are no
+ * declared fields and each event carries a tagged object.
+ */
+typedef struct weir_definition {
+  const char *name;
+  const weir_field *fields;
+  uint32_t field_count;
+  const uint8_t *encoded;
+  uint32_t encoded_bytes;
+  uint32_t tagged;
+} weir_definition;
+
+/*
+ * Defines `count` types with consecutive numbers, the first of which goes to `*first_type`. The definitions are in the
+ * ring before the call returns, and in every segment that needs them. `owner`, if not 0, is any number that stands for
+ * the group (weir_find_owner, weir_find_type); a group that is already defined for it is not defined again. Takes a
+ * lock. Errors: INVALID (a name is empty, too long or not UTF-8; an unknown kind), LIMIT (WEIR_TYPES_BYTES used up),
+ * CLOSED.
+ */
+weir_status weir_define(weir_log *log, uint64_t owner, const weir_definition *definitions, uint32_t count,
+                        uint32_t *first_type, weir_error *error);
+
+/* The type named `name` that was defined for `owner` with weir_define_named, or 0. Lock-free, a hash look-up. */
+uint32_t weir_find_type(const weir_log *log, uint64_t owner, const char *name, uint64_t name_bytes);
+
+/* Defines one type that weir_find_type finds by owner and `key` (several may share an owner). Takes a lock. */
+weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, uint64_t key_bytes,
+                              const weir_definition *definition, uint32_t *type, weir_error *error);
+
+/* ---- Capturing: see also weir_capture.h ------------------------------------------------------------------------- */
+
+/*
+ * The one-call form: captures `length` bytes of encoded fields as an event of `type`. Answers WEIR_ACCEPTED or a drop
+ * reason. `payload` may be null when `length` is 0; `id` may be null.
+ */
+int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id);
+
+/* Counts a refusal that the caller decided on after weir_begin, and ends the capture: WEIR_DROP_INVALID, TOO_LARGE. */
+int32_t weir_refuse(weir_record *record, int32_t reason);
+
+/*
+ * Waits until everything captured before the call is in the segment log, at most `timeout_ns` (UINT64_MAX: for ever).
+ * On return `*next_offset` (may be null) is the offset after the last event drained.
+ * Errors: TIMEOUT, CLOSED, NO_SPACE and IO (the log cannot grow; nothing is lost, the events stay in the ring).
+ */
+weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
+
+/* Drains, then waits until the disk has it all (fdatasync, and fsync of the directory). Then it survives power cuts. */
+weir_status weir_sync(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
+
+typedef struct weir_counters {
+  uint64_t accepted;    /* events that captures of this opening accepted: drained and in the lanes */
+  uint64_t drained;     /* of them, in the segment log */
+  uint64_t next_offset; /* the offset after the last event of the log */
+  uint64_t blocks;      /* blocks written by this opening */
+  uint64_t segments;    /* segments begun by this opening */
+  uint64_t wakeups;     /* times the drainer woke up */
+  uint64_t damaged;     /* stretches of a lane whose checksum failed when drained (memory was overwritten) */
+  uint64_t dropped[WEIR_DROP_REASONS];
+  uint32_t lanes_in_use;
+  uint32_t types;
+  weir_status storage;  /* WEIR_OK, or why the log can't grow at present */
+  uint32_t reserved;
+} weir_counters;
+
+/* Counters of this opening. Never blocks; each is exact, together they are a moment's picture. */
+void weir_count(const weir_log *log, weir_counters *counters);
+
+/* The directory, as given to weir_open; the opening's number. Valid until weir_free. */
+const char *weir_directory(const weir_log *log);
+uint64_t weir_opening(const weir_log *log);
+
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
+
+typedef struct weir_reader weir_reader;
+
+/* An event as read. Pointers are valid until the next call on the same reader. */
+typedef struct weir_event {
+  uint64_t offset;
+  weir_id id;
+  int64_t time_ns;       /* since 1970-01-01T00:00:00Z, in nanoseconds */
+  uint32_t type;         /* number within the opening that captured it */
+  uint32_t type_tagged;  /* the payload is a tagged object */
+  uint32_t field_count;
+  uint32_t name_bytes;
+  const char *name;      /* not terminated. For WEIR_TYPE_DYNAMIC the event's own name; empty if the definition is lost */
+  const uint8_t *fields; /* the definition's fields, encoded; null if the definition is lost */
+  uint64_t fields_bytes;
+  const uint8_t *payload;
+  uint64_t payload_bytes;
+  uint64_t definition;   /* equal for events with the same definition, within this reader; to cache by */
+} weir_event;
+
+/* What was passed over when weir_reader_next answered WEIR_SKIPPED. */
+typedef struct weir_skip {
+  uint64_t first_offset;  /* the first offset missing */
+  uint64_t count;         /* how many offsets are missing; 0 where none is, or none is known */
+  uint64_t position;      /* in the file */
+  uint64_t bytes;
+  char file[64];          /* name in the directory */
+  const char *reason;     /* one phrase, static */
+} weir_skip;
+
+typedef struct weir_reader_options {
+  uint32_t struct_bytes;
+  uint32_t skip_lanes;    /* leave out the lanes of a dead writer: 0 */
+  uint64_t from_offset;   /* the first offset wanted: 0 */
+} weir_reader_options;
+
+void weir_reader_options_init(weir_reader_options *options);
+
+/*
+ * Opens a directory for reading. Writes nothing, takes no lock. Memory: one block (at most 2 MiB), and at a dead
+ * writer's lanes one lane. Errors: MISSING, DIRECTORY, ACCESS, VERSION, IO, MEMORY.
+ */
+weir_status weir_reader_open(const char *directory, const weir_reader_options *options, weir_reader **reader,
+                             weir_error *error);
+
+/*
+ * The next event: WEIR_OK. WEIR_END: nothing more now; with a live writer a later call may find more. WEIR_SKIPPED: see
+ * `skip`; call again. Of a live writer's events it gives those that are drained; of a dead writer's also those in the
+ * lanes, with the offsets that the next opening will give them.
+ */
+weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error);
+
+/* Whether a writer has the log open now. */
+int32_t weir_reader_is_live(const weir_reader *reader);
+
+void weir_reader_close(weir_reader *reader);
+
+/* ---- Looking at a whole directory ------------------------------------------------------------------------------- */
+
+/* One finding of weir_verify. */
+typedef struct weir_finding {
+  char file[64];
+  uint64_t position;
+  uint64_t bytes;
+  uint64_t first_offset; /* of the events that are not readable for it */
+  uint64_t count;
+  const char *problem;   /* one phrase, static: "block checksum does not match" */
+} weir_finding;
+
+typedef struct weir_verification {
+  uint64_t segments;
+  uint64_t blocks;
+  uint64_t events;
+  uint64_t bytes;          /* bytes that a checksum or a rule was held against */
+  uint64_t torn_bytes;     /* after the last block of an unsealed segment: no damage, the next opening cuts them */
+  uint64_t lane_events;    /* events of a dead writer that are still in its lanes */
+  uint64_t findings;
+  uint64_t missing_events;
+  uint32_t live;
+  uint32_t reserved;
+} weir_verification;
+
+/*
+ * Checks every byte that a checksum or a rule covers; calls `report` (may be null) for each finding. WEIR_OK means that
+ * the check ran: look at `findings`. Of a live log it checks what is drained. Writes nothing.
+ */
+weir_status weir_verify(const char *directory, void (*report)(void *context, const weir_finding *finding), void *context,
+                        weir_verification *verification, weir_error *error);
+
+typedef struct weir_stat {
+  uint64_t segments;
+  uint64_t segment_bytes;
+  uint64_t total_bytes;    /* of all files, as the file system counts them (allocated blocks) */
+  uint64_t first_offset;
+  uint64_t next_offset;    /* after the last event, a dead writer's lanes included */
+  uint64_t events;         /* accepted events in segments, without Weir's own notices */
+  uint64_t notices;
+  uint64_t lane_events;    /* accepted events still in the lanes */
+  uint64_t lane_bytes;
+  uint64_t dropped[WEIR_DROP_REASONS]; /* over all openings in the log */
+  int64_t first_time_ns;   /* 0 where there is no event */
+  int64_t last_time_ns;
+  uint32_t lanes;
+  uint32_t lanes_in_use;   /* lanes that hold undrained events or, with a live writer, have an owner */
+  uint32_t live;
+  uint32_t damaged;        /* 1: something could not be read; weir_verify says what */
+} weir_stat;
+
+/* Sums up a directory from headers and seals; reads blocks only of what is not sealed. Writes nothing. */
+weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
