@@ -1,0 +1,22 @@
+/* notice.h: the records that Weir itself writes into a log, and the definitions of the built-in types. */
+#ifndef WEIR_NOTICE_H
+#define WEIR_NOTICE_H
+
+#include "format.h"
+
+enum { NOTICE_MAX_BYTES = 256 };
+
+/* Each writes a whole record, checksum included, and answers its size. `offset` is the one that the notice gets. */
+uint64_t notice_gap(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks, uint32_t lane,
+                    int32_t reason, uint64_t dropped, uint64_t total);
+uint64_t notice_hole(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks,
+                     const char *reason, uint64_t first_offset, uint64_t count, uint32_t lane, uint64_t bytes);
+
+/* Reads back a gap record's payload; 0 if it is not well formed. */
+int notice_read_gap(const uint8_t *payload, uint64_t bytes, uint32_t *lane, int32_t *reason, uint64_t *total,
+                    uint64_t *dropped);
+
+/* The definitions of the built-in types for an opening, as entries one after the other; answers their bytes. */
+uint64_t notice_definitions(uint8_t *entries, uint64_t room, uint64_t opening);
+
+#endif

@@ -1,0 +1,20 @@
+/* ring.h: the ring file: making, mapping, checking. FileFormat.md is the specification. */
+#ifndef WEIR_RING_H
+#define WEIR_RING_H
+
+#include "directory.h"
+#include "record.h"
+
+/*
+ * Checks a ring header read from a file against itself and the file's size, trusting none of it. 0; -ENOTSUP for a newer
+ * major version or an unknown incompatible flag; -EBADMSG for anything else that is wrong.
+ */
+int ring_check_header(const ring_header *header, uint64_t file_bytes);
+
+/* The calibration in force, from the two slots. 0 if neither is good. */
+int ring_calibration(const ring_header *header, calibration *value);
+
+/* Wall time of ticks under a calibration. */
+int64_t calibration_time(const calibration *calibration, uint64_t ticks);
+
+#endif
