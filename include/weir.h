@@ -243,9 +243,6 @@ weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, ui
  */
 int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id);
 
-/* Counts a refusal that the caller decided on after weir_begin, and ends the capture: WEIR_DROP_INVALID, TOO_LARGE. */
-int32_t weir_refuse(weir_record *record, int32_t reason);
-
 /*
  * Waits until everything captured before the call is in the segment log, at most `timeout_ns` (UINT64_MAX: for ever).
  * On return `*next_offset` (may be null) is the offset after the last event drained.

@@ -81,22 +81,22 @@ struct weir_log {
   uint64_t opening;
   weir_type_slot *slots;
   uint32_t asleep;     /* the drainer sleeps until woken */
-  uint32_t type_count; /* types defined so far; numbers are below it */
+  uint32_t type_limit; /* the highest type number defined so far */
 };
 
-/* Private: one lane as its producer sees it. Written by the thread that holds it, except `open` and `limit`'s reset. */
+/* Private: one lane as its producer sees it. Written by the thread that holds it; `tail` also by close and fork. */
 struct weir_lane {
   uint8_t *data;         /* the lane's bytes in the mapped ring file */
   uint64_t mask;         /* capacity - 1 */
-  uint64_t *tail;        /* in the ring file: the end of what is committed */
+  uint64_t *tail;        /* in the ring file: the end of what is committed. Closed: a word that holds UINT64_MAX */
   uint64_t limit;        /* at or below this position a record of any size fits */
   uint64_t id_bits;      /* lane number << 48 */
   uint32_t seed;         /* CRC32C state after the opening and the lane number */
   uint32_t record_bytes; /* the largest record, header included */
   uint32_t busy;         /* a capture is in progress: a second one (signal, re-entry) takes another lane */
-  uint32_t open;         /* cleared by close and by fork */
   uint32_t borrowed;     /* a spare lane: give it back after this capture */
-  uint32_t clock;        /* weir_clock, already resolved */
+  uint32_t clock;        /* how this log takes the time: WEIR_CLOCK_TSC and so on */
+  uint64_t accepted;     /* events committed by this opening */
   weir_log *log;
 };
 
@@ -114,6 +114,7 @@ typedef struct weir_record {
   uint8_t *cursor;
   uint8_t *end; /* equal to start once the event has grown too large */
   weir_lane *lane;
+  uint64_t *tail;
   uint64_t position;
   uint64_t checksum;
   uint64_t signature;
@@ -131,7 +132,7 @@ enum {
 
 /* Private, out of line: the paths that are not taken in steady state. */
 int32_t weir_begin_slow(weir_log *log, weir_record *record);
-int32_t weir_commit_slow(weir_record *record, int32_t reason);
+int32_t weir_begin_full(weir_lane *lane, weir_record *record);
 void weir_after_commit(weir_lane *lane);
 uint64_t weir_ticks_slow(uint32_t clock);
 
@@ -198,6 +199,18 @@ static inline uint64_t weir_ticks(uint32_t clock) {
   return weir_ticks_slow(clock);
 }
 
+/* Private: a record at a position that has room for it. */
+static inline void weir_start(weir_record *record, weir_lane *lane, uint64_t *tail, uint64_t position) {
+  record->lane = lane;
+  record->tail = tail;
+  record->position = position;
+  record->start = lane->data + (position & lane->mask);
+  record->cursor = record->start + WEIR_RECORD_HEADER_BYTES;
+  record->end = record->start + lane->record_bytes;
+  record->checksum = weir_crc_u64(lane->seed, position);
+  record->signature = 0;
+}
+
 /*
  * Begins an event on the calling thread. Answers WEIR_ACCEPTED and prepares `record`, or answers why not (counted).
  * After WEIR_ACCEPTED, call weir_commit or weir_cancel exactly once. The first call of a thread claims a lane (one
@@ -208,19 +221,12 @@ static inline int32_t weir_begin(weir_log *log, weir_record *record) {
   if (WEIR_UNLIKELY(weir_this_thread.log != log || __atomic_load_n(&lane->busy, __ATOMIC_RELAXED))) {
     return weir_begin_slow(log, record);
   }
-  __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1: before `open` and `tail` are read */
+  __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1: before `tail` is read */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  uint64_t position = __atomic_load_n(lane->tail, __ATOMIC_RELAXED);
-  if (WEIR_UNLIKELY(position > lane->limit || !__atomic_load_n(&lane->open, __ATOMIC_RELAXED))) {
-    return weir_begin_slow(log, record);
-  }
-  record->lane = lane;
-  record->position = position;
-  record->start = lane->data + (position & lane->mask);
-  record->cursor = record->start + WEIR_RECORD_HEADER_BYTES;
-  record->end = record->start + lane->record_bytes;
-  record->checksum = weir_crc_u64(lane->seed, position);
-  record->signature = 0;
+  uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+  uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
+  if (WEIR_UNLIKELY(position > lane->limit)) return weir_begin_full(lane, record);
+  weir_start(record, lane, tail, position);
   return WEIR_ACCEPTED;
 }
 
@@ -323,6 +329,12 @@ static inline void weir_put_string(weir_record *record, const char *bytes, uint6
   weir_put_raw(record, bytes, count);
 }
 
+/*
+ * Ends a capture that weir_begin began as refused for a reason that the caller found (WEIR_DROP_INVALID,
+ * WEIR_DROP_TOO_LARGE): nothing was captured, the refusal is counted. Answers the reason.
+ */
+int32_t weir_refuse(weir_record *record, int32_t reason);
+
 /* Ends a capture without an event: nothing was captured, nothing is counted. */
 static inline void weir_cancel(weir_record *record) {
   weir_lane *lane = record->lane;
@@ -337,7 +349,10 @@ static inline void weir_cancel(weir_record *record) {
  */
 static inline int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id) {
   weir_lane *lane = record->lane;
-  if (WEIR_UNLIKELY(record->end == record->start)) return weir_commit_slow(record, WEIR_DROP_TOO_LARGE);
+  if (WEIR_UNLIKELY(record->end == record->start)) return weir_refuse(record, WEIR_DROP_TOO_LARGE);
+  if (WEIR_UNLIKELY(type - 1 >= __atomic_load_n(&lane->log->type_limit, __ATOMIC_RELAXED))) {
+    return weir_refuse(record, WEIR_DROP_INVALID);
+  }
   uint64_t length = (uint64_t)(record->cursor - record->start) - WEIR_RECORD_HEADER_BYTES;
   uint64_t zero = 0;
   memcpy(record->cursor, &zero, 8); /* the padding; a record's room has eight bytes to spare */
@@ -355,8 +370,9 @@ static inline int32_t weir_commit(weir_record *record, uint32_t type, weir_id *i
     id->sequence = lane->id_bits | record->position >> 3;
   }
   uint64_t size = (WEIR_RECORD_HEADER_BYTES + length + 7) & ~(uint64_t)7;
-  __atomic_store_n(lane->tail, record->position + size, __ATOMIC_RELEASE); /* L2: the event exists from here on */
-  __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE);                      /* L3 */
+  __atomic_store_n(&lane->accepted, lane->accepted + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(record->tail, record->position + size, __ATOMIC_RELEASE); /* L2: the event exists from here on */
+  __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE);                        /* L3 */
   if (WEIR_UNLIKELY(lane->borrowed | __atomic_load_n(&lane->log->asleep, __ATOMIC_RELAXED))) weir_after_commit(lane);
   return WEIR_ACCEPTED;
 }

@@ -18,11 +18,15 @@ typedef struct segment_list {
 /* Lists the segments. Names that are not exactly 20 digits and a suffix are ignored. Frees with segment_list_free. */
 int segment_list_read(int directory, segment_list *list); /* 0 or a negative errno */
 void segment_list_free(segment_list *list);
+int segment_list_equal(const segment_list *left, const segment_list *right);
 
 /* Writes the file name of a segment. */
 void segment_file_name(char name[64], uint64_t base, int active);
 
-/* Opens a directory for reading. Answers a descriptor in `*fd`, or an error as weir_reader_open documents it. */
+/*
+ * Opens a directory for reading. Answers a descriptor in `*fd`, or an error as weir_reader_open documents it: MISSING too
+ * where there is a directory, but no lock file, no ring and no segment in it.
+ */
 weir_status directory_open_read(const char *path, int *fd, weir_error *error);
 
 /* Whether a writer holds the lock: 1, 0, or 0 where there is no lock file. */

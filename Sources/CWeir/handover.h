@@ -6,6 +6,8 @@
 #ifndef WEIR_HANDOVER_H
 #define WEIR_HANDOVER_H
 
+#include "directory.h"
+#include "record.h"
 #include "scan.h"
 
 typedef struct handover {
@@ -26,15 +28,38 @@ void handover_segment(handover *handover, const segment_scan *scan);
 void handover_block(handover *handover, const segment_scan *scan);
 
 /*
- * Takes in the last sealed segment: its handed-over positions are a lower bound, its seal tells the log's end. Call
- * first, whether or not there are unsealed ones.
+ * Takes in the last sealed segment, after scan_seal, or read to its end where it has no good seal: its positions are a
+ * lower bound, its end is the log's so far. Its blocks are read too, because after a power cut the ring may be older than
+ * what was sealed. Call first, whether or not there are unsealed ones. 0 or a negative errno.
  */
-void handover_sealed(handover *handover, const segment_scan *scan);
+int handover_sealed(handover *handover, const segment_scan *scan);
+
+/*
+ * All of that for a directory: handover_start, the last sealed segment, then every later one. 0 or a negative errno:
+ * -EAGAIN if a file went away meanwhile, which says that a writer is at work.
+ */
+int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening);
 
 /*
  * Where draining `lane` has to start, given its head and tail in the ring. With an unsealed segment the log's word
- * counts, even below the head; otherwise the higher of head and log. Never below tail - capacity.
+ * counts, even below the head, so that what a damaged block held is taken from the lane again if it is still there;
+ * otherwise the higher of head and log. Never below tail - capacity.
  */
 uint64_t handover_from(const handover *handover, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity);
+
+/* Whether a lane's head and tail can be what a writer left there. */
+int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity);
+
+/*
+ * The stretch [from, to) of a dead lane that is to be drained: records, and holes where no checksum vouches for them.
+ * Where head and tail are not plausible, records are believed by their checksums alone: on from the log's word (or the
+ * head) up to the tail if that can be true, else as far as they follow on one another. Only then are the view's bytes
+ * looked at.
+ */
+void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, uint64_t head, uint64_t tail,
+                   uint64_t *from, uint64_t *to);
+
+/* The refusals of a lane (WEIR_MAX_LANES: unlaned) that are in the log, given what the ring says about it. */
+uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring);
 
 #endif

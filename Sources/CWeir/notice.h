@@ -6,6 +6,9 @@
 
 enum { NOTICE_MAX_BYTES = 256 };
 
+/* The reason in the notice of a damaged stretch of a lane. */
+#define HOLE_DAMAGED "damaged in the ring"
+
 /* Each writes a whole record, checksum included, and answers its size. `offset` is the one that the notice gets. */
 uint64_t notice_gap(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks, uint32_t lane,
                     int32_t reason, uint64_t dropped, uint64_t total);
@@ -16,7 +19,10 @@ uint64_t notice_hole(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_
 int notice_read_gap(const uint8_t *payload, uint64_t bytes, uint32_t *lane, int32_t *reason, uint64_t *total,
                     uint64_t *dropped);
 
-/* The definitions of the built-in types for an opening, as entries one after the other; answers their bytes. */
-uint64_t notice_definitions(uint8_t *entries, uint64_t room, uint64_t opening);
+/* Completes a definition's entry: its header, CRC included. `entry` holds name, fields and padding already. */
+void definition_seal(uint8_t *entry, definition_header *header, uint64_t opening);
+
+/* The definitions of the built-in types, as entries one after the other (under 1 KiB); answers their bytes. */
+uint64_t notice_definitions(uint8_t *entries, uint64_t opening);
 
 #endif

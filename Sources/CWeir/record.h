@@ -15,6 +15,14 @@ typedef struct lane_view {
   uint32_t seed;         /* record_seed(opening, lane) */
 } lane_view;
 
+/*
+ * The highest position at which a record of any size fits while `head` is not handed over. Eight bytes are kept free
+ * because a commit clears the word after the record.
+ */
+static inline uint64_t lane_limit(const lane_view *lane, uint64_t head) {
+  return head + lane->capacity - lane->record_bytes - RECORD_SLACK_BYTES;
+}
+
 /* CRC32C state after the opening and the lane number. */
 uint32_t record_seed(uint64_t opening, uint64_t lane);
 

@@ -11,21 +11,28 @@ typedef struct segment_scan {
   int fd;
   int active;              /* by its name */
   uint64_t file_bytes;     /* as of the last look; grows never, shrinks at sealing */
-  int header_valid;
-  segment_header header;   /* the fixed part; with a damaged header: opening, salt, base from the first good block */
+  uint64_t inode;          /* which file it is, whatever its name has become */
+  int header_valid;        /* its checksum vouches for salt, opening, base and `handed` */
   uint64_t handed[WEIR_MAX_LANES];
+  uint64_t start;          /* position of the first block */
   uint64_t position;       /* of the next block */
   uint64_t next_offset;    /* the offset expected there */
   int sealed;              /* the seal has been read */
   block_header block;      /* the block last read */
   uint8_t *payload;        /* its payload, owned by the scan */
   uint64_t payload_room;
+  /* The fixed part; with a damaged header: opening, salt, base from the first good block. Last, for its open end; what
+   * follows it in the file is in `handed`. */
+  segment_header header;
 } segment_scan;
 
 typedef enum scan_result {
   SCAN_BLOCK,   /* a good block is in `block` and `payload`; `position` and `next_offset` are after it */
   SCAN_SEALED,  /* the good seal is in `block` and `payload`: the segment is complete. Repeats */
-  SCAN_TAIL,    /* no good block at `position` nor anywhere after it: the end of what was written. Ask again if live */
+  SCAN_TAIL,    /* no good block at `position` nor anywhere after it: the end of what was written. Ask again if live.
+                   With `resync`, `damage` tells the tail: [from, to) up to its last byte that is not zero. Its reason is
+                   null for a torn tail; not null where a block was whole before it was damaged, and then its offsets
+                   are in `damage` */
   SCAN_DAMAGE,  /* bytes [damage_from, damage_to) are no good block, but a good one follows, which the next call gives */
   SCAN_ERROR    /* a system error: its negative errno in `error` */
 } scan_result;
@@ -40,8 +47,11 @@ typedef struct scan_damage {
 } scan_damage;
 
 /*
- * Opens a segment. A damaged header is no error (header_valid is 0; `damage` then says what). Errors: a negative errno;
- * -ENOTSUP for a newer major version or an unknown incompatible flag.
+ * Opens a segment. A damaged header is no error: `damage` then has a reason, and header_valid is 0 unless the checksum
+ * still vouches for the fields that count (the damage is in the magic, the version, the length or the name). `damage`
+ * has a null reason where the header is right. Errors: a negative errno; -ENOTSUP for a newer major version, or an
+ * unknown incompatible flag. The version lies outside the checksum, so a higher one is believed only where what follows
+ * the header is neither a good block of this version nor empty.
  */
 int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
               scan_damage *damage);
@@ -52,11 +62,25 @@ int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base
  */
 scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage);
 
-/* Skips to the seal of a sealed segment without reading the blocks before it; 0, or -1 where there is no good seal. */
+/*
+ * Reads the header of the next block, without its payload: 1 if it is right, 0 if not, or a negative errno. scan_pass then
+ * goes past the block; `block` is that header, and `payload` is not the block's. Not for a seal.
+ */
+int scan_peek(segment_scan *scan, block_header *header);
+void scan_pass(segment_scan *scan, const block_header *header);
+
+/* Goes back to the first block. */
+void scan_rewind(segment_scan *scan);
+
+/* Skips to the seal of a sealed segment without reading the blocks before it; 0, or -1 where there is no good
+ * seal, and then nothing has changed. */
 int scan_seal(segment_scan *scan);
 
 /* The summary in the payload after SCAN_SEALED or scan_seal; null if its size is wrong. */
 const seal_summary *scan_summary(const segment_scan *scan);
+
+/* The definitions in the seal, `definition_bytes` of its summary long. */
+const uint8_t *scan_seal_definitions(const segment_scan *scan);
 
 /* The definition at `*at` in `bytes` (a definitions block's payload, a seal's, the ring's); advances `*at`. Null: end,
  * or a bad one. Checks length, CRC under `opening`, and that name and fields fit. */

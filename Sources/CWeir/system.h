@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+enum { AT_WORKING_DIRECTORY = -100 }; /* AT_FDCWD: in place of an `at` */
+
 int sys_open_directory(const char *path);                    /* fd, never through a symbolic link */
 int sys_make_directory(int at, const char *name);            /* 0700 */
 int sys_open_read(int at, const char *name);                 /* fd; only a plain file, no link followed */
@@ -26,6 +28,7 @@ int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
 int sys_sync_data(int fd);                                   /* fdatasync */
 int sys_sync_directory(int fd);
 int sys_rename(int at, const char *from, const char *to);
+int sys_rename_new(int at, const char *from, const char *to); /* -EEXIST instead of replacing a file */
 int sys_unlink(int at, const char *name);
 int sys_status(int fd, struct stat *status);
 int sys_status_at(int at, const char *name, struct stat *status); /* links not followed */
@@ -33,6 +36,8 @@ int sys_lock(int fd);                                        /* -EAGAIN if anoth
 int sys_is_locked(int fd);                                   /* 1 or 0; works on a read-only descriptor */
 int sys_random(void *bytes, uint64_t count);
 int sys_boot_id(uint8_t id[16]);
+int sys_clock_source_is(const char *name);                  /* the kernel keeps time by it; 1 if it does not say */
+int sys_duplicate(int fd);
 void sys_close(int fd);
 
 /* Names in a directory, without "." and "..", in no order. Calls `each` until it answers other than 0. */

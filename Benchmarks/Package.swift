@@ -1,0 +1,43 @@
+// swift-tools-version: 6.2
+// The benchmarks, in a package of their own: what they depend on never reaches users of Weir.
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let cSettings: [CSetting] = [
+  .enableWarning("all"),
+  .enableWarning("extra"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "weir-benchmarks",
+  products: [
+    .executable(name: "capture-bench", targets: ["CaptureBench"])
+  ],
+  dependencies: [
+    .package(name: "weir", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+  ],
+  targets: [
+    .target(
+      name: "CaptureSubjects",
+      dependencies: [.product(name: "CWeir", package: "weir")],
+      cSettings: cSettings
+    ),
+    .executableTarget(
+      name: "CaptureBench",
+      dependencies: [
+        "CaptureSubjects",
+        .product(name: "Weir", package: "weir"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+  ]
+)

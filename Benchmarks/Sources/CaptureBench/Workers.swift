@@ -1,0 +1,73 @@
+// Workers.swift: threads on processors of their own, in step with one another.
+import CaptureSubjects
+import Foundation
+
+/// Which processors the capturing threads take, and which are left to everything else.
+struct Placement {
+  let capturing: [Int32]
+  let others: [Int32]
+
+  /// The last processors for capturing: the first ones are where most machines put their interrupts. With as many
+  /// threads as processors there is nothing left, and the drainer shares them.
+  init(threads: Int) {
+    let all = Placement.available
+    capturing = (0..<threads).map { all[all.count - 1 - $0 % all.count] }
+    let left = all.filter { !capturing.contains($0) }
+    others = left.isEmpty ? all : left
+  }
+
+  /// The processors that this process may run on.
+  static let available: [Int32] = {
+    var cpus = [Int32](repeating: 0, count: 1024)
+    let count = support_cpus(&cpus, Int32(cpus.count))
+    return count > 0 ? Array(cpus.prefix(Int(count))) : [0]
+  }()
+
+  static func pin(to cpus: [Int32]) {
+    _ = support_pin(cpus, Int32(cpus.count))
+  }
+}
+
+/// A barrier in memory that does not move. Sendable because C's atomics are all that touches it.
+final class SpinBarrier: @unchecked Sendable {
+  private let barrier = UnsafeMutablePointer<spin_barrier>.allocate(capacity: 1)
+
+  init(threads: Int) {
+    barrier.initialize(to: spin_barrier(threads: UInt32(threads), waiting: 0, phase: 0))
+  }
+
+  deinit { barrier.deallocate() }
+
+  func wait() { spin_barrier_wait(barrier) }
+}
+
+enum Workers {
+  /// Runs `body` on one thread for each of `cpus`, pinned there, and waits for all of them.
+  static func run(on cpus: [Int32], _ body: @escaping @Sendable (_ thread: Int) -> Void) {
+    let group = DispatchGroup()
+    for (index, cpu) in cpus.enumerated() {
+      group.enter()
+      let thread = Thread {
+        Placement.pin(to: [cpu])
+        body(index)
+        group.leave()
+      }
+      thread.stackSize = 1 << 20
+      thread.start()
+    }
+    group.wait()
+  }
+
+  /// Runs `body` on another thread and processor than the calling one, and waits for it.
+  static func runElsewhere(_ body: @escaping @Sendable () -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    elsewhere.async {
+      Placement.pin(to: [Placement.available[0]])
+      body()
+      done.signal()
+    }
+    done.wait()
+  }
+
+  private static let elsewhere = DispatchQueue(label: "elsewhere")
+}

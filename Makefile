@@ -1,0 +1,216 @@
+# Makefile: the commands that show, build, test and measure Weir. `make help` lists them, with the variables they take.
+#
+# Everything that is built lies under $(BUILD). What a command needs and the machine lacks is installed through apt-get,
+# with sudo where it takes that, and the command says so; without apt-get it says what to install instead.
+
+BUILD = .build
+JOBS = 2
+SWIFT = swift
+SWIFT_FLAGS =
+CFLAGS = -O2 -g
+ifeq ($(origin CC),default)
+CC = $(shell command -v gcc || command -v clang || echo gcc)
+endif
+ifeq ($(origin CXX),default)
+CXX = $(shell command -v g++ || command -v clang++ || echo g++)
+endif
+
+SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
+
+.PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean \
+        test-c test-c-headers test-c-examples test-c-core check-aarch64 need-swift need-lz4 need-c bench-build
+
+help:
+	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
+	@echo 'make test         every check: the C library, the Swift packages, the style (installs what it needs)'
+	@echo 'make build        release build of the libraries and of the tool, $(BUILD)/release/weir'
+	@echo 'make bench        all benchmarks; results also in $(BUILD)/bench/results.jsonl'
+	@echo 'make bench-quick  what a capture costs at 1 and 3 threads, in under 40 seconds'
+	@echo 'make crash        the crash tests at length: 200 kills, a million events'
+	@echo 'make format       lays out the Swift sources as .swift-format says'
+	@echo 'make lint         checks that they are'
+	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
+	@echo 'make install-free how to use that library without installing anything'
+	@echo 'make test-c       the C checks alone'
+	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'
+	@echo 'make clean        removes $(BUILD)'
+	@echo
+	@echo 'Variables: BUILD (folder of all products), JOBS (parallel Swift compilations, $(JOBS)), SWIFT_FLAGS, CC, CXX,'
+	@echo 'BENCH_FLAGS (see: make bench BENCH_FLAGS=--help).'
+
+# ---- What the commands need ------------------------------------------------------------------------------------------
+
+need-swift:
+	@command -v $(SWIFT) >/dev/null 2>&1 || { \
+	  echo 'weir: there is no "$(SWIFT)" on the PATH. Install Swift 6.2 or later (https://www.swift.org/install/linux/),'; \
+	  echo '      or name it: make SWIFT=/path/to/swift'; exit 1; } >&2
+
+# $(call install,PACKAGES): a POSIX sh command that installs Debian packages, or says why it can't.
+install = { \
+  if ! command -v apt-get >/dev/null 2>&1; then \
+    echo 'weir: $(1) is needed and there is no apt-get to install it with: install it by hand' >&2; exit 1; fi; \
+  as=; if [ "$$(id -u)" != 0 ]; then \
+    if ! command -v sudo >/dev/null 2>&1; then \
+      echo 'weir: $(1) is needed: run "apt-get install $(1)" as root' >&2; exit 1; fi; \
+    as=sudo; fi; \
+  echo 'weir: installing $(1)'; \
+  $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null 2>&1 || { \
+    $$as apt-get update -qq && \
+    $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null; } || { \
+    echo 'weir: could not install $(1): see the lines above, or install it by hand' >&2; exit 1; }; }
+
+need-lz4:
+	@[ -e /usr/include/lz4frame.h ] || pkg-config --exists liblz4 2>/dev/null || $(call install,liblz4-dev)
+
+need-c:
+	@command -v $(CC) >/dev/null 2>&1 && command -v $(CXX) >/dev/null 2>&1 || $(call install,gcc g++ libc6-dev)
+
+# ---- Build and show --------------------------------------------------------------------------------------------------
+
+SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
+
+demo: need-swift need-lz4
+	$(SWIFT_BUILD) -c release --product weir
+	$(BUILD)/release/weir demo
+
+build: need-swift need-lz4
+	$(SWIFT_BUILD) -c release
+
+# ---- Test ------------------------------------------------------------------------------------------------------------
+
+test: need-swift need-lz4 need-c bench-build
+	@$(MAKE) --no-print-directory test-c
+	$(SWIFT_BUILD) --build-tests
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build $(SWIFT_FLAGS)
+	@$(MAKE) --no-print-directory lint
+
+crash: need-swift need-lz4
+	$(SWIFT_BUILD) --build-tests
+	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} SWIFT_BACKTRACE=enable=no \
+	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build $(SWIFT_FLAGS) --filter EndToEndTests
+
+format: need-swift
+	$(SWIFT) format -i -r $(SWIFT_SOURCES)
+
+lint: need-swift
+	$(SWIFT) format lint --strict -r $(SWIFT_SOURCES)
+	@echo 'lint: clean'
+
+clean:
+	rm -rf $(BUILD)
+
+# ---- The C library alone ---------------------------------------------------------------------------------------------
+
+C = $(BUILD)/c
+C_SOURCES = $(wildcard Sources/CWeir/*.c)
+C_HEADERS = include/weir.h include/weir_capture.h
+C_WARNINGS = -Wall -Wextra -Werror
+C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -MMD -MP
+C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
+INSTALLED_HEADERS = $(C_HEADERS:include/%=$(C)/include/%)
+
+libcweir: $(C)/libcweir.a $(INSTALLED_HEADERS)
+
+$(C)/plain/%.o: Sources/CWeir/%.c
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) -c $< -o $@
+
+$(C)/libcweir.a: $(C_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $(C_OBJECTS)
+
+$(C)/include/%: include/%
+	@mkdir -p $(@D)
+	cp $< $@
+
+install-free: libcweir
+	@echo 'Nothing needs to be installed. Compile and link against the build folder:'
+	@echo
+	@echo '  $(CC) -std=c11 -I$(abspath $(C)/include) program.c $(abspath $(C)/libcweir.a) -pthread'
+	@echo '  $(CXX) -std=c++17 -I$(abspath $(C)/include) program.cpp $(abspath $(C)/libcweir.a) -pthread'
+	@echo
+	@echo 'Tests/C/example.c and Tests/C/example.cpp are complete programs.'
+
+# ---- C tests ---------------------------------------------------------------------------------------------------------
+
+# The same library with AddressSanitizer, UndefinedBehaviorSanitizer and the fault points, for the tests alone.
+CHECKED_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
+                -DWEIR_FAULT_INJECTION
+CHECKED_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/checked/%.o)
+C_TESTS = $(patsubst Tests/C/%.c,%,$(wildcard Tests/C/*_test.c))
+
+test-c: need-c bench-build
+	@$(MAKE) --no-print-directory test-c-headers test-c-examples test-c-core
+	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
+	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
+
+# Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is.
+test-c-headers:
+	@mkdir -p $(C)/headers
+	@for header in $(notdir $(C_HEADERS)); do \
+	  printf '#include "%s"\n#include "%s"\nint weir_header_compiles;\n' $$header $$header >$(C)/headers/alone.c; \
+	  cp $(C)/headers/alone.c $(C)/headers/alone.cpp; \
+	  for compiler in gcc clang; do command -v $$compiler >/dev/null 2>&1 || continue; \
+	    $$compiler -std=c11 -pedantic-errors $(C_WARNINGS) -Iinclude -fsyntax-only $(C)/headers/alone.c || exit 1; \
+	    echo "ok: $$header as C11 with $$compiler"; done; \
+	  for compiler in g++ clang++; do command -v $$compiler >/dev/null 2>&1 || continue; \
+	    $$compiler -std=c++17 -pedantic-errors $(C_WARNINGS) -Iinclude -fsyntax-only $(C)/headers/alone.cpp || exit 1; \
+	    echo "ok: $$header as C++17 with $$compiler"; done; \
+	done
+
+# What a user does: include the header, link the library, no Swift anywhere.
+test-c-examples: libcweir
+	@mkdir -p $(C)/examples
+	$(CC) -std=c11 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.c $(C)/libcweir.a -pthread \
+	  -o $(C)/examples/example-c
+	$(CXX) -std=c++17 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.cpp $(C)/libcweir.a -pthread \
+	  -o $(C)/examples/example-cpp
+	@for program in $(C)/examples/example-c $(C)/examples/example-cpp; do \
+	  if ldd $$program | grep -i swift; then echo "weir: $$program links Swift" >&2; exit 1; fi; \
+	  log=$$(mktemp -d) || exit 1; $$program "$$log/log"; status=$$?; rm -rf "$$log"; \
+	  [ $$status = 0 ] || exit 1; echo "ok: $$program, without Swift"; done
+
+test-c-core: $(C_TESTS:%=$(C)/checked/%.run)
+
+$(C)/checked/%.o: Sources/CWeir/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CHECKED_FLAGS) -c $< -o $@
+
+$(C)/checked/libcweir.a: $(CHECKED_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $(CHECKED_OBJECTS)
+
+$(C)/checked/%_test: Tests/C/%_test.c $(C)/checked/libcweir.a
+	$(CC) $(CHECKED_FLAGS) -ISources/CWeir $< $(C)/checked/libcweir.a -o $@
+
+# Never up to date: a test runs each time that it is asked for.
+.PHONY: $(C_TESTS:%=$(C)/checked/%.run)
+$(C_TESTS:%=$(C)/checked/%.run): $(C)/checked/%.run: $(C)/checked/%
+	ASAN_OPTIONS=detect_leaks=1 timeout -s KILL 300 $<
+
+# Compiling shows that no x86 is left in the C library; nothing is run.
+check-aarch64:
+	@command -v aarch64-linux-gnu-gcc >/dev/null 2>&1 || $(call install,gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+	@mkdir -p $(C)/aarch64
+	@for source in $(C_SOURCES) Tests/C/example.c; do \
+	  aarch64-linux-gnu-gcc -std=gnu11 $(C_WARNINGS) -O2 -fPIC -Iinclude -c $$source -o $(C)/aarch64/object.o || exit 1; \
+	done
+	@echo 'ok: the C library compiles for AArch64'
+
+# ---- Benchmarks ------------------------------------------------------------------------------------------------------
+
+BENCH = $(BUILD)/bench
+BENCH_FLAGS =
+BENCH_RUN = $(BENCH)/package/release/capture-bench --results $(BENCH)/results.jsonl
+
+bench-build: need-swift need-lz4
+	@mkdir -p $(BENCH)
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS)
+
+bench: bench-build
+	$(BENCH_RUN) $(BENCH_FLAGS)
+
+bench-quick: bench-build
+	$(BENCH_RUN) --quick $(BENCH_FLAGS)
+
+-include $(wildcard $(C)/*/*.d)

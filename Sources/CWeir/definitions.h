@@ -1,0 +1,45 @@
+/*
+ * definitions.h: the definitions of event types that a reader has come across. Types are looked up by their number within
+ * one opening at a time, that of the segment being read; equal definitions of any opening are one and keep one number, so
+ * that a caller can cache what it makes of them.
+ */
+#ifndef WEIR_DEFINITIONS_H
+#define WEIR_DEFINITIONS_H
+
+#include "format.h"
+
+typedef struct definition {
+  uint64_t number; /* from 1, in the order in which they were met */
+  uint32_t flags;
+  uint32_t field_count;
+  uint32_t name_bytes;
+  uint32_t fields_bytes;
+  const uint8_t *name;   /* lives as long as the table */
+  const uint8_t *fields;
+} definition;
+
+typedef struct definition_slot {
+  uint32_t type;
+  definition *definition; /* null: free */
+} definition_slot;
+
+/* Starts as all zeros. */
+typedef struct definition_table {
+  uint64_t opening;
+  definition_slot *slots; /* a hash of the opening's types */
+  uint64_t slot_room;
+  uint64_t slot_count;
+  definition **known; /* by number - 1 */
+  uint64_t known_room;
+  uint64_t known_count;
+} definition_table;
+
+/* Takes in the entries, as far as they are good; forgets the types of another opening. 0 or -ENOMEM. */
+int definitions_take(definition_table *table, uint64_t opening, const uint8_t *entries, uint64_t bytes);
+
+/* Null if it is not known. */
+const definition *definitions_find(const definition_table *table, uint64_t opening, uint32_t type);
+
+void definitions_free(definition_table *table);
+
+#endif

@@ -1,0 +1,135 @@
+/* directory.c: see directory.h. */
+#include "directory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "system.h"
+
+enum { BASE_DIGITS = 20 };
+
+void segment_file_name(char name[64], uint64_t base, int active) {
+  snprintf(name, 64, "%020llu%s", (unsigned long long)base, active ? ACTIVE_SUFFIX : SEALED_SUFFIX);
+}
+
+/* Takes a name apart; 0 if it is not a segment's. */
+static int parse_name(const char *name, segment_name *parsed) {
+  uint64_t base = 0;
+  for (int i = 0; i < BASE_DIGITS; i++) {
+    if (name[i] < '0' || name[i] > '9') return 0;
+    if (__builtin_mul_overflow(base, 10, &base) || __builtin_add_overflow(base, name[i] - '0', &base)) return 0;
+  }
+  int active = strcmp(name + BASE_DIGITS, ACTIVE_SUFFIX) == 0;
+  if (!active && strcmp(name + BASE_DIGITS, SEALED_SUFFIX) != 0) return 0;
+  memset(parsed, 0, sizeof *parsed);
+  memcpy(parsed->name, name, strlen(name));
+  parsed->base = base;
+  parsed->active = active;
+  return 1;
+}
+
+typedef struct growing_list {
+  segment_list list;
+  uint64_t room;
+} growing_list;
+
+static int take_name(void *context, const char *name) {
+  growing_list *growing = context;
+  segment_name parsed;
+  if (!parse_name(name, &parsed)) return 0;
+  if (growing->list.count == growing->room) {
+    uint64_t room = growing->room ? growing->room * 2 : 64;
+    segment_name *items = realloc(growing->list.items, room * sizeof *items);
+    if (!items) return -ENOMEM;
+    growing->list.items = items;
+    growing->room = room;
+  }
+  growing->list.items[growing->list.count++] = parsed;
+  return 0;
+}
+
+static int by_base(const void *left, const void *right) {
+  const segment_name *a = left, *b = right;
+  if (a->base != b->base) return a->base < b->base ? -1 : 1;
+  return a->active - b->active;
+}
+
+int segment_list_read(int directory, segment_list *list) {
+  growing_list growing = {{NULL, 0}, 0};
+  int error = sys_list(directory, take_name, &growing);
+  if (error != 0) {
+    segment_list_free(&growing.list);
+    list->items = NULL;
+    list->count = 0;
+    return error;
+  }
+  if (growing.list.count > 1) qsort(growing.list.items, growing.list.count, sizeof(segment_name), by_base);
+  *list = growing.list;
+  return 0;
+}
+
+void segment_list_free(segment_list *list) {
+  free(list->items);
+  list->items = NULL;
+  list->count = 0;
+}
+
+int segment_list_equal(const segment_list *left, const segment_list *right) {
+  if (left->count != right->count) return 0;
+  for (uint64_t i = 0; i < left->count; i++) {
+    if (strcmp(left->items[i].name, right->items[i].name) != 0) return 0;
+  }
+  return 1;
+}
+
+/* Whether anything in the directory says that it is a log's; a negative errno if that can't be told. */
+static int holds_log(int directory) {
+  struct stat status;
+  static const char *const names[] = {LOCK_NAME, RING_NAME};
+  for (int i = 0; i < 2; i++) {
+    int error = sys_status_at(directory, names[i], &status);
+    if (error == 0) return 1;
+    if (error != -ENOENT) return error;
+  }
+  segment_list list;
+  int error = segment_list_read(directory, &list);
+  if (error != 0) return error;
+  int any = list.count > 0;
+  segment_list_free(&list);
+  return any;
+}
+
+weir_status directory_open_read(const char *path, int *fd, weir_error *error) {
+  *fd = -1;
+  if (!path || !*path) {
+    return fail(error, WEIR_ERROR_MISSING, ENOENT, path, "no directory was given; give the path of a log's directory");
+  }
+  int opened = sys_open_directory(path);
+  if (opened == -ENOENT) {
+    return fail(error, WEIR_ERROR_MISSING, ENOENT, path, "there is no directory %s; check the path", path);
+  }
+  if (opened == -ENOTDIR || opened == -ELOOP) {
+    return fail(error, WEIR_ERROR_DIRECTORY, -opened, path,
+                "%s is not a directory, or a symbolic link; give the log's directory itself", path);
+  }
+  if (opened < 0) return fail_system(error, opened, "open", path, NULL);
+  int any = holds_log(opened);
+  if (any == 1) {
+    *fd = opened;
+    return WEIR_OK;
+  }
+  sys_close(opened);
+  if (any < 0) return fail_system(error, any, "read", path, NULL);
+  return fail(error, WEIR_ERROR_MISSING, 0, path, "%s holds no log; check the path", path);
+}
+
+int directory_is_live(int directory) {
+  int lock = sys_open_read(directory, LOCK_NAME);
+  if (lock < 0) return 0;
+  int live = sys_is_locked(lock);
+  sys_close(lock);
+  return live;
+}

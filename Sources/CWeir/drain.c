@@ -1,0 +1,363 @@
+/*
+ * drain.c: the drainer. Moves committed records from the lanes into blocks of the active segment, begins the next
+ * segment when one is full, writes gap records, and sleeps when there is nothing to do.
+ *
+ * What it keeps true: a block is appended before the lane's head moves, and both before the segment is sealed. So after
+ * a kill at any instruction the log's word about a lane is at or past its head, and nothing is handed over twice.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "error.h"
+#include "log.h"
+#include "notice.h"
+#include "quarantine.h"
+#include "system.h"
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
+
+/* ---- Segments ---------------------------------------------------------------------------------------------------- */
+
+/* Says why the log cannot grow, to captures and to callers of drain; 0 says that it can again. */
+static void set_storage(event_log *log, int negative_errno) {
+  log->storage_errno = -negative_errno;
+  __atomic_store_n(&log->storage, negative_errno == 0 ? WEIR_OK : status_of(negative_errno), __ATOMIC_RELEASE);
+}
+
+int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
+  uint64_t handed[WEIR_MAX_LANES];
+  for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = load(&log->lanes[i].control->head);
+  int error = segment_begin(fresh, log->header->opening, log->next_offset, &log->previous, handed, log->lane_count, flags);
+  if (error != 0) return error;
+  fresh->number = ++log->segment_number;
+  pthread_mutex_lock(&log->supply.mutex); /* weir_sync looks at the active segment from other threads */
+  log->active = fresh;
+  pthread_mutex_unlock(&log->supply.mutex);
+  store(&log->counters.segments, log->counters.segments + 1);
+  return 0;
+}
+
+void drain_seal_active(event_log *log) {
+  segment *full = log->active;
+  if (!full->sealed) segment_seal(full, log->next_offset, &log->calibration);
+  log->previous = (segment_end){.salt = full->salt, .end = full->at, .base = full->base_offset};
+}
+
+/* Begins the next segment and gives the full one to the sealer. 0 if that can't be done now: the log is stalled. */
+static int roll(event_log *log) {
+  int error;
+  segment *fresh = supply_take(log, &error);
+  if (!fresh) {
+    if (error != 0) set_storage(log, error);
+    return 0;
+  }
+  segment *full = log->active;
+  uint32_t flags = full ? ((segment_header *)full->map)->flags : SEGMENT_RECOVERED;
+  if (full) drain_seal_active(log);
+  error = drain_begin_segment(log, fresh, flags);
+  if (error != 0) {
+    segment_discard(fresh);
+    set_storage(log, error);
+    return 0;
+  }
+  if (full) error = supply_retire(log, full);
+  set_storage(log, error);
+  return error == 0;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+
+/* A stretch of a lane that goes into one block. */
+typedef struct batch {
+  uint64_t from, to;
+  uint32_t count;
+  uint32_t types; /* not yet defined in the segment */
+  uint32_t type[64];
+  uint64_t definitions_bytes;
+  uint64_t first_ticks, last_ticks;
+  int damaged; /* ends before a record that no checksum vouches for */
+} batch;
+
+/* Whether a block of records and the definitions of so many types fit into the segment, seal included. */
+static int fits(const segment *segment, uint64_t records, uint32_t types, uint64_t definitions) {
+  /* A definition goes into a block of its own, and into the seal. */
+  return records + types * sizeof(block_header) + 2 * definitions <= segment_room(segment);
+}
+
+static int is_defined(const event_log *log, const batch *batch, uint32_t type) {
+  if (type >= MAX_TYPES || log->types[type].bytes == 0) return 1; /* there is no definition to write */
+  if (log->types[type].defined_in == log->segment_number) return 1;
+  for (uint32_t i = 0; i < batch->types; i++) {
+    if (batch->type[i] == type) return 1;
+  }
+  return 0;
+}
+
+/* Walks records from `from` on: as many as make one good block. Ends at the lane's physical end, for one copy. */
+static void collect(const event_log *log, const lane_view *view, uint64_t from, uint64_t tail, batch *batch) {
+  *batch = (struct batch){.from = from, .to = from};
+  while (batch->to < tail) {
+    uint64_t size;
+    const record_header *record = record_at(view, batch->to, tail, &size);
+    if (!record) {
+      batch->damaged = 1;
+      return;
+    }
+    uint64_t definition = is_defined(log, batch, record->type) ? 0 : log->types[record->type].bytes;
+    uint64_t records = batch->to - from + size;
+    if (batch->count > 0 && records > DRAIN_BLOCK_BYTES) return;
+    if (definition > 0 && batch->types == sizeof batch->type / sizeof *batch->type) return;
+    uint32_t types = batch->types + (definition > 0);
+    if (!fits(log->active, records, types, batch->definitions_bytes + definition)) return;
+    if (definition > 0) {
+      batch->type[batch->types++] = record->type;
+      batch->definitions_bytes += definition;
+    }
+    if (batch->count == 0 || record->ticks < batch->first_ticks) batch->first_ticks = record->ticks;
+    if (batch->count == 0 || record->ticks > batch->last_ticks) batch->last_ticks = record->ticks;
+    batch->count++;
+    uint64_t at = batch->to & (view->capacity - 1);
+    batch->to += size;
+    if (at + size >= view->capacity) return;
+  }
+}
+
+/* Writes the definitions block for types that the segment does not have yet. */
+static int append_definitions(event_log *log, const uint32_t *types, uint32_t count) {
+  const uint8_t *region = log->ring + log->header->types_at;
+  uint8_t entries[MAX_DEFINITION_BYTES];
+  for (uint32_t i = 0; i < count; i++) {
+    type_entry *type = &log->types[types[i]];
+    memcpy(entries, region + type->at, type->bytes);
+    int error = segment_append_definitions(log->active, entries, type->bytes, log->next_offset, &log->calibration);
+    if (error != 0) return error;
+    type->defined_in = log->segment_number;
+  }
+  return 0;
+}
+
+/* Publishes an appended block: the log's end first, then the lane's head, which frees the lane's bytes. */
+static void publish(event_log *log, uint32_t events) {
+  log->next_offset += events;
+  __atomic_store_n(&log->header->log_end, log->next_offset, __ATOMIC_RELEASE);
+  store(&log->counters.next_offset, log->next_offset);
+  store(&log->counters.blocks, log->counters.blocks + 1);
+  supply_want(log);
+}
+
+static void append_records(event_log *log, const lane *lane, const lane_view *view, const batch *batch) {
+  uint64_t bytes = batch->to - batch->from;
+  memcpy(segment_payload(log->active), view->data + (batch->from & (view->capacity - 1)), bytes);
+  block_header header = {.kind = BLOCK_EVENTS,
+                         .payload_bytes = (uint32_t)bytes,
+                         .count = batch->count,
+                         .base_offset = log->next_offset,
+                         .lane = lane->number,
+                         .lane_from = batch->from,
+                         .lane_to = batch->to,
+                         .first_ns = calibration_time(&log->calibration, batch->first_ticks),
+                         .last_ns = calibration_time(&log->calibration, batch->last_ticks),
+                         .calibration = log->calibration};
+  segment_append(log->active, &header);
+  publish(log, batch->count);
+  store(&log->counters.drained, log->counters.drained + batch->count);
+  __atomic_store_n(&lane->control->head, batch->to, __ATOMIC_RELEASE); /* L4 */
+}
+
+/* ---- Notices ----------------------------------------------------------------------------------------------------- */
+
+/* The time of a notice: now, or in recovery the dead ring's last calibration, so that every reading gives the same. */
+static uint64_t notice_ticks(const event_log *log) {
+  return log->supply.running ? weir_ticks(log->header->clock) : log->calibration.base_ticks;
+}
+
+/* Makes room for one notice and its definition. 0: stalled. */
+static int prepare_notice(event_log *log, uint32_t type) {
+  if (!log->active || log->active->sealed || !fits(log->active, NOTICE_MAX_BYTES, 1, NOTICE_MAX_BYTES)) {
+    if (!roll(log)) return 0;
+  }
+  if (log->types[type].defined_in == log->segment_number) return 1;
+  int error = append_definitions(log, &type, 1);
+  if (error != 0) set_storage(log, error);
+  return error == 0;
+}
+
+static void append_notice(event_log *log, const uint8_t *record, uint64_t size, uint32_t lane, uint64_t from, uint64_t to,
+                          uint64_t ticks) {
+  memcpy(segment_payload(log->active), record, size);
+  int64_t time = calibration_time(&log->calibration, ticks);
+  block_header header = {.kind = BLOCK_NOTICES,
+                         .payload_bytes = (uint32_t)size,
+                         .count = 1,
+                         .base_offset = log->next_offset,
+                         .lane = lane,
+                         .lane_from = from,
+                         .lane_to = to,
+                         .first_ns = time,
+                         .last_ns = time,
+                         .calibration = log->calibration};
+  segment_append(log->active, &header);
+  publish(log, 1);
+}
+
+/*
+ * Hands over a stretch of a lane that no checksum vouches for, as a hole. Its block carries the positions, like one of
+ * events, so it is reported once.
+ */
+static int hand_over_hole(event_log *log, const lane *lane, uint64_t from, uint64_t to) {
+  if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
+  int error = quarantine_lane(log, lane->number, from, to);
+  if (error != 0) {
+    set_storage(log, error);
+    return 0;
+  }
+  uint8_t record[NOTICE_MAX_BYTES];
+  uint64_t ticks = notice_ticks(log);
+  uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_DAMAGED, 0, 0, lane->number,
+                              to - from);
+  append_notice(log, record, size, lane->number, from, to, ticks);
+  store(&log->counters.damaged, log->counters.damaged + 1);
+  __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
+  return 1;
+}
+
+/* Writes a gap record if refusals of one reason are not in the log yet. 0: stalled. */
+static int report_refusals(event_log *log, uint32_t lane, int32_t reason, uint64_t *dropped, uint64_t *reported) {
+  uint64_t total = load(dropped), before = load(reported);
+  if (total == before) return 1;
+  if (!prepare_notice(log, WEIR_TYPE_GAP)) return 0;
+  uint8_t record[NOTICE_MAX_BYTES];
+  uint64_t ticks = notice_ticks(log);
+  uint64_t size = notice_gap(record, log->header->opening, log->next_offset, ticks, lane, reason, total - before, total);
+  log->active->summary.dropped[reason] += total - before;
+  append_notice(log, record, size, NOTICE_LANE, 0, 0, ticks);
+  __atomic_store_n(reported, total, __ATOMIC_RELEASE);
+  return 1;
+}
+
+static int report_all_refusals(event_log *log) {
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane_control *control = log->lanes[i].control;
+    for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      if (!report_refusals(log, i, reason, &control->dropped[reason - 1], &control->reported[reason - 1])) return 0;
+    }
+  }
+  ring_header *header = log->header;
+  for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    if (!report_refusals(log, NOTICE_LANE, reason, &header->unlaned_dropped[reason], &header->unlaned_reported[reason])) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+/* Drains one lane up to `tail`. 0: stalled. */
+static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
+  lane_view view = ring_lane_view(log, lane->number);
+  for (uint64_t head = load(&lane->control->head); head < tail; head = load(&lane->control->head)) {
+    if ((!log->active || log->active->sealed) && !roll(log)) return 0;
+    batch batch;
+    collect(log, &view, head, tail, &batch);
+    if (batch.count > 0) {
+      int error = append_definitions(log, batch.type, batch.types);
+      if (error != 0) {
+        set_storage(log, error);
+        return 0;
+      }
+      append_records(log, lane, &view, &batch);
+    } else if (batch.damaged) {
+      if (!hand_over_hole(log, lane, head, record_resync(&view, head, tail))) return 0;
+    } else if (!roll(log)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+drain_result drain_all(event_log *log, uint64_t *moved) {
+  uint64_t before = 0, after = 0;
+  int complete = 1;
+  for (uint32_t i = 0; i < log->lane_count && complete; i++) {
+    lane *lane = &log->lanes[i];
+    uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
+    before += load(&lane->control->head);
+    complete = drain_lane(log, lane, tail);
+    after += load(&lane->control->head);
+  }
+  if (complete) complete = report_all_refusals(log);
+  *moved = after - before;
+  return complete ? DRAIN_COMPLETE : DRAIN_STALLED;
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+enum {
+  BUSY_BYTES = 64 << 10,     /* a pass that moved this much is followed by the next one at once */
+  IDLE_PASSES = 8,           /* passes without work before the deep sleep */
+  STALLED_PAUSE_NS = 10000000,
+  UNREADY_PAUSE_NS = 100000, /* the next segment is being prepared */
+};
+
+static int anything_to_do(const event_log *log) {
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane_control *control = log->lanes[i].control;
+    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != load(&control->head)) return 1; /* L6 */
+  }
+  return __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE) ||
+         __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE) != load(&log->drains_done);
+}
+
+/* Sleeps until a producer or a caller rings the bell. */
+static void sleep_deep(event_log *log) {
+  uint32_t bell = __atomic_load_n(&log->bell, __ATOMIC_ACQUIRE);
+  __atomic_store_n(&log->producer.asleep, 1, __ATOMIC_SEQ_CST); /* L6 */
+  int ordered = log->membarrier && sys_membarrier() == 0;
+  /* Where the kernel has no membarrier a commit may be missed: then the sleep has an end. */
+  if (!anything_to_do(log)) sys_futex_wait(&log->bell, bell, ordered ? UINT64_MAX : 50000000);
+  __atomic_store_n(&log->producer.asleep, 0, __ATOMIC_RELAXED);
+}
+
+static void finish_requests(event_log *log, uint64_t requested) {
+  pthread_mutex_lock(&log->wait_lock);
+  __atomic_store_n(&log->drains_done, requested, __ATOMIC_RELEASE);
+  pthread_cond_broadcast(&log->wait_done);
+  pthread_mutex_unlock(&log->wait_lock);
+}
+
+/* Waiters learn of a stalled log through its storage status. */
+static void wake_waiters(event_log *log) {
+  pthread_mutex_lock(&log->wait_lock);
+  pthread_cond_broadcast(&log->wait_done);
+  pthread_mutex_unlock(&log->wait_lock);
+}
+
+void *drain_main(void *argument) {
+  event_log *log = argument;
+  uint32_t idle = 0;
+  for (;;) {
+    store(&log->counters.wakeups, log->counters.wakeups + 1);
+    uint32_t bell = __atomic_load_n(&log->bell, __ATOMIC_ACQUIRE);
+    int stopping = (int)__atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
+    uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE), moved;
+    if (sys_monotonic_ns() >= log->calibrate_at) clock_calibrate(log, 0);
+    drain_result result = drain_all(log, &moved);
+    int failing = __atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK;
+    if (result == DRAIN_COMPLETE) {
+      if (requested != load(&log->drains_done)) finish_requests(log, requested);
+      if (stopping) return NULL;
+    } else {
+      if (failing) wake_waiters(log);
+      if (stopping && failing) return NULL; /* what is left stays in the ring */
+      sys_futex_wait(&log->bell, bell, failing ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
+      continue;
+    }
+    idle = moved > 0 ? 0 : idle + 1;
+    if (moved >= BUSY_BYTES) continue;
+    if (idle >= IDLE_PASSES) sleep_deep(log);
+    else sys_futex_wait(&log->bell, bell, log->options.drain_interval_ns / 2);
+  }
+}

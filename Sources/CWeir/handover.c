@@ -1,0 +1,157 @@
+/* handover.c: see handover.h. */
+#include "handover.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "notice.h"
+
+static void raise_to(uint64_t *value, uint64_t least) {
+  if (*value < least) *value = least;
+}
+
+void handover_start(handover *handover, uint64_t opening) {
+  memset(handover, 0, sizeof *handover);
+  handover->opening = opening;
+}
+
+static void take_header(handover *handover, const segment_scan *scan) {
+  /* A file with neither a good header nor a good block says nothing; its name may be anyone's. */
+  if (scan->header.salt == 0) return;
+  raise_to(&handover->log_end, scan->header.base_offset);
+  if (scan->header.opening != handover->opening || !scan->header_valid) return;
+  for (uint32_t lane = 0; lane < scan->header.lane_count; lane++) {
+    raise_to(&handover->position[lane], scan->handed[lane]);
+    handover->known[lane] = 1;
+  }
+}
+
+void handover_segment(handover *handover, const segment_scan *scan) {
+  take_header(handover, scan);
+  if (scan->header.salt != 0 && scan->header.opening == handover->opening) handover->unsealed = 1;
+}
+
+/* Takes the totals of the gap records in a block of notices. */
+static void take_notices(handover *handover, const segment_scan *scan) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < scan->block.count; i++) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    uint32_t lane;
+    int32_t reason;
+    uint64_t total, dropped;
+    if (record.type == WEIR_TYPE_GAP &&
+        notice_read_gap(scan->payload + at + sizeof record, record.length, &lane, &reason, &total, &dropped)) {
+      uint32_t row = lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES;
+      raise_to(&handover->reported[row][reason], total);
+    }
+    at += record_size(record.length);
+  }
+}
+
+/* Takes in a block header; the positions of events, and of a hole that a notice reports, are handed over. */
+static void take_positions(handover *handover, const block_header *block) {
+  raise_to(&handover->log_end, block->base_offset + block->count);
+  if (block->opening != handover->opening || block->lane >= WEIR_MAX_LANES) return;
+  raise_to(&handover->position[block->lane], block->lane_to);
+  handover->known[block->lane] = 1;
+}
+
+void handover_block(handover *handover, const segment_scan *scan) {
+  take_positions(handover, &scan->block);
+  if (scan->block.kind == BLOCK_NOTICES && scan->block.opening == handover->opening) take_notices(handover, scan);
+}
+
+int handover_sealed(handover *handover, const segment_scan *scan) {
+  take_header(handover, scan);
+  if (scan->header.salt == 0) return 0;
+  raise_to(&handover->log_end, scan->next_offset);
+  if (scan->header.opening != handover->opening) return 0;
+  /* Of events the header is enough, so their payloads are passed over. A second scan, so that `scan` stays as it is. */
+  segment_scan walk = *scan;
+  walk.payload = NULL;
+  walk.payload_room = 0;
+  scan_rewind(&walk);
+  scan_result result = SCAN_BLOCK;
+  scan_damage damage = {0};
+  while (result == SCAN_BLOCK || result == SCAN_DAMAGE) {
+    block_header header;
+    if (scan_peek(&walk, &header) == 1 && header.kind == BLOCK_EVENTS) {
+      scan_pass(&walk, &header);
+      take_positions(handover, &header);
+      continue;
+    }
+    result = scan_next(&walk, 1, &damage);
+    if (result == SCAN_BLOCK) handover_block(handover, &walk);
+  }
+  walk.fd = -1; /* the descriptor is the other scan's */
+  scan_close(&walk);
+  return result == SCAN_ERROR ? damage.error : 0;
+}
+
+static int take_segment(handover *handover, int directory, const segment_name *name, int sealed) {
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
+  if (error == -ENOENT) return -EAGAIN;
+  if (error == -ELOOP) return 0; /* no plain file, so not ours: readers and verify tell of it */
+  if (error != 0) return error;
+  if (!sealed) handover_segment(handover, &scan);
+  scan_result result = SCAN_SEALED;
+  if (!sealed || scan_seal(&scan) != 0) {
+    do {
+      result = scan_next(&scan, 1, &damage);
+      if (!sealed && result == SCAN_BLOCK) handover_block(handover, &scan);
+    } while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
+    if (result == SCAN_ERROR) error = damage.error;
+  }
+  if (error == 0 && sealed) error = handover_sealed(handover, &scan);
+  if (scan.header.salt != 0) raise_to(&handover->log_end, scan.next_offset);
+  scan_close(&scan);
+  return error;
+}
+
+int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening) {
+  handover_start(handover, opening);
+  uint64_t unsealed = 0;
+  while (unsealed < list->count && !list->items[unsealed].active) unsealed++;
+  int error = 0;
+  if (unsealed > 0) error = take_segment(handover, directory, &list->items[unsealed - 1], 1);
+  for (uint64_t i = unsealed; error == 0 && i < list->count; i++) {
+    error = take_segment(handover, directory, &list->items[i], 0);
+  }
+  return error;
+}
+
+uint64_t handover_from(const handover *handover, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity) {
+  uint64_t from = head;
+  if (handover->known[lane] && (handover->unsealed || handover->position[lane] > head)) from = handover->position[lane];
+  if (from > tail) return tail; /* the ring is older than the log: all of it has been handed over */
+  return tail - from > capacity ? tail - capacity : from;
+}
+
+int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity) {
+  return head % 8 == 0 && tail % 8 == 0 && head <= tail && tail - head <= capacity;
+}
+
+void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, uint64_t head, uint64_t tail,
+                   uint64_t *from, uint64_t *to) {
+  if (handover_plausible(head, tail, view->capacity)) {
+    *from = handover_from(handover, lane, head, tail, view->capacity);
+    *to = tail;
+    return;
+  }
+  *from = handover->known[lane] ? handover->position[lane] : head & ~UINT64_C(7);
+  *to = tail;
+  if (tail % 8 == 0 && tail >= *from && tail - *from <= view->capacity) return;
+  uint64_t size;
+  *to = *from;
+  if (*from > UINT64_MAX - view->capacity) return;
+  uint64_t end = *from + view->capacity;
+  while (*to < end && record_at(view, *to, end, &size)) *to += size;
+}
+
+uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring) {
+  uint64_t in_log = handover->reported[lane][reason];
+  return in_log > in_ring ? in_log : in_ring;
+}

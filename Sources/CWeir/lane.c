@@ -1,0 +1,349 @@
+/*
+ * lane.c: which lane a capture goes to, off the inlined path: claiming, borrowing, a full lane, close, fork.
+ *
+ * A lane has one producer at a time. A thread claims one of the owned lanes on its first capture and gives it back when
+ * it ends. A capture that finds no lane free, or that interrupts another one of its thread (a signal handler, an encoder
+ * that tracks), borrows a spare lane for itself alone.
+ *
+ * The orders that this rests on, each store with the load that pairs with it:
+ *
+ *   label  store                                     load                                    what it guarantees
+ *   L1     busy = 1 (relaxed, then signal fence)     closer: busy (acquire), after a         a capture either sees the closed
+ *                                                    membarrier that follows tail = closed   tail, or is seen as busy and waited for
+ *   L2     *tail (release), the last of a commit     drainer: *tail (acquire)                a drained record is whole
+ *   L3     busy = 0 (release)                        closer: busy (acquire)                  nothing is unmapped under a capture
+ *   L4     head (release), after the block           producer: head (acquire)                bytes are reused only when they are in the log
+ *   L5     taken = 0 (release)                       claimer: compare-and-swap (acquire)     the next owner sees the last one's records
+ *   L6     asleep = 1, membarrier, then tails read   producer: *tail stored, then asleep     a commit is seen, or the sleeper is woken
+ *   L7     visitors + 1 (seq_cst), then state read   closer: state stored (seq_cst),         the unlaned counters are not written
+ *                                                    then visitors                           once the ring is unmapped
+ *   T1     slot.owner (release), after its fields    capture: slot.owner (acquire)           a found type is defined
+ *   T2     types_end (release), after the entries    recovery, by program order              an id in a record has its definition
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "log.h"
+#include "system.h"
+
+__thread weir_thread weir_this_thread;
+
+/* The lanes that this thread owns in the logs it captured to. */
+enum { THREAD_LOGS = 8 };
+static __thread struct {
+  weir_thread entries[THREAD_LOGS];
+  uint32_t next_victim;
+  uint32_t borrows; /* borrowed lanes that captures further down this thread's stack hold */
+  int ended;        /* the thread's clean-up has run: claim nothing any more */
+} this_thread __attribute__((tls_model("initial-exec")));
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_key;
+static int thread_key_made;
+static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
+static event_log *logs;
+
+static lane *lane_of(weir_lane *producer) { return (lane *)producer; }
+static event_log *log_of(weir_log *producer) { return (event_log *)producer; }
+
+static uint32_t state_of(const event_log *log) { return __atomic_load_n(&log->state, __ATOMIC_ACQUIRE); }
+
+static int32_t closed_reason(const event_log *log) {
+  return state_of(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
+}
+
+static int32_t count_loose(event_log *log, int32_t reason) {
+  __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
+  return reason;
+}
+
+/*
+ * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in `visitors`,
+ * so that close does not unmap the ring under it.
+ */
+static int32_t count_unlaned(event_log *log, int32_t reason) {
+  __atomic_add_fetch(&log->visitors, 1, __ATOMIC_SEQ_CST); /* L7 */
+  int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
+  if (open) __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
+  __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
+  return open ? reason : count_loose(log, closed_reason(log));
+}
+
+/* ---- Waking the drainer ------------------------------------------------------------------------------------------ */
+
+void lane_ring_bell(event_log *log) {
+  __atomic_store_n(&log->producer.asleep, 0, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&log->bell, 1, __ATOMIC_RELEASE);
+  sys_futex_wake(&log->bell);
+}
+
+static void wake_if_asleep(event_log *log) {
+  /* Of many producers that see the sleeper, one makes the system call. */
+  if (__atomic_load_n(&log->producer.asleep, __ATOMIC_RELAXED) &&
+      __atomic_exchange_n(&log->producer.asleep, 0, __ATOMIC_ACQ_REL)) {
+    lane_ring_bell(log);
+  }
+}
+
+/* ---- Giving back ------------------------------------------------------------------------------------------------- */
+
+static void give_back(lane *lane) { __atomic_store_n(&lane->taken, 0, __ATOMIC_RELEASE); /* L5 */ }
+
+void weir_after_commit(weir_lane *producer) {
+  lane *lane = lane_of(producer);
+  event_log *log = log_of(producer->log);
+  wake_if_asleep(log);
+  if (producer->borrowed) {
+    this_thread.borrows--;
+    give_back(lane);
+  }
+}
+
+static void end_capture(weir_lane *producer) {
+  __atomic_store_n(&producer->busy, 0, __ATOMIC_RELEASE); /* L3 */
+  weir_after_commit(producer);
+}
+
+/* Counts a refusal in the lane that the caller holds, in the ring file, where it survives the process. */
+static void count_refusal(weir_lane *producer, int32_t reason) {
+  uint64_t *counter = &lane_of(producer)->control->dropped[reason - 1];
+  __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
+int32_t weir_refuse(weir_record *record, int32_t reason) {
+  if (reason <= WEIR_ACCEPTED || reason >= WEIR_DROP_REASONS) reason = WEIR_DROP_INVALID;
+  count_refusal(record->lane, reason);
+  end_capture(record->lane);
+  return reason;
+}
+
+/* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
+static void forget(weir_thread *entry) {
+  event_log *log = log_of(entry->log);
+  if (weir_this_thread.log == entry->log) weir_this_thread = (weir_thread){0};
+  if (entry->lane) give_back(lane_of(entry->lane));
+  *entry = (weir_thread){0};
+  log_unreference(log);
+}
+
+static void thread_ends(void *unused) {
+  (void)unused;
+  this_thread.ended = 1;
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    weir_thread *entry = &this_thread.entries[i];
+    if (!entry->log) continue;
+    entry->lane->busy = 0; /* a capture that was cancelled half-way never happened */
+    forget(entry);
+  }
+}
+
+void log_unreference(event_log *log) {
+  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+  for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
+  if (log->producer.slots) {
+    for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
+  }
+  pthread_mutex_destroy(&log->types_lock);
+  pthread_mutex_destroy(&log->wait_lock);
+  pthread_mutex_destroy(&log->close_lock);
+  pthread_mutex_destroy(&log->supply.mutex);
+  pthread_cond_destroy(&log->supply.preparer_wakes);
+  pthread_cond_destroy(&log->supply.sealer_wakes);
+  pthread_cond_destroy(&log->supply.sealed);
+  pthread_cond_destroy(&log->wait_done);
+  free(log->producer.slots);
+  free(log->lanes);
+  free(log->path);
+  free(log);
+}
+
+/* ---- Finding a lane ---------------------------------------------------------------------------------------------- */
+
+static int try_take(lane *lane) {
+  uint32_t expected = 0;
+  return __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) == 0 &&
+         __atomic_compare_exchange_n(&lane->taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* L5 */
+}
+
+/* The entry for a log that this thread has not captured to yet. Those of closed logs are dropped on the way. */
+static weir_thread *free_entry(void) {
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    weir_thread *entry = &this_thread.entries[i];
+    if (entry->log && state_of(log_of(entry->log)) != STATE_OPEN && !entry->lane->busy) forget(entry);
+    if (!entry->log) return entry;
+  }
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    weir_thread *entry = &this_thread.entries[this_thread.next_victim++ % THREAD_LOGS];
+    if (entry->lane->busy) continue;
+    forget(entry);
+    return entry;
+  }
+  return NULL;
+}
+
+/* The lane that this thread owns in the log, claimed now if it has none. Null if all are taken. */
+static weir_lane *own_lane(event_log *log) {
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    if (this_thread.entries[i].log == &log->producer) {
+      weir_this_thread = this_thread.entries[i];
+      return weir_this_thread.lane;
+    }
+  }
+  if (this_thread.ended || !thread_key_made) return NULL;
+  for (uint32_t i = 0; i < log->owned_lanes; i++) {
+    lane *lane = &log->lanes[i];
+    if (!try_take(lane)) continue;
+    weir_thread *entry = free_entry();
+    /* Without the clean-up at the thread's end the lane would stay taken for ever. */
+    if (!entry || pthread_setspecific(thread_key, &this_thread) != 0) {
+      give_back(lane);
+      return NULL;
+    }
+    __atomic_add_fetch(&log->references, 1, __ATOMIC_RELAXED);
+    *entry = (weir_thread){.log = &log->producer, .lane = &lane->producer};
+    weir_this_thread = *entry;
+    return &lane->producer;
+  }
+  return NULL;
+}
+
+/*
+ * A spare lane for one capture. Waits for one as long as the options say for a full lane, but a capture that interrupts
+ * one with a borrowed lane never waits: the lane it waited for could be its own.
+ */
+static weir_lane *borrow_lane(event_log *log) {
+  enum { SPINS = 64, YIELDS = 1000 };
+  uint64_t wait = log->options.full_wait_ns, deadline = 0;
+  for (uint32_t tries = 0;; tries++) {
+    for (uint32_t i = log->owned_lanes; i < log->lane_count; i++) {
+      if (!try_take(&log->lanes[i])) continue;
+      this_thread.borrows++;
+      return &log->lanes[i].producer;
+    }
+    if (state_of(log) != STATE_OPEN || this_thread.borrows > 0) return NULL;
+    if (tries < SPINS) continue;
+    if (tries < SPINS + YIELDS) {
+      sched_yield();
+      continue;
+    }
+    uint64_t now = sys_monotonic_ns();
+    if (deadline == 0) deadline = wait > UINT64_MAX - now ? UINT64_MAX : now + wait;
+    if (now >= deadline) return NULL;
+    sys_sleep_ns(50000);
+  }
+}
+
+int32_t weir_begin_slow(weir_log *producer, weir_record *record) {
+  event_log *log = log_of(producer);
+  if (state_of(log) != STATE_OPEN) return count_loose(log, closed_reason(log));
+  weir_lane *lane = own_lane(log);
+  if (!lane || lane->busy) lane = borrow_lane(log);
+  if (!lane) return count_unlaned(log, WEIR_DROP_NO_LANE);
+  __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+  uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
+  if (position > lane->limit) return weir_begin_full(lane, record);
+  weir_start(record, lane, tail, position);
+  return WEIR_ACCEPTED;
+}
+
+/* What to do about a lane that stays full. */
+static int32_t full_reason(const event_log *log) {
+  return __atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
+}
+
+int32_t weir_begin_full(weir_lane *lane, weir_record *record) {
+  event_log *log = log_of(lane->log);
+  lane_control *control = lane_of(lane)->control;
+  lane_view view = {.capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
+  uint64_t deadline = 0, pause = 20000;
+  for (;;) {
+    uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+    uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
+    if (tail == &lane_of(lane)->closed_tail) {
+      end_capture(lane);
+      return count_loose(log, closed_reason(log));
+    }
+    lane->limit = lane_limit(&view, __atomic_load_n(&control->head, __ATOMIC_ACQUIRE)); /* L4 */
+    if (position <= lane->limit) {
+      weir_start(record, lane, tail, position);
+      return WEIR_ACCEPTED;
+    }
+    int32_t reason = full_reason(log);
+    uint64_t now = sys_monotonic_ns(), wait = log->options.full_wait_ns;
+    if (deadline == 0) deadline = wait > UINT64_MAX - now ? UINT64_MAX : now + wait;
+    if (reason == WEIR_DROP_STORAGE || now >= deadline) {
+      count_refusal(lane, reason);
+      end_capture(lane);
+      return reason;
+    }
+    wake_if_asleep(log);
+    sys_sleep_ns(pause);
+    if (pause < 1000000) pause *= 2;
+  }
+}
+
+/* ---- Close ------------------------------------------------------------------------------------------------------- */
+
+void lane_close_all(event_log *log) {
+  __atomic_store_n(&log->state, STATE_CLOSED, __ATOMIC_SEQ_CST);
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane *lane = &log->lanes[i];
+    __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);
+  }
+  /* L1: from here on a capture either reads the closed tail, or its busy flag is visible below. */
+  if (!log->membarrier || sys_membarrier() != 0) sys_sleep_ns(20000000);
+  /* A capture takes nanoseconds, unless its thread is stopped: then the ring stays mapped for it, see weir_close. */
+  for (int i = 0; i < 2000 && !lanes_quiet(log); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
+}
+
+int lanes_quiet(const event_log *log) {
+  if (__atomic_load_n(&log->visitors, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    if (__atomic_load_n(&log->lanes[i].producer.busy, __ATOMIC_ACQUIRE)) return 0; /* L1, L3 */
+  }
+  return 1;
+}
+
+/* ---- Fork -------------------------------------------------------------------------------------------------------- */
+
+static void before_fork(void) { pthread_mutex_lock(&logs_lock); }
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&logs_lock); }
+
+/* The child has no mapping of the ring (MADV_DONTFORK) and no drainer. It must not keep the parent's lock alive. */
+static void after_fork_in_child(void) {
+  for (event_log *log = logs; log; log = log->next) {
+    if (log->state == STATE_OPEN) log->state = STATE_DETACHED;
+    sys_close(log->lock);
+    log->lock = -1;
+    for (uint32_t i = 0; i < log->lane_count; i++) log->lanes[i].producer.tail = &log->lanes[i].closed_tail;
+  }
+  pthread_mutex_unlock(&logs_lock);
+}
+
+static void set_up_process(void) {
+  thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0;
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void log_register(event_log *log) {
+  pthread_once(&once, set_up_process);
+  pthread_mutex_lock(&logs_lock);
+  log->next = logs;
+  logs = log;
+  pthread_mutex_unlock(&logs_lock);
+}
+
+void log_unregister(event_log *log) {
+  pthread_mutex_lock(&logs_lock);
+  for (event_log **at = &logs; *at; at = &(*at)->next) {
+    if (*at != log) continue;
+    *at = log->next;
+    break;
+  }
+  pthread_mutex_unlock(&logs_lock);
+}

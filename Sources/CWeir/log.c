@@ -1,0 +1,429 @@
+/* log.c: opening, closing and asking an open log. See weir.h for what each call promises. */
+#define _GNU_SOURCE
+#include "log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "directory.h"
+#include "error.h"
+#include "recover.h"
+#include "system.h"
+
+/* ---- Options ----------------------------------------------------------------------------------------------------- */
+
+void weir_options_init(weir_options *options) {
+  *options = (weir_options){.struct_bytes = sizeof *options,
+                            .lane_count = 16,
+                            .spare_lanes = 2,
+                            .clock = WEIR_CLOCK_AUTO,
+                            .lane_bytes = 1 << 20,
+                            .segment_bytes = 8 << 20,
+                            .max_event_bytes = WEIR_MAX_EVENT_BYTES,
+                            .drain_interval_ns = 1000000,
+                            .full_wait_ns = 0,
+                            .create = 1};
+}
+
+static weir_status bad_option(weir_error *error, const char *name, uint64_t value, uint64_t least, uint64_t most) {
+  return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the option %s is %llu; it must be %llu to %llu", name,
+              (unsigned long long)value, (unsigned long long)least, (unsigned long long)most);
+}
+
+static weir_status check_options(const weir_options *options, weir_error *error) {
+  if (options->struct_bytes != sizeof *options) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the options were not made by weir_options_init of this version");
+  }
+  uint64_t record = record_size(options->max_event_bytes);
+  const struct {
+    const char *name;
+    uint64_t value, least, most;
+  } ranges[] = {
+      {"lane_count", options->lane_count, 2, WEIR_MAX_LANES},
+      {"spare_lanes", options->spare_lanes, 1, options->lane_count - 1},
+      {"clock", options->clock, WEIR_CLOCK_AUTO, WEIR_CLOCK_COARSE},
+      {"max_event_bytes", options->max_event_bytes, 64, 1 << 20},
+      {"lane_bytes", options->lane_bytes, record + RECORD_SLACK_BYTES, UINT64_C(1) << 32},
+      {"segment_bytes", options->segment_bytes, LEAST_SEGMENT_BYTES(record), UINT64_C(1) << 30},
+      {"drain_interval_ns", options->drain_interval_ns, 50000, UINT64_C(10000000000)},
+  };
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most) continue;
+    return bad_option(error, ranges[i].name, ranges[i].value, ranges[i].least, ranges[i].most);
+  }
+  if ((options->lane_bytes & (options->lane_bytes - 1)) != 0) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the option lane_bytes is %llu; it must be a power of two",
+                (unsigned long long)options->lane_bytes);
+  }
+  return WEIR_OK;
+}
+
+/* ---- The directory ------------------------------------------------------------------------------------------------ */
+
+static weir_status open_directory(event_log *log, weir_error *error) {
+  const char *path = log->path;
+  int made = 0;
+  log->directory = sys_open_directory(path);
+  if (log->directory == -ENOENT && log->options.create) {
+    int result = sys_make_directory(AT_WORKING_DIRECTORY, path);
+    if (result != 0 && result != -EEXIST) return fail_system(error, result, "make the directory", path, NULL);
+    made = result == 0;
+    log->directory = sys_open_directory(path);
+  }
+  if (log->directory < 0) return fail_system(error, log->directory, "open the directory", path, NULL);
+  struct stat status;
+  int result = sys_status(log->directory, &status);
+  if (result != 0) return fail_system(error, result, "look at", path, NULL);
+  if (!made && (status.st_mode & S_IWOTH)) {
+    return fail(error, WEIR_ERROR_UNSAFE, 0, path,
+                "the directory %s can be written by every user (mode %04o), who could then forge or remove events; "
+                "run 'chmod o-w' on it or choose another",
+                path, (unsigned)status.st_mode & 07777);
+  }
+  return WEIR_OK;
+}
+
+static weir_status lock_directory(event_log *log, weir_error *error) {
+  log->lock = sys_open_or_create(log->directory, LOCK_NAME);
+  if (log->lock < 0) return fail_system(error, log->lock, "open", log->path, LOCK_NAME);
+  int result = sys_lock(log->lock);
+  if (result == 0) return WEIR_OK;
+  if (result != -EAGAIN) return fail_system(error, result, "lock", log->path, LOCK_NAME);
+  return fail(error, WEIR_ERROR_LOCKED, EAGAIN, log->path,
+              "the log %s is open in another process or tracker; close that one, or use another directory", log->path);
+}
+
+/* What an opening that did not get to its end left: files that hold no event. */
+static int remove_leftover(void *context, const char *name) {
+  const event_log *log = context;
+  if (strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0 || strcmp(name, RING_NEW_NAME) == 0) {
+    int error = sys_unlink(log->directory, name);
+    return error == -ENOENT ? 0 : error;
+  }
+  return 0;
+}
+
+static weir_status remove_leftovers(event_log *log, weir_error *error) {
+  int result = sys_list(log->directory, remove_leftover, log);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "clear leftovers from", log->path, NULL);
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------------------------ */
+
+static event_log *make_log(const char *directory, const weir_options *options) {
+  event_log *log = calloc(1, sizeof *log);
+  if (!log) return NULL;
+  log->directory = log->lock = -1;
+  log->options = *options;
+  log->references = 1;
+  log->path = strdup(directory);
+  log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
+  pthread_mutex_init(&log->types_lock, NULL);
+  pthread_mutex_init(&log->wait_lock, NULL);
+  pthread_mutex_init(&log->close_lock, NULL);
+  pthread_cond_init(&log->wait_done, NULL);
+  pthread_mutex_init(&log->supply.mutex, NULL);
+  pthread_cond_init(&log->supply.preparer_wakes, NULL);
+  pthread_cond_init(&log->supply.sealer_wakes, NULL);
+  pthread_cond_init(&log->supply.sealed, NULL);
+  if (log->path && log->producer.slots) return log;
+  log_unreference(log);
+  return NULL;
+}
+
+/* The first segment is made in place, so that a full disk is an error of the opening. */
+static weir_status begin_first_segment(event_log *log, weir_error *error) {
+  int result;
+  segment *first = supply_take(log, &result);
+  if (!first) return fail_system(error, result, "make a segment in", log->path, NULL);
+  result = drain_begin_segment(log, first, 0);
+  if (result == 0) return WEIR_OK;
+  segment_discard(first);
+  return fail_system(error, result, "begin a segment in", log->path, NULL);
+}
+
+static weir_status start_threads(event_log *log, weir_error *error) {
+  weir_status status = supply_start(log, error);
+  if (status != WEIR_OK) return status;
+  int result = start_thread(&log->drainer, drain_main, log, "weir-drain");
+  if (result != 0) {
+    supply_stop(log);
+    return fail_system(error, result, "start the threads of", log->path, NULL);
+  }
+  log->drainer_runs = 1;
+  return WEIR_OK;
+}
+
+static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
+  weir_status status = open_directory(log, error);
+  if (status == WEIR_OK) status = lock_directory(log, error);
+  if (status == WEIR_OK) status = remove_leftovers(log, error);
+  uint64_t next_offset = 0;
+  clock_start(log);
+  if (status == WEIR_OK) status = recover(log, recovery, &next_offset, error);
+  if (status != WEIR_OK) return status;
+  int result = sys_random(&log->producer.opening, sizeof log->producer.opening);
+  if (result != 0) return fail_system(error, result, "get random bytes for", log->path, NULL);
+  status = ring_create(log, next_offset, error);
+  if (status != WEIR_OK) return status;
+  recovery->opening = log->producer.opening;
+  recovery->first_offset = log->next_offset = log->counters.next_offset = next_offset;
+  types_load(log);
+  clock_calibrate(log, 1);
+  log->membarrier = sys_membarrier_register() == 0;
+  status = begin_first_segment(log, error);
+  if (status == WEIR_OK) status = start_threads(log, error);
+  return status;
+}
+
+/* Lets go of everything but the handle. What is on disk stays as it is. */
+static void release_parts(event_log *log) {
+  if (log->active) {
+    if (log->active->summary.blocks == 0) segment_discard(log->active);
+    else segment_abandon(log->active);
+  }
+  log->active = NULL;
+  ring_detach(log);
+  sys_close(log->directory);
+  sys_close(log->lock);
+  log->directory = log->lock = -1;
+}
+
+weir_status weir_open(const char *directory, const weir_options *options, weir_log **opened, weir_recovery *recovery,
+                      weir_error *error) {
+  *opened = NULL;
+  weir_recovery ignored;
+  if (!recovery) recovery = &ignored;
+  *recovery = (weir_recovery){0};
+  if (!directory || !*directory) return fail(error, WEIR_ERROR_INVALID, 0, NULL, "no directory was named to open a log in");
+  if (!crc_available()) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
+                "cannot open %s: this processor has no CRC32C instruction (SSE 4.2 or ARMv8.1), which Weir needs",
+                directory);
+  }
+  weir_options defaults;
+  weir_options_init(&defaults);
+  if (!options) options = &defaults;
+  weir_status status = check_options(options, error);
+  if (status != WEIR_OK) return status;
+  event_log *log = make_log(directory, options);
+  if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to open %s", directory);
+  uint64_t started = sys_monotonic_ns();
+  log_register(log);
+  status = open_parts(log, recovery, error);
+  if (status != WEIR_OK) {
+    log_unregister(log);
+    log->state = STATE_CLOSED;
+    release_parts(log);
+    log_unreference(log);
+    return status;
+  }
+  recovery->duration_ns = sys_monotonic_ns() - started;
+  *opened = &log->producer;
+  return WEIR_OK;
+}
+
+/* ---- Closing ------------------------------------------------------------------------------------------------------ */
+
+static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
+  return fail_system(error, -log->storage_errno, action, log->path, NULL);
+}
+
+/* The counters in the ring outlive it in memory. */
+static void keep_counters(event_log *log) {
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    uint64_t sum = log->header->unlaned_dropped[reason];
+    for (uint32_t i = 0; i < log->lane_count; i++) sum += log->lanes[i].control->dropped[reason - 1];
+    __atomic_add_fetch(&log->loose_dropped[reason], sum, __ATOMIC_RELAXED);
+  }
+}
+
+/* After the drainer has ended: seals and syncs the last segment. */
+static int finish_segments(event_log *log) {
+  int error = 0;
+  if (log->active && log->active->summary.blocks > 0) {
+    segment *last = log->active;
+    drain_seal_active(log);
+    pthread_mutex_lock(&log->supply.mutex);
+    log->active = NULL;
+    pthread_mutex_unlock(&log->supply.mutex);
+    error = supply_retire(log, last);
+  }
+  int settled = supply_settle(log, UINT64_MAX);
+  supply_stop(log);
+  return error != 0 ? error : settled;
+}
+
+weir_status weir_close(weir_log *producer, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  pthread_mutex_lock(&log->close_lock);
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) {
+    pthread_mutex_unlock(&log->close_lock);
+    return WEIR_OK;
+  }
+  pthread_mutex_lock(&log->types_lock); /* no definition is half-way when the ring goes */
+  lane_close_all(log);
+  pthread_mutex_unlock(&log->types_lock);
+
+  __atomic_store_n(&log->stopping, 1, __ATOMIC_RELEASE);
+  lane_ring_bell(log);
+  pthread_join(log->drainer, NULL);
+  log->drainer_runs = 0;
+  weir_status status = WEIR_OK;
+  if (__atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
+    status = storage_failure(log, "write the last events (they stay in the ring for the next opening) to", error);
+  }
+  int result = finish_segments(log);
+  if (result != 0 && status == WEIR_OK) status = fail_system(error, result, "seal the last segment of", log->path, NULL);
+  pthread_mutex_lock(&log->wait_lock);
+  pthread_cond_broadcast(&log->wait_done);
+  while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
+  pthread_mutex_unlock(&log->wait_lock);
+  keep_counters(log);
+  log_unregister(log);
+  /* A capture whose thread is stopped in the middle may still write: then its ring stays mapped, for good. */
+  if (!lanes_quiet(log)) log->ring = NULL;
+  release_parts(log);
+  pthread_mutex_unlock(&log->close_lock);
+  return status;
+}
+
+void weir_free(weir_log *producer) {
+  if (!producer) return;
+  event_log *log = (event_log *)producer;
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_OPEN) weir_close(producer, NULL);
+  log_unreference(log);
+}
+
+/* ---- Waiting for the drainer and the disk -------------------------------------------------------------------------- */
+
+static uint64_t deadline_of(uint64_t timeout_ns) {
+  uint64_t now = sys_monotonic_ns();
+  return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
+}
+
+static weir_status closed_failure(event_log *log, weir_error *error) {
+  return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s is closed, or belongs to the process this one was forked from",
+              log->path);
+}
+
+/* Announces a caller that close has to wait for. 0 if the log is closed. */
+static int enter(event_log *log) {
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) return 0;
+  pthread_mutex_lock(&log->wait_lock);
+  int open = __atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_OPEN;
+  if (open) log->waiters++;
+  pthread_mutex_unlock(&log->wait_lock);
+  return open;
+}
+
+static void leave(event_log *log) {
+  pthread_mutex_lock(&log->wait_lock);
+  log->waiters--;
+  pthread_cond_broadcast(&log->wait_done);
+  pthread_mutex_unlock(&log->wait_lock);
+}
+
+static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error *error) {
+  uint64_t wanted = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
+  lane_ring_bell(log);
+  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+  weir_status status = WEIR_OK;
+  pthread_mutex_lock(&log->wait_lock);
+  while (__atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) {
+    if (__atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
+      status = storage_failure(log, "write events (they stay in the ring) to", error);
+    } else if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) {
+      status = closed_failure(log, error);
+    } else if (deadline == UINT64_MAX) {
+      pthread_cond_wait(&log->wait_done, &log->wait_lock);
+    } else if (pthread_cond_clockwait(&log->wait_done, &log->wait_lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+                    "the events of %s were not drained within the time given; they are safe in the ring, ask again later",
+                    log->path);
+    }
+  }
+  pthread_mutex_unlock(&log->wait_lock);
+  return status;
+}
+
+weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (!enter(log)) return closed_failure(log, error);
+  weir_status status = wait_for_drain(log, deadline_of(timeout_ns), error);
+  if (next_offset) *next_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
+  leave(log);
+  return status;
+}
+
+/* Syncs the active segment through a descriptor of its own: the drainer may seal it meanwhile. */
+static int sync_active(event_log *log) {
+  pthread_mutex_lock(&log->supply.mutex);
+  int fd = log->active ? sys_duplicate(log->active->fd) : -1;
+  pthread_mutex_unlock(&log->supply.mutex);
+  if (fd == -1) return 0;
+  if (fd < 0) return fd;
+  int error = sys_sync_data(fd);
+  sys_close(fd);
+  return error != 0 ? error : sys_sync_directory(log->directory);
+}
+
+weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (!enter(log)) return closed_failure(log, error);
+  uint64_t deadline = deadline_of(timeout_ns);
+  weir_status status = wait_for_drain(log, deadline, error);
+  uint64_t end = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
+  if (status == WEIR_OK) {
+    /* The active one first: if it is sealed meanwhile, the sealer's own sync is waited for. */
+    int result = sync_active(log);
+    if (result != 0) supply_poison(log, result);
+    result = supply_settle(log, deadline);
+    if (result == -ETIMEDOUT) {
+      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path, "the disk did not sync %s within the time given; ask again later",
+                    log->path);
+    } else if (result != 0) {
+      status = fail_system(error, result, "sync", log->path, NULL);
+    }
+  }
+  if (next_offset) *next_offset = end;
+  leave(log);
+  return status;
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+
+void weir_count(const weir_log *producer, weir_counters *counters) {
+  event_log *log = (event_log *)producer;
+  *counters = (weir_counters){0};
+  const weir_counters *from = &log->counters;
+  counters->drained = __atomic_load_n(&from->drained, __ATOMIC_RELAXED);
+  counters->next_offset = __atomic_load_n(&from->next_offset, __ATOMIC_RELAXED);
+  counters->blocks = __atomic_load_n(&from->blocks, __ATOMIC_RELAXED);
+  counters->segments = __atomic_load_n(&from->segments, __ATOMIC_RELAXED);
+  counters->wakeups = __atomic_load_n(&from->wakeups, __ATOMIC_RELAXED);
+  counters->damaged = __atomic_load_n(&from->damaged, __ATOMIC_RELAXED);
+  counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);
+  counters->types = __atomic_load_n(&producer->type_limit, __ATOMIC_RELAXED) - (WEIR_TYPE_FIRST - 1);
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
+  }
+  int mapped = enter(log); /* the counters in the ring, while it is mapped */
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane *lane = &log->lanes[i];
+    counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);
+    counters->lanes_in_use += __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0;
+    for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
+      counters->dropped[reason] += __atomic_load_n(&lane->control->dropped[reason - 1], __ATOMIC_RELAXED);
+    }
+  }
+  for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
+    counters->dropped[reason] += __atomic_load_n(&log->header->unlaned_dropped[reason], __ATOMIC_RELAXED);
+  }
+  if (mapped) leave(log);
+}
+
+const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->path; }
+uint64_t weir_opening(const weir_log *log) { return log->opening; }

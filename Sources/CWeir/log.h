@@ -1,0 +1,162 @@
+/*
+ * log.h: an open log, shared by the files of the writing side. One room a file:
+ *
+ *     log.c      opening and closing          types.c    type definitions
+ *     lane.c     claiming and giving back     clock.c    ticks and calibration
+ *     ring.c     the ring file                segment.c  one segment file
+ *     drain.c    lanes to segments            supply.c   the preparer and the sealer
+ *     recover.c  what a dead writer left
+ */
+#ifndef WEIR_LOG_H
+#define WEIR_LOG_H
+
+#include <pthread.h>
+
+#include "record.h"
+#include "ring.h"
+#include "segment.h"
+
+/* One lane: what producers see first, then what only the log knows. In memory that outlives the mapping. */
+typedef struct lane {
+  weir_lane producer; /* first: a weir_lane * is a lane * */
+  uint32_t taken;     /* compare-and-swapped by claimers and borrowers */
+  uint32_t number;
+  lane_control *control;
+  uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
+} __attribute__((aligned(128))) lane;
+
+typedef enum log_state { STATE_OPEN, STATE_CLOSED, STATE_DETACHED } log_state;
+
+/* A type as the drainer sees it: its entry in the ring's type region, and the segment that has it already. */
+typedef struct type_entry {
+  uint32_t at;
+  uint32_t bytes;
+  uint64_t defined_in; /* segment number; 0: none */
+} type_entry;
+
+/* A type found by owner and key. Immutable once published. */
+typedef struct named_type {
+  uint64_t owner;
+  uint32_t type;
+  uint32_t key_bytes;
+  char key[];
+} named_type;
+
+enum { MAX_TYPES = 8192, NAMED_SLOTS = 2 * MAX_TYPES, MAX_DEFINITION_BYTES = 32768, MAX_WAITING_SEGMENTS = 16 };
+
+/* What comes next and what is done: segments on their way to and from the drainer. Guarded by `mutex`. */
+typedef struct supply {
+  pthread_mutex_t mutex;
+  pthread_cond_t preparer_wakes;
+  pthread_cond_t sealer_wakes;
+  pthread_cond_t sealed;     /* a segment was retired, or could not be */
+  segment *ready;            /* prepared, not begun */
+  int wanted;
+  segment *first_done;       /* full, waiting for the sealer, oldest first */
+  segment *last_done;
+  uint32_t waiting;          /* their number, the one that the sealer works on included */
+  int prepare_error;         /* negative errno of the last preparation, 0 */
+  int seal_error;            /* negative errno of the first sealing that failed: what it held may not be on the disk */
+  int stopping;
+  int running;
+  pthread_t preparer;
+  pthread_t sealer;
+  uint64_t next_prepared;    /* numbers the files */
+} supply;
+
+typedef struct event_log {
+  weir_log producer; /* first: a weir_log * is an event_log * */
+  char *path;
+  int directory;
+  int lock;
+  weir_options options;
+  uint32_t state;      /* log_state */
+  uint32_t references; /* the handle, and every thread that knows a lane of this log */
+  struct event_log *next;    /* all logs of the process, for fork */
+
+  /* The ring. */
+  uint8_t *ring;
+  uint64_t ring_bytes;
+  ring_header *header; /* = ring */
+  lane *lanes;
+  uint32_t lane_count;
+  uint32_t owned_lanes; /* the first ones; the rest are spare */
+  int membarrier;       /* works on this kernel */
+  uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
+  uint32_t visitors; /* captures without a lane that touch the ring's header */
+
+  /* Types: written under types_lock; entries below type_limit do not change but for defined_in, the drainer's. */
+  pthread_mutex_t types_lock;
+  type_entry types[MAX_TYPES];
+  named_type *named[NAMED_SLOTS];
+
+  /* The drainer's own. */
+  pthread_t drainer;
+  int drainer_runs;
+  segment *active;
+  uint64_t next_offset;
+  uint64_t segment_number; /* of `active`, from 1 */
+  segment_end previous;    /* the segment before `active` */
+  calibration calibration;
+  uint64_t calibrate_at;   /* monotonic time of the next calibration */
+  uint64_t clock_start_ticks;
+  uint64_t clock_start_ns;
+  supply supply;
+
+  /* Between the drainer and those who wait for it. */
+  uint32_t bell;           /* futex: rung to wake the drainer */
+  uint32_t stopping;
+  pthread_mutex_t wait_lock;
+  pthread_cond_t wait_done;
+  uint32_t waiters;        /* callers that use the open log; close waits for them. Guarded by wait_lock */
+  pthread_mutex_t close_lock;
+  uint64_t drains_requested; /* atomics; done follows requested */
+  uint64_t drains_done;
+  int32_t storage;         /* atomic: a weir_status, why the log cannot grow */
+  int storage_errno;
+  weir_counters counters;  /* the drainer's; read with relaxed atomics */
+} event_log;
+
+/* ---- ring.c: making and mapping, see also ring.h ---- */
+weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error);
+weir_status ring_attach(event_log *log, int fd, weir_error *error); /* maps an existing ring, header checked */
+void ring_detach(event_log *log);
+lane_view ring_lane_view(const event_log *log, uint32_t number);
+
+/* ---- lane.c ---- */
+void lane_ring_bell(event_log *log);
+void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
+int lanes_quiet(const event_log *log);  /* no capture is in progress */
+void log_unreference(event_log *log);
+void log_register(event_log *log);      /* known to fork */
+void log_unregister(event_log *log);
+
+/* ---- types.c ---- */
+void types_load(event_log *log); /* the type table from the ring's region */
+
+/* ---- clock.c ---- */
+uint32_t clock_resolve(uint32_t wanted);
+void clock_start(event_log *log);
+void clock_calibrate(event_log *log, int first);
+
+/* ---- drain.c ---- */
+typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
+drain_result drain_all(event_log *log, uint64_t *moved); /* every lane up to its tail now, then the due gap records */
+int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags); /* makes it the active one; 0 or negative errno */
+void drain_seal_active(event_log *log);
+void *drain_main(void *log);
+
+/* ---- supply.c ---- */
+int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const char *name); /* 0 or negative errno */
+weir_status supply_start(event_log *log, weir_error *error);
+segment *supply_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
+void supply_want(event_log *log);
+int supply_retire(event_log *log, segment *done); /* to the sealer; in place if it does not run. 0 or negative errno */
+int supply_settle(event_log *log, uint64_t deadline_ns); /* waits for the sealer. 0, -ETIMEDOUT, or its error */
+void supply_poison(event_log *log, int error); /* a sync failed: durability is never claimed again */
+void supply_stop(event_log *log);
+
+/* ---- recover.c ---- */
+weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error);
+
+#endif

@@ -1,0 +1,296 @@
+/*
+ * recover.c: what an opening does about a log whose writer died.
+ *
+ *   1. Scan the segments that were not sealed. Damaged blocks are copied to quarantine/.
+ *   2. Set the lanes' heads to the log's word, and sync the ring.
+ *   3. Seal those segments: a seal after the last good block, cut, sync, rename.
+ *   4. Drain the lanes into new segments, by the drainer's own code; seal and sync them.
+ *   5. Only then the caller replaces the ring.
+ *
+ * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has the
+ * log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its seal.
+ * Damage costs what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
+ */
+#define _GNU_SOURCE
+#include "recover.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory.h"
+#include "error.h"
+#include "handover.h"
+#include "notice.h"
+#include "quarantine.h"
+#include "scan.h"
+#include "system.h"
+
+typedef struct recovery {
+  event_log *log;   /* the opening that recovers: path, directory, options */
+  event_log *dead;  /* the ring of the dead one, mapped; null if there is none */
+  handover handover;
+  segment_list list;
+  uint64_t first_unsealed; /* index in list */
+  weir_recovery *report;
+  weir_error *error;
+  segment_end last; /* the last sealed segment */
+} recovery;
+
+/* ---- The ring of the dead ---------------------------------------------------------------------------------------- */
+
+static weir_status newer_version(recovery *recovery, const char *name) {
+  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->log->path,
+              "%s/%s was written by a newer version of Weir; open it with that version", recovery->log->path, name);
+}
+
+static weir_status replace_ring(recovery *recovery) {
+  int error = quarantine_file(recovery->log->directory, RING_NAME);
+  if (error != 0) return fail_system(recovery->error, error, "quarantine", recovery->log->path, RING_NAME);
+  recovery->report->ring_replaced = 1;
+  return WEIR_OK;
+}
+
+/* Reads and checks the header before anything is mapped. */
+static int read_ring_header(int fd, ring_header *header) {
+  struct stat status;
+  int error = sys_status(fd, &status);
+  if (error != 0) return error;
+  int64_t count = sys_read_at(fd, header, sizeof *header, 0);
+  if (count < 0) return (int)count;
+  return count == sizeof *header ? ring_check_header(header, (uint64_t)status.st_size) : -EBADMSG;
+}
+
+static weir_status attach_dead(recovery *recovery, int fd) {
+  event_log *dead = recovery->dead = calloc(1, sizeof *dead);
+  if (!dead) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
+                recovery->log->path);
+  }
+  dead->path = recovery->log->path;
+  dead->directory = recovery->log->directory;
+  dead->options = recovery->log->options;
+  weir_status status = ring_attach(dead, fd, recovery->error);
+  if (status != WEIR_OK) return status;
+  /* A segment must be able to hold any record of this ring, whatever this opening's options are. */
+  uint64_t least = LEAST_SEGMENT_BYTES(dead->header->record_bytes);
+  if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
+  if (!ring_calibration(dead->header, &dead->calibration)) dead->calibration = (calibration){0};
+  types_load(dead);
+  recovery->report->previous_opening = dead->header->opening;
+  return WEIR_OK;
+}
+
+static weir_status open_ring(recovery *recovery) {
+  const char *path = recovery->log->path;
+  int fd = sys_open_write(recovery->log->directory, RING_NAME);
+  if (fd == -ENOENT) {
+    recovery->report->ring_replaced = recovery->list.count > 0;
+    return WEIR_OK;
+  }
+  if (fd < 0) return fail_system(recovery->error, fd, "open", path, RING_NAME);
+  ring_header *header = malloc(sizeof *header);
+  int error = header ? read_ring_header(fd, header) : -ENOMEM;
+  free(header);
+  weir_status status = WEIR_OK;
+  if (error == -ENOTSUP) status = newer_version(recovery, RING_NAME);
+  else if (error == -EBADMSG) status = replace_ring(recovery);
+  else if (error != 0) status = fail_system(recovery->error, error, "read", path, RING_NAME);
+  else status = attach_dead(recovery, fd);
+  sys_close(fd);
+  return status;
+}
+
+static void detach_dead(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  if (!dead) return;
+  if (dead->active) {
+    if (dead->active->summary.blocks > 0) segment_abandon(dead->active);
+    else segment_discard(dead->active);
+  }
+  ring_detach(dead);
+  free(dead->lanes);
+  free(dead);
+}
+
+/* ---- Segments that were not sealed -------------------------------------------------------------------------------- */
+
+static weir_status segment_failure(recovery *recovery, int error, const char *action, const char *name) {
+  if (error == -ENOTSUP) return newer_version(recovery, name);
+  return fail_system(recovery->error, error, action, recovery->log->path, name);
+}
+
+/* Opens every segment whose version matters, so that a newer one is refused before anything is changed. */
+static weir_status check_versions(recovery *recovery) {
+  uint64_t from = recovery->first_unsealed > 0 ? recovery->first_unsealed - 1 : 0;
+  for (uint64_t i = from; i < recovery->list.count; i++) {
+    segment_name *name = &recovery->list.items[i];
+    segment_scan scan;
+    scan_damage damage;
+    int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
+    if (error != 0) return segment_failure(recovery, error, "open", name->name);
+    scan_close(&scan);
+  }
+  return WEIR_OK;
+}
+
+/* The last sealed segment: where the log ends so far, and what the next header says of its predecessor. */
+static weir_status take_last_sealed(recovery *recovery) {
+  if (recovery->first_unsealed == 0) return WEIR_OK;
+  segment_name *name = &recovery->list.items[recovery->first_unsealed - 1];
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
+  if (error != 0) return segment_failure(recovery, error, "open", name->name);
+  if (scan_seal(&scan) != 0) {
+    /* Its seal is damaged: read it through, for the log's end. */
+    scan_result result;
+    do result = scan_next(&scan, 1, &damage);
+    while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
+    if (result == SCAN_ERROR) {
+      scan_close(&scan);
+      return segment_failure(recovery, damage.error, "read", name->name);
+    }
+  }
+  error = handover_sealed(&recovery->handover, &scan);
+  recovery->last = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = name->base};
+  scan_close(&scan);
+  return error == 0 ? WEIR_OK : segment_failure(recovery, error, "read", name->name);
+}
+
+static weir_status recover_segments(recovery *recovery, unsealed *found) {
+  uint64_t count = recovery->list.count - recovery->first_unsealed;
+  for (uint64_t i = 0; i < count; i++) {
+    segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
+    int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
+                              recovery->report);
+    if (error != 0) return segment_failure(recovery, error, "recover", name->name);
+  }
+  return WEIR_OK;
+}
+
+static weir_status seal_segments(recovery *recovery, unsealed *found) {
+  uint64_t count = recovery->list.count - recovery->first_unsealed;
+  for (uint64_t i = 0; i < count; i++) {
+    segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
+    int error = unsealed_seal(&found[i], recovery->log->directory, name, recovery->dead, &recovery->last);
+    if (error != 0) return segment_failure(recovery, error, "seal", name->name);
+  }
+  return WEIR_OK;
+}
+
+/* ---- Lanes -------------------------------------------------------------------------------------------------------- */
+
+/* Sets the lanes to what recovery has to drain: from the log's word on, up to the tail. */
+static weir_status settle_heads(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  handover *handover = &recovery->handover;
+  uint64_t end = handover->log_end > dead->header->log_end ? handover->log_end : dead->header->log_end;
+  if (end < dead->header->base_offset) end = dead->header->base_offset;
+  if (dead->header->log_end > handover->log_end && handover->log_end >= dead->header->base_offset) {
+    recovery->report->missing_events += dead->header->log_end - handover->log_end;
+  }
+  dead->next_offset = dead->header->log_end = end;
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    lane_control *control = dead->lanes[i].control;
+    lane_view view = ring_lane_view(dead, i);
+    uint64_t from, to;
+    handover_lane(handover, &view, i, control->head, control->tail, &from, &to);
+    control->head = from;
+    control->tail = to;
+    recovery->report->lanes_drained += from < to;
+    for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      uint64_t *reported = &control->reported[reason - 1];
+      if (*reported < handover->reported[i][reason]) *reported = handover->reported[i][reason];
+    }
+  }
+  for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    uint64_t *reported = &dead->header->unlaned_reported[reason];
+    uint64_t logged = handover->reported[WEIR_MAX_LANES][reason];
+    if (*reported < logged) *reported = logged;
+  }
+  int error = sys_sync_mapped(dead->ring, dead->ring_bytes);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", dead->path, RING_NAME);
+}
+
+static uint64_t reported_so_far(const event_log *dead) {
+  uint64_t sum = 0;
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    sum += dead->header->unlaned_reported[reason];
+    for (uint32_t i = 0; i < dead->lane_count; i++) sum += dead->lanes[i].control->reported[reason - 1];
+  }
+  return sum;
+}
+
+static weir_status drain_dead(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  dead->previous = recovery->last;
+  uint64_t moved, reported = reported_so_far(dead);
+  drain_result result = drain_all(dead, &moved);
+  recovery->report->events_from_lanes = dead->counters.drained;
+  recovery->report->damaged_records = dead->counters.damaged;
+  recovery->report->dropped = reported_so_far(dead) - reported;
+  if (result == DRAIN_STALLED) {
+    return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->path, NULL);
+  }
+  if (!dead->active) return WEIR_OK;
+  drain_seal_active(dead);
+  recovery->last = dead->previous;
+  segment *active = dead->active;
+  dead->active = NULL;
+  int error = segment_retire(active);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->path, NULL);
+}
+
+/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+
+static weir_status run(recovery *recovery) {
+  event_log *log = recovery->log;
+  weir_status status = check_versions(recovery);
+  if (status == WEIR_OK) status = open_ring(recovery);
+  if (status != WEIR_OK) return status;
+  handover_start(&recovery->handover, recovery->dead ? recovery->dead->header->opening : 0);
+  status = take_last_sealed(recovery);
+  if (status != WEIR_OK) return status;
+
+  uint64_t count = recovery->list.count - recovery->first_unsealed;
+  unsealed *found = calloc(count + 1, sizeof *found);
+  if (!found) return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+  status = recover_segments(recovery, found);
+  if (status == WEIR_OK && recovery->dead) status = settle_heads(recovery);
+  if (status == WEIR_OK) status = seal_segments(recovery, found);
+  for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
+  free(found);
+  if (status == WEIR_OK && recovery->dead) status = drain_dead(recovery);
+  return status;
+}
+
+weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {
+  recovery *recovery = calloc(1, sizeof *recovery);
+  if (!recovery) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+  recovery->log = log;
+  recovery->report = report;
+  recovery->error = error;
+  weir_status status = WEIR_OK;
+  int result = segment_list_read(log->directory, &recovery->list);
+  if (result != 0) {
+    status = fail_system(error, result, "list", log->path, NULL);
+  } else {
+    segment_list *list = &recovery->list;
+    while (recovery->first_unsealed < list->count && !list->items[recovery->first_unsealed].active) {
+      recovery->first_unsealed++;
+    }
+    status = run(recovery);
+  }
+  report->segments_scanned = recovery->list.count - recovery->first_unsealed;
+  if (status == WEIR_OK) {
+    *next_offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
+    log->previous = recovery->last;
+    report->was_clean = !report->ring_replaced && report->segments_scanned == 0 && report->events_from_lanes == 0 &&
+                        report->dropped == 0 && report->damaged_records == 0;
+  }
+  detach_dead(recovery);
+  segment_list_free(&recovery->list);
+  free(recovery);
+  return status;
+}

@@ -1,0 +1,41 @@
+/* recover.h: the parts of recovery. See recover.c for the order of steps. */
+#ifndef WEIR_RECOVER_H
+#define WEIR_RECOVER_H
+
+#include "handover.h"
+#include "log.h"
+
+/* The smallest segment that holds one record of the given size, any two definitions, header and seal. */
+#define LEAST_SEGMENT_BYTES(record_bytes) (UINT64_C(131072) + 2 * (uint64_t)(record_bytes))
+
+/* What a scan of a segment that was not sealed found, as far as its seal needs it. */
+typedef struct unsealed {
+  uint64_t end; /* position after the last good block */
+  uint64_t salt;
+  uint64_t opening;
+  int complete; /* it has its seal: the writer died before the rename */
+  int empty;    /* no event and no notice, so that the next segment has the same base offset */
+  int foreign;  /* neither a good header nor a good block, but not all zeros */
+  uint64_t next_offset;
+  seal_summary summary;
+  calibration calibration;
+  uint8_t *definitions;
+  uint64_t definitions_bytes;
+  uint64_t definitions_room;
+  uint64_t defined[MAX_TYPES / 64]; /* types in `definitions` */
+  uint64_t used[MAX_TYPES / 64];    /* types of records */
+} unsealed;
+
+/* Scans the segment, takes its blocks into `handover`, quarantines what is damaged. 0 or a negative errno. */
+int unsealed_scan(unsealed *found, int directory, const segment_name *name, const event_log *dead, handover *handover,
+                  weir_recovery *report);
+
+/*
+ * Seals it: appends the seal, cuts, syncs, renames; removes an empty one, quarantines a foreign one. `last` becomes what
+ * the next segment's header says of it. 0 or a negative errno.
+ */
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead, segment_end *last);
+
+void unsealed_free(unsealed *found);
+
+#endif

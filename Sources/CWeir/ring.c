@@ -1,0 +1,163 @@
+/* ring.c: see ring.h and log.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "error.h"
+#include "log.h"
+#include "notice.h"
+#include "system.h"
+
+static uint64_t align4096(uint64_t n) { return (n + 4095) & ~UINT64_C(4095); }
+
+/* Whether `count` items of `each` bytes from `at` on lie within `total`, without overflow. */
+static int fits(uint64_t at, uint64_t count, uint64_t each, uint64_t total) {
+  uint64_t bytes;
+  return !__builtin_mul_overflow(count, each, &bytes) && at <= total && bytes <= total - at;
+}
+
+int ring_check_header(const ring_header *header, uint64_t file_bytes) {
+  if (header->magic != RING_MAGIC) return -EBADMSG;
+  if (header->major > FORMAT_MAJOR) return -ENOTSUP;
+  if (header->header_crc != crc32c((const uint8_t *)header + 16, RING_FIXED_BYTES - 16)) return -EBADMSG;
+  if (header->incompatible != 0) return -ENOTSUP;
+  uint64_t record = header->record_bytes, lane = header->lane_bytes;
+  if (header->lane_count < 1 || header->lane_count > WEIR_MAX_LANES || header->spare_lanes > header->lane_count) {
+    return -EBADMSG;
+  }
+  if (record < WEIR_RECORD_HEADER_BYTES || record > MAX_RECORD_BYTES) return -EBADMSG;
+  if (lane == 0 || (lane & (lane - 1)) != 0 || lane < record || lane > UINT64_C(1) << 40) return -EBADMSG;
+  if (header->lane_stride < LANE_CONTROL_BYTES + lane + record + RECORD_SLACK_BYTES) return -EBADMSG;
+  if (header->lane_stride % 4096 != 0 || header->lanes_at % 4096 != 0 || header->types_at % 8 != 0) return -EBADMSG;
+  if (header->lanes_at < RING_HEADER_BYTES || header->types_at < RING_HEADER_BYTES) return -EBADMSG;
+  if (header->file_bytes > file_bytes) return -EBADMSG;
+  if (!fits(header->lanes_at, header->lane_count, header->lane_stride, header->file_bytes)) return -EBADMSG;
+  if (!fits(header->types_at, 1, header->types_bytes, header->file_bytes)) return -EBADMSG;
+  if (header->types_bytes > UINT64_C(64) << 20) return -EBADMSG;
+  return 0;
+}
+
+int ring_calibration(const ring_header *header, calibration *value) {
+  const calibration_slot *best = NULL;
+  for (int i = 0; i < 2; i++) {
+    const calibration_slot *slot = &header->calibration[i];
+    if (slot->crc != crc32c(slot, offsetof(calibration_slot, crc)) || slot->sequence == 0) continue;
+    if (!best || (int32_t)(slot->sequence - best->sequence) > 0) best = slot;
+  }
+  if (!best) return 0;
+  *value = best->value;
+  return 1;
+}
+
+int64_t calibration_time(const calibration *calibration, uint64_t ticks) {
+  __int128 since = (__int128)(int64_t)(ticks - calibration->base_ticks) * calibration->multiplier;
+  /* Wraps instead of trapping where a damaged or foreign calibration makes nonsense of it. */
+  return (int64_t)((uint64_t)calibration->wall_ns + (uint64_t)(since >> 32));
+}
+
+lane_view ring_lane_view(const event_log *log, uint32_t number) {
+  const ring_header *header = log->header;
+  return (lane_view){.data = log->ring + header->lanes_at + number * header->lane_stride + LANE_CONTROL_BYTES,
+                     .capacity = header->lane_bytes,
+                     .record_bytes = header->record_bytes,
+                     .seed = record_seed(header->opening, number)};
+}
+
+/* Makes the log's lanes point into the mapped ring. */
+static weir_status point_lanes(event_log *log, weir_error *error) {
+  const ring_header *header = log->header;
+  log->lane_count = header->lane_count;
+  log->owned_lanes = header->lane_count - header->spare_lanes;
+  log->lanes = aligned_alloc(_Alignof(lane), log->lane_count * sizeof(lane));
+  if (!log->lanes) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory for %u lanes of %s",
+                               log->lane_count, log->path);
+  memset(log->lanes, 0, log->lane_count * sizeof(lane));
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane *lane = &log->lanes[i];
+    lane_view view = ring_lane_view(log, i);
+    lane->number = i;
+    lane->control = (lane_control *)(log->ring + header->lanes_at + i * header->lane_stride);
+    lane->closed_tail = UINT64_MAX;
+    lane->producer = (weir_lane){.data = (uint8_t *)view.data,
+                                 .mask = view.capacity - 1,
+                                 .tail = &lane->control->tail,
+                                 .limit = lane_limit(&view, lane->control->head),
+                                 .id_bits = (uint64_t)i << 48,
+                                 .seed = view.seed,
+                                 .record_bytes = (uint32_t)view.record_bytes,
+                                 .borrowed = i >= log->owned_lanes,
+                                 .clock = header->clock,
+                                 .log = &log->producer};
+  }
+  return WEIR_OK;
+}
+
+weir_status ring_attach(event_log *log, int fd, weir_error *error) {
+  struct stat status;
+  int result = sys_status(fd, &status);
+  if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &log->ring);
+  if (result != 0) return fail_system(error, result, "map", log->path, RING_NAME);
+  log->ring_bytes = (uint64_t)status.st_size;
+  log->header = (ring_header *)log->ring;
+  log->producer.opening = log->header->opening;
+  return point_lanes(log, error);
+}
+
+void ring_detach(event_log *log) {
+  if (log->ring) sys_unmap(log->ring, log->ring_bytes);
+  log->ring = NULL;
+  log->header = NULL;
+}
+
+/* The header of a new ring, from the options. */
+static void fill_header(ring_header *header, const event_log *log, uint64_t base_offset, uint32_t clock) {
+  const weir_options *options = &log->options;
+  uint64_t record = record_size(options->max_event_bytes);
+  uint64_t stride = LANE_CONTROL_BYTES + align4096(options->lane_bytes + record + RECORD_SLACK_BYTES);
+  header->magic = RING_MAGIC;
+  header->major = FORMAT_MAJOR;
+  header->minor = FORMAT_MINOR;
+  header->opening = log->producer.opening;
+  header->lane_count = options->lane_count;
+  header->spare_lanes = options->spare_lanes;
+  header->lane_bytes = options->lane_bytes;
+  header->record_bytes = record;
+  header->lanes_at = RING_HEADER_BYTES;
+  header->lane_stride = stride;
+  header->types_at = RING_HEADER_BYTES + options->lane_count * stride;
+  header->types_bytes = WEIR_TYPES_BYTES;
+  header->file_bytes = header->types_at + WEIR_TYPES_BYTES;
+  header->base_offset = base_offset;
+  header->log_end = base_offset;
+  header->clock = clock;
+}
+
+weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error) {
+  ring_header *header = calloc(1, sizeof *header);
+  if (!header) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
+  fill_header(header, log, base_offset, clock_resolve(log->options.clock));
+  int result = sys_boot_id(header->boot_id);
+  if (result == -ENOENT) result = 0; /* no /proc: a boot id of zeros matches no other */
+  uint8_t definitions[1024];
+  header->types_end = notice_definitions(definitions, header->opening);
+  header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);
+
+  int fd = -1;
+  if (result == 0) result = fd = sys_open_create(log->directory, RING_NEW_NAME);
+  if (fd >= 0) {
+    result = sys_allocate(fd, header->file_bytes);
+    if (result == 0) result = sys_write_at(fd, definitions, header->types_end, header->types_at);
+    if (result == 0) result = sys_write_at(fd, header, sizeof *header, 0);
+    if (result == 0) result = sys_sync_data(fd);
+    if (result == 0) result = sys_rename(log->directory, RING_NEW_NAME, RING_NAME);
+    if (result == 0) result = sys_sync_directory(log->directory);
+    if (result != 0) sys_unlink(log->directory, RING_NEW_NAME);
+  }
+  free(header);
+  weir_status status = result < 0 ? fail_system(error, result, "make", log->path, RING_NAME) : WEIR_OK;
+  if (status == WEIR_OK) status = ring_attach(log, fd, error);
+  sys_close(fd);
+  return status;
+}

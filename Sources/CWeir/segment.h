@@ -1,0 +1,76 @@
+/*
+ * segment.h: writing one segment file. A prepared file becomes the active segment with its header, takes blocks, is
+ * sealed by a last block, and retired: unmapped, cut to its length, synced, renamed.
+ */
+#ifndef WEIR_SEGMENT_H
+#define WEIR_SEGMENT_H
+
+#include "format.h"
+
+typedef struct segment {
+  int fd;
+  int directory; /* not owned */
+  char name[64];
+  uint8_t *map;
+  uint64_t capacity;
+  uint64_t at; /* position of the next block */
+  uint64_t salt;
+  uint64_t opening;
+  uint64_t base_offset;
+  uint64_t number;
+  int sealed;
+  int failed; /* could not be synced: poisoned */
+  seal_summary summary;
+  uint8_t *definitions; /* the seal's: every definition in the segment */
+  uint64_t definitions_bytes;
+  uint64_t definitions_room;
+  struct segment *next;
+} segment;
+
+/* What the header of the next segment says of the one before it. */
+typedef struct segment_end {
+  uint64_t salt;
+  uint64_t end;
+  uint64_t base;
+} segment_end;
+
+/* Makes, allocates and maps the file prepared-<number>. Null and a negative errno in `*error` if that fails. */
+segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int *error);
+
+/* Writes the header and gives the file its active name. 0 or a negative errno; then it is still prepared. */
+int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, const segment_end *previous,
+                  const uint64_t *handed, uint32_t lane_count, uint32_t flags);
+
+/* Bytes of payload that one more block may have while the seal still fits. */
+uint64_t segment_room(const segment *segment);
+
+/*
+ * Where the payload of the next block is to be written, in two steps so that events are copied once: the caller fills
+ * segment_payload, then segment_append completes the block. `header` gives kind, payload_bytes, count, base_offset, lane,
+ * positions, times, calibration; the rest is filled in.
+ */
+uint8_t *segment_payload(segment *segment);
+void segment_append(segment *segment, block_header *header);
+
+/* Appends a definitions block and keeps the entries for the seal. -ENOMEM: nothing was appended. */
+int segment_append_definitions(segment *segment, const uint8_t *entries, uint64_t bytes, uint64_t next_offset,
+                               const calibration *calibration);
+
+/* Appends the seal. The segment takes no more blocks. */
+void segment_seal(segment *segment, uint64_t next_offset, const calibration *calibration);
+
+/* Builds a seal block in `bytes` (segment_seal_bytes long). */
+uint64_t segment_seal_bytes(uint64_t definitions_bytes);
+void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
+                        const uint8_t *definitions, const calibration *calibration);
+
+/* Unmaps, cuts, syncs, renames to the sealed name, syncs the directory. Frees the segment whatever comes. */
+int segment_retire(segment *segment);
+
+/* Lets go of the file as it is, unsealed, for the next opening to recover. Frees. */
+void segment_abandon(segment *segment);
+
+/* Unmaps and removes the file: it was prepared, or never took a block. Frees. */
+void segment_discard(segment *segment);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * supply.c: the two helper threads that keep the drainer from ever waiting for the disk. The preparer makes, allocates and
+ * populates the next segment; the sealer syncs, renames and unmaps the full ones. Without threads (in recovery) both
+ * happen in place.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "log.h"
+#include "system.h"
+
+static void *prepare_main(void *argument) {
+  event_log *log = argument;
+  supply *supply = &log->supply;
+  pthread_mutex_lock(&supply->mutex);
+  for (;;) {
+    while (!supply->stopping && (!supply->wanted || supply->ready)) {
+      pthread_cond_wait(&supply->preparer_wakes, &supply->mutex);
+    }
+    if (supply->stopping) break;
+    uint64_t number = supply->next_prepared++;
+    pthread_mutex_unlock(&supply->mutex);
+    int error = 0;
+    segment *made = segment_prepare(log->directory, number, log->options.segment_bytes, &error);
+    pthread_mutex_lock(&supply->mutex);
+    supply->ready = made;
+    supply->prepare_error = error;
+    supply->wanted = 0; /* after a failure the drainer asks again when it retries */
+  }
+  pthread_mutex_unlock(&supply->mutex);
+  return NULL;
+}
+
+static void *seal_main(void *argument) {
+  supply *supply = &((event_log *)argument)->supply;
+  pthread_mutex_lock(&supply->mutex);
+  for (;;) {
+    while (!supply->stopping && !supply->first_done) pthread_cond_wait(&supply->sealer_wakes, &supply->mutex);
+    segment *done = supply->first_done;
+    if (!done) break; /* stopping, and nothing is left to seal */
+    supply->first_done = done->next;
+    if (!supply->first_done) supply->last_done = NULL;
+    pthread_mutex_unlock(&supply->mutex);
+    int error = segment_retire(done);
+    pthread_mutex_lock(&supply->mutex);
+    if (error != 0 && supply->seal_error == 0) supply->seal_error = error;
+    supply->waiting--;
+    pthread_cond_broadcast(&supply->sealed);
+  }
+  pthread_mutex_unlock(&supply->mutex);
+  return NULL;
+}
+
+/* A thread that never takes one of the host's signals. */
+int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const char *name) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = pthread_create(thread, NULL, main, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (error == 0) pthread_setname_np(*thread, name);
+  return -error;
+}
+
+weir_status supply_start(event_log *log, weir_error *error) {
+  supply *supply = &log->supply;
+  int result = start_thread(&supply->preparer, prepare_main, log, "weir-prepare");
+  if (result == 0) {
+    result = start_thread(&supply->sealer, seal_main, log, "weir-seal");
+    if (result != 0) {
+      pthread_mutex_lock(&supply->mutex);
+      supply->stopping = 1;
+      pthread_cond_broadcast(&supply->preparer_wakes);
+      pthread_mutex_unlock(&supply->mutex);
+      pthread_join(supply->preparer, NULL);
+    }
+  }
+  if (result != 0) return fail_system(error, result, "start the threads of", log->path, NULL);
+  supply->running = 1;
+  return WEIR_OK;
+}
+
+void supply_want(event_log *log) {
+  supply *supply = &log->supply;
+  if (!supply->running) return;
+  pthread_mutex_lock(&supply->mutex);
+  if (!supply->ready && !supply->wanted) {
+    supply->wanted = 1;
+    pthread_cond_signal(&supply->preparer_wakes);
+  }
+  pthread_mutex_unlock(&supply->mutex);
+}
+
+segment *supply_take(event_log *log, int *error) {
+  supply *supply = &log->supply;
+  *error = 0;
+  if (!supply->running) return segment_prepare(log->directory, supply->next_prepared++, log->options.segment_bytes, error);
+  pthread_mutex_lock(&supply->mutex);
+  segment *taken = NULL;
+  /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
+  if (supply->waiting < MAX_WAITING_SEGMENTS) {
+    taken = supply->ready;
+    supply->ready = NULL;
+    if (!taken) *error = supply->prepare_error;
+  }
+  pthread_mutex_unlock(&supply->mutex);
+  if (!taken) supply_want(log);
+  return taken;
+}
+
+int supply_retire(event_log *log, segment *done) {
+  supply *supply = &log->supply;
+  if (!supply->running) return segment_retire(done);
+  done->next = NULL;
+  pthread_mutex_lock(&supply->mutex);
+  if (supply->last_done) supply->last_done->next = done;
+  else supply->first_done = done;
+  supply->last_done = done;
+  supply->waiting++;
+  pthread_cond_signal(&supply->sealer_wakes);
+  pthread_mutex_unlock(&supply->mutex);
+  return 0;
+}
+
+int supply_settle(event_log *log, uint64_t deadline_ns) {
+  supply *supply = &log->supply;
+  struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
+  int result = 0;
+  pthread_mutex_lock(&supply->mutex);
+  while (supply->waiting > 0 && supply->seal_error == 0 && result == 0) {
+    if (deadline_ns == UINT64_MAX) pthread_cond_wait(&supply->sealed, &supply->mutex);
+    else if (pthread_cond_clockwait(&supply->sealed, &supply->mutex, CLOCK_MONOTONIC, &until) != 0) result = -ETIMEDOUT;
+  }
+  if (supply->seal_error != 0) result = supply->seal_error;
+  pthread_mutex_unlock(&supply->mutex);
+  return result;
+}
+
+void supply_poison(event_log *log, int error) {
+  pthread_mutex_lock(&log->supply.mutex);
+  if (log->supply.seal_error == 0) log->supply.seal_error = error;
+  pthread_cond_broadcast(&log->supply.sealed);
+  pthread_mutex_unlock(&log->supply.mutex);
+}
+
+void supply_stop(event_log *log) {
+  supply *supply = &log->supply;
+  if (supply->running) {
+    pthread_mutex_lock(&supply->mutex);
+    supply->stopping = 1;
+    pthread_cond_broadcast(&supply->preparer_wakes);
+    pthread_cond_broadcast(&supply->sealer_wakes);
+    pthread_mutex_unlock(&supply->mutex);
+    pthread_join(supply->preparer, NULL);
+    pthread_join(supply->sealer, NULL);
+    supply->running = 0;
+  }
+  if (supply->ready) segment_discard(supply->ready);
+  supply->ready = NULL;
+}

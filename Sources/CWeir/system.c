@@ -1,0 +1,376 @@
+/* system.c: see system.h. */
+#define _GNU_SOURCE
+#include "system.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+_Static_assert((int)AT_WORKING_DIRECTORY == AT_FDCWD, "the system's number for the working directory");
+
+#ifdef WEIR_FAULT_INJECTION
+static struct {
+  char operation[32];
+  uint64_t nth, times, seen;
+  int error;
+} fault_plan;
+
+void weir_fault_set(const char *operation, uint64_t nth, uint64_t times, int error) {
+  snprintf(fault_plan.operation, sizeof fault_plan.operation, "%s", operation ? operation : "");
+  fault_plan.nth = nth;
+  fault_plan.times = times;
+  fault_plan.error = error;
+  __atomic_store_n(&fault_plan.seen, 0, __ATOMIC_SEQ_CST);
+}
+
+uint64_t weir_fault_count(void) { return __atomic_load_n(&fault_plan.seen, __ATOMIC_SEQ_CST); }
+
+static int fault(const char *operation) {
+  if (!fault_plan.operation[0]) return 0;
+  if (strcmp(fault_plan.operation, "any") != 0 && strcmp(fault_plan.operation, operation) != 0) return 0;
+  uint64_t seen = __atomic_add_fetch(&fault_plan.seen, 1, __ATOMIC_SEQ_CST);
+  return seen >= fault_plan.nth && seen - fault_plan.nth < fault_plan.times ? -fault_plan.error : 0;
+}
+#define FAULT()                       \
+  do {                                \
+    int fault_ = fault(__func__);     \
+    if (fault_ != 0) return fault_;   \
+  } while (0)
+#else
+#define FAULT() ((void)0)
+#endif
+
+static int retry_open(int at, const char *name, int flags, mode_t mode) {
+  int fd;
+  do fd = openat(at, name, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+  while (fd < 0 && errno == EINTR);
+  return fd < 0 ? -errno : fd;
+}
+
+/* Opens without waiting on a FIFO or a device, and refuses whatever is not a plain file as it does a link: ELOOP. */
+static int open_plain(int at, const char *name, int flags, mode_t mode) {
+  int fd = retry_open(at, name, flags | O_NONBLOCK | O_NOCTTY, mode);
+  if (fd < 0) return fd;
+  struct stat status;
+  int error = fstat(fd, &status) != 0 ? -errno : S_ISREG(status.st_mode) ? 0 : -ELOOP;
+  if (error != 0) {
+    close(fd);
+    return error;
+  }
+  return fd;
+}
+
+int sys_open_directory(const char *path) {
+  FAULT();
+  return retry_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+}
+
+int sys_make_directory(int at, const char *name) {
+  FAULT();
+  return mkdirat(at, name, 0700) != 0 ? -errno : 0;
+}
+
+int sys_open_read(int at, const char *name) {
+  FAULT();
+  return open_plain(at, name, O_RDONLY, 0);
+}
+
+int sys_open_create(int at, const char *name) {
+  FAULT();
+  return open_plain(at, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+}
+
+int sys_open_write(int at, const char *name) {
+  FAULT();
+  return open_plain(at, name, O_RDWR, 0);
+}
+
+int sys_open_or_create(int at, const char *name) {
+  FAULT();
+  return open_plain(at, name, O_RDWR | O_CREAT, 0600);
+}
+
+int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at) {
+  FAULT();
+  uint64_t done = 0;
+  while (done < count) {
+    ssize_t n = pread(fd, (uint8_t *)bytes + done, count - done, (off_t)(at + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -errno;
+    if (n == 0) break;
+    done += (uint64_t)n;
+  }
+  return (int64_t)done;
+}
+
+int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
+  FAULT();
+  uint64_t done = 0;
+  while (done < count) {
+    ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, count - done, (off_t)(at + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -errno;
+    if (n == 0) return -ENOSPC;
+    done += (uint64_t)n;
+  }
+  return 0;
+}
+
+/* For file systems without fallocate: blocks come to be by being written. */
+static int allocate_by_writing(int fd, uint64_t bytes) {
+  static const uint8_t zeros[65536];
+  for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
+    uint64_t count = bytes - at < sizeof zeros ? bytes - at : sizeof zeros;
+    int error = sys_write_at(fd, zeros, count, at);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+int sys_allocate(int fd, uint64_t bytes) {
+  FAULT();
+  int error;
+  do error = fallocate(fd, 0, 0, (off_t)bytes) != 0 ? errno : 0;
+  while (error == EINTR);
+  return error == EOPNOTSUPP ? allocate_by_writing(fd, bytes) : -error;
+}
+
+int sys_truncate(int fd, uint64_t bytes) {
+  FAULT();
+  int result;
+  do result = ftruncate(fd, (off_t)bytes);
+  while (result != 0 && errno == EINTR);
+  return result != 0 ? -errno : 0;
+}
+
+int sys_map(int fd, uint64_t bytes, uint8_t **address) {
+  FAULT();
+  void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) return -errno;
+  /* A child must not reach what the parent goes on writing. */
+  if (madvise(mapped, bytes, MADV_DONTFORK) != 0) {
+    int error = errno;
+    munmap(mapped, bytes);
+    return -error;
+  }
+  int result;
+  do result = madvise(mapped, bytes, MADV_POPULATE_WRITE);
+  while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EINVAL) {
+    int error = errno == EFAULT ? EIO : errno;
+    munmap(mapped, bytes);
+    return -error;
+  }
+  if (result != 0) { /* before Linux 5.14: touch each page, whose blocks are allocated already */
+    for (uint64_t at = 0; at < bytes; at += 4096) {
+      volatile uint8_t *page = (uint8_t *)mapped + at;
+      *page = *page;
+    }
+  }
+  *address = mapped;
+  return 0;
+}
+
+int sys_unmap(uint8_t *address, uint64_t bytes) { return munmap(address, bytes) != 0 ? -errno : 0; }
+
+int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
+  FAULT();
+  return msync(address, bytes, MS_SYNC) != 0 ? -errno : 0;
+}
+
+int sys_sync_data(int fd) {
+  FAULT();
+  int result;
+  do result = fdatasync(fd);
+  while (result != 0 && errno == EINTR);
+  return result != 0 ? -errno : 0;
+}
+
+int sys_sync_directory(int fd) {
+  FAULT();
+  int result;
+  do result = fsync(fd);
+  while (result != 0 && errno == EINTR);
+  /* Some file systems do not sync directories and say so; there is nothing more to do on them. */
+  return result != 0 && errno != EINVAL ? -errno : 0;
+}
+
+int sys_rename(int at, const char *from, const char *to) {
+  FAULT();
+  return renameat(at, from, at, to) != 0 ? -errno : 0;
+}
+
+int sys_rename_new(int at, const char *from, const char *to) {
+  FAULT();
+  if (syscall(SYS_renameat2, at, from, at, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -errno;
+  /* The file system does not know the flag. One writer a directory, so looking first is as good. */
+  struct stat status;
+  int error = sys_status_at(at, to, &status);
+  if (error != -ENOENT) return error == 0 ? -EEXIST : error;
+  return renameat(at, from, at, to) != 0 ? -errno : 0;
+}
+
+int sys_unlink(int at, const char *name) {
+  FAULT();
+  return unlinkat(at, name, 0) != 0 ? -errno : 0;
+}
+
+int sys_status(int fd, struct stat *status) {
+  FAULT();
+  return fstat(fd, status) != 0 ? -errno : 0;
+}
+
+int sys_status_at(int at, const char *name, struct stat *status) {
+  FAULT();
+  return fstatat(at, name, status, AT_SYMLINK_NOFOLLOW) != 0 ? -errno : 0;
+}
+
+/* Open-file-description locks belong to the descriptor, not to the process: they work between two openings of one
+ * process, and end with the last copy of the descriptor. */
+int sys_lock(int fd) {
+  FAULT();
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return 0;
+  return errno == EACCES ? -EAGAIN : -errno;
+}
+
+int sys_is_locked(int fd) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+int sys_random(void *bytes, uint64_t count) {
+  FAULT();
+  uint64_t done = 0;
+  while (done < count) {
+    ssize_t n = getrandom((uint8_t *)bytes + done, count - done, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -errno;
+    done += (uint64_t)n;
+  }
+  return 0;
+}
+
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+int sys_boot_id(uint8_t id[16]) {
+  char text[64];
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  int64_t count = sys_read_at(fd, text, sizeof text, 0);
+  close(fd);
+  if (count < 0) return (int)count;
+  int digits = 0;
+  memset(id, 0, 16);
+  for (int64_t i = 0; i < count && digits < 32; i++) {
+    int digit = hex_digit(text[i]);
+    if (digit < 0) continue;
+    id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | digit);
+    digits++;
+  }
+  return digits == 32 ? 0 : -EIO;
+}
+
+int sys_clock_source_is(const char *name) {
+  char text[32];
+  int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 1;
+  int64_t count = sys_read_at(fd, text, sizeof text, 0);
+  close(fd);
+  size_t length = strlen(name);
+  return count < 0 || ((uint64_t)count >= length && memcmp(text, name, length) == 0);
+}
+
+int sys_duplicate(int fd) {
+  FAULT();
+  int made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  return made < 0 ? -errno : made;
+}
+
+void sys_close(int fd) {
+  if (fd >= 0) close(fd);
+}
+
+int sys_list(int directory, int (*each)(void *context, const char *name), void *context) {
+  FAULT();
+  /* A descriptor of its own: a directory stream's position would be shared with the caller's. */
+  int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  DIR *stream = fdopendir(fd);
+  if (!stream) {
+    int error = errno;
+    close(fd);
+    return -error;
+  }
+  int result = 0;
+  for (;;) {
+    errno = 0;
+    struct dirent *entry = readdir(stream);
+    if (!entry) {
+      result = -errno;
+      break;
+    }
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if ((result = each(context, entry->d_name)) != 0) break;
+  }
+  closedir(stream);
+  return result;
+}
+
+static uint64_t clock_ns(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int64_t sys_wall_ns(void) { return (int64_t)clock_ns(CLOCK_REALTIME); }
+uint64_t sys_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+uint64_t sys_coarse_ns(void) { return clock_ns(CLOCK_MONOTONIC_COARSE); }
+
+static struct timespec timespec_of(uint64_t ns) {
+  return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+}
+
+void sys_sleep_ns(uint64_t ns) {
+  struct timespec time = timespec_of(ns);
+  nanosleep(&time, NULL);
+}
+
+void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns) {
+  struct timespec time = timespec_of(timeout_ns);
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns == UINT64_MAX ? NULL : &time, NULL, 0);
+}
+
+void sys_futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0); }
+
+int sys_membarrier_register(void) {
+  FAULT();
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0 ? -errno : 0;
+}
+
+int sys_membarrier(void) {
+  FAULT();
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0 ? -errno : 0;
+}

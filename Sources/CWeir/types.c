@@ -1,0 +1,338 @@
+/*
+ * types.c: type definitions. They are committed in the ring's type region before their number is first used (T2), so a
+ * record never refers to a type that recovery does not know.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "error.h"
+#include "log.h"
+#include "notice.h"
+#include "scan.h"
+
+/* A definition on its way into an entry. */
+typedef struct entry_buffer {
+  uint8_t bytes[MAX_DEFINITION_BYTES];
+  uint64_t count;
+  int overflow;
+} entry_buffer;
+
+static void append(entry_buffer *buffer, const void *bytes, uint64_t count) {
+  if (count > sizeof buffer->bytes - buffer->count) {
+    buffer->overflow = 1;
+    return;
+  }
+  if (count) memcpy(buffer->bytes + buffer->count, bytes, count);
+  buffer->count += count;
+}
+
+static int valid_utf8(const char *text, uint64_t count) {
+  const uint8_t *s = (const uint8_t *)text, *end = s + count;
+  while (s < end) {
+    uint32_t c = *s++;
+    int more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : -1;
+    if (more < 0 || end - s < more) return 0;
+    uint32_t point = more == 0 ? c : c & (0x3fu >> more);
+    for (int i = 0; i < more; i++, s++) {
+      if (*s >> 6 != 2) return 0;
+      point = point << 6 | (*s & 0x3f);
+    }
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return 0;
+  }
+  return 1;
+}
+
+static int valid_name(const char *name, uint64_t bytes) {
+  return bytes > 0 && bytes <= WEIR_MAX_NAME_BYTES && valid_utf8(name, bytes);
+}
+
+static uint64_t sign(uint64_t signature, uint8_t kind) { return (signature << 5 | signature >> 59) ^ kind; }
+
+/*
+ * Walks the kind descriptor at *at and folds its kinds into the signature, depth first. 0 if it is malformed, nested too
+ * deeply or runs past the end.
+ */
+static int walk_kind(const uint8_t *bytes, uint64_t count, uint64_t *at, int depth, uint64_t *signature) {
+  if (*at >= count || depth > WEIR_MAX_DEPTH) return 0;
+  uint8_t kind = bytes[(*at)++];
+  *signature = sign(*signature, kind);
+  if (kind >= WEIR_KIND_BOOL && kind <= WEIR_KIND_DATE) return 1;
+  if (kind == WEIR_KIND_TAGGED) return 1;
+  if (kind == WEIR_KIND_OPTIONAL || kind == WEIR_KIND_ARRAY) return walk_kind(bytes, count, at, depth + 1, signature);
+  if (kind != WEIR_KIND_OBJECT || count - *at < 2) return 0;
+  uint16_t fields;
+  memcpy(&fields, bytes + *at, 2);
+  *at += 2;
+  for (uint16_t i = 0; i < fields; i++) {
+    uint16_t name_bytes;
+    if (fields > WEIR_MAX_FIELDS || count - *at < 2) return 0;
+    memcpy(&name_bytes, bytes + *at, 2);
+    *at += 2;
+    if (name_bytes > count - *at || !valid_name((const char *)bytes + *at, name_bytes)) return 0;
+    *at += name_bytes;
+    if (!walk_kind(bytes, count, at, depth + 1, signature)) return 0;
+  }
+  return 1;
+}
+
+/* Appends the fields of a definition, in whichever form they are given. */
+static void append_fields(entry_buffer *buffer, const weir_definition *definition) {
+  if (definition->encoded) {
+    append(buffer, definition->encoded, definition->encoded_bytes);
+    return;
+  }
+  for (uint32_t i = 0; i < definition->field_count && !definition->tagged; i++) {
+    const weir_field *field = &definition->fields[i];
+    uint64_t length = field->name ? strlen(field->name) : 0;
+    uint16_t name_bytes = (uint16_t)(length > UINT16_MAX ? UINT16_MAX : length);
+    uint8_t optional = WEIR_KIND_OPTIONAL, kind = (uint8_t)field->kind;
+    append(buffer, &name_bytes, 2);
+    append(buffer, field->name, length);
+    if (field->optional) append(buffer, &optional, 1);
+    append(buffer, &kind, 1);
+  }
+}
+
+/* Checks the fields just appended, and computes the signature that an encoder of them has. */
+static int check_fields(const entry_buffer *buffer, uint64_t from, uint32_t field_count, uint64_t *signature) {
+  uint64_t at = from;
+  for (uint32_t i = 0; i < field_count; i++) {
+    uint16_t name_bytes;
+    if (buffer->count - at < 2) return 0;
+    memcpy(&name_bytes, buffer->bytes + at, 2);
+    at += 2;
+    if (name_bytes > buffer->count - at || !valid_name((const char *)buffer->bytes + at, name_bytes)) return 0;
+    at += name_bytes;
+    if (!walk_kind(buffer->bytes, buffer->count, &at, 1, signature)) return 0;
+  }
+  return at == buffer->count;
+}
+
+/* Makes the entry of a definition. INVALID and LIMIT as weir_define documents them. */
+static weir_status make_entry(entry_buffer *buffer, const weir_definition *definition, uint64_t opening, uint32_t type,
+                              uint64_t *signature, weir_error *error) {
+  uint64_t name_bytes = definition->name ? strlen(definition->name) : 0;
+  if (!valid_name(definition->name, name_bytes)) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL,
+                "an event type's name must be 1 to %d bytes of UTF-8; this one has %llu bytes or is not UTF-8",
+                WEIR_MAX_NAME_BYTES, (unsigned long long)name_bytes);
+  }
+  definition_header header = {.type = type,
+                              .flags = definition->tagged ? DEFINITION_TAGGED : 0,
+                              .name_bytes = (uint16_t)name_bytes,
+                              .field_count = (uint16_t)(definition->tagged ? 0 : definition->field_count)};
+  buffer->count = sizeof header;
+  buffer->overflow = 0;
+  *signature = 0;
+  append(buffer, definition->name, name_bytes);
+  uint64_t fields_at = buffer->count;
+  append_fields(buffer, definition);
+  uint64_t padding = align8(buffer->count) - buffer->count, zero = 0;
+  if (buffer->overflow || buffer->count + padding > sizeof buffer->bytes) {
+    return fail(error, WEIR_ERROR_LIMIT, 0, NULL, "the definition of event type '%s' is over %d bytes; use fewer or shorter names",
+                definition->name, MAX_DEFINITION_BYTES);
+  }
+  if (definition->field_count > WEIR_MAX_FIELDS || !check_fields(buffer, fields_at, header.field_count, signature)) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL,
+                "event type '%s': a field has no name, a name that is not UTF-8, an unknown kind, or nests over %d deep",
+                definition->name, WEIR_MAX_DEPTH);
+  }
+  header.fields_bytes = (uint32_t)(buffer->count - fields_at);
+  append(buffer, &zero, padding);
+  header.bytes = (uint32_t)buffer->count;
+  definition_seal(buffer->bytes, &header, opening);
+  return WEIR_OK;
+}
+
+/* Writes the definitions behind one another into the region, without publishing them. Under types_lock. */
+static weir_status write_entries(event_log *log, const weir_definition *definitions, uint32_t count,
+                                 uint64_t *signatures, uint64_t *end, weir_error *error) {
+  entry_buffer *buffer = malloc(sizeof *buffer);
+  if (!buffer) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define event types");
+  ring_header *header = log->header;
+  uint32_t first = log->producer.type_limit + 1;
+  uint64_t at = header->types_end;
+  weir_status status = WEIR_OK;
+  for (uint32_t i = 0; i < count && status == WEIR_OK; i++) {
+    status = make_entry(buffer, &definitions[i], header->opening, first + i, &signatures[i], error);
+    if (status != WEIR_OK) break;
+    if (first + i >= MAX_TYPES || buffer->count > header->types_bytes - at) {
+      status = fail(error, WEIR_ERROR_LIMIT, 0, log->path,
+                    "event type '%s' does not fit: the definitions of one opening take at most %d bytes and %d types; "
+                    "use dynamic events for names that are not known beforehand",
+                    definitions[i].name, WEIR_TYPES_BYTES, MAX_TYPES);
+      break;
+    }
+    memcpy(log->ring + header->types_at + at, buffer->bytes, buffer->count);
+    log->types[first + i] = (type_entry){.at = (uint32_t)at, .bytes = (uint32_t)buffer->count};
+    at += buffer->count;
+  }
+  free(buffer);
+  *end = at;
+  return status;
+}
+
+/* Defines types; answers the first number. Under types_lock. */
+static weir_status define(event_log *log, const weir_definition *definitions, uint32_t count, uint64_t *signatures,
+                          uint32_t *first, weir_error *error) {
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot define event types: the log %s is closed", log->path);
+  }
+  uint64_t end = 0;
+  weir_status status = write_entries(log, definitions, count, signatures, &end, error);
+  if (status != WEIR_OK) return status;
+  *first = log->producer.type_limit + 1;
+  __atomic_store_n(&log->header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
+  __atomic_store_n(&log->producer.type_limit, log->producer.type_limit + count, __ATOMIC_RELEASE);
+  return WEIR_OK;
+}
+
+static uint64_t slot_of(uint64_t owner) { return (owner >> 4 ^ owner >> 14) & (WEIR_TYPE_SLOTS - 1); }
+
+const weir_type_slot *weir_find_owner_slow(const weir_log *log, uint64_t owner) {
+  if (owner == 0) return NULL;
+  for (uint64_t i = 0; i < WEIR_TYPE_SLOTS; i++) {
+    const weir_type_slot *slot = &log->slots[(slot_of(owner) + i) & (WEIR_TYPE_SLOTS - 1)];
+    uint64_t found = __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE); /* T1 */
+    if (found == owner) return slot;
+    if (found == 0) return NULL;
+  }
+  return NULL;
+}
+
+/* The slot to fill for an owner; the table is never more than three quarters full. Under types_lock. */
+static weir_type_slot *empty_slot(event_log *log, uint64_t owner) {
+  uint64_t used = 0;
+  for (uint64_t i = 0; i < WEIR_TYPE_SLOTS; i++) used += log->producer.slots[i].owner != 0;
+  if (used >= WEIR_TYPE_SLOTS / 4 * 3) return NULL;
+  uint64_t at = slot_of(owner);
+  while (log->producer.slots[at].owner != 0) at = (at + 1) & (WEIR_TYPE_SLOTS - 1);
+  return &log->producer.slots[at];
+}
+
+/* weir_define under types_lock. */
+static weir_status define_group(event_log *log, uint64_t owner, const weir_definition *definitions, uint32_t count,
+                                uint32_t *first, weir_error *error) {
+  const weir_type_slot *known = owner ? weir_find_owner_slow(&log->producer, owner) : NULL;
+  if (known) {
+    *first = known->first;
+    return WEIR_OK;
+  }
+  weir_type_slot *slot = owner ? empty_slot(log, owner) : NULL;
+  if (owner && !slot) {
+    return fail(error, WEIR_ERROR_LIMIT, 0, log->path, "over %d groups of event types; use fewer event enums",
+                WEIR_TYPE_SLOTS / 4 * 3);
+  }
+  uint64_t *signatures = calloc(count, sizeof *signatures);
+  if (!signatures) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define event types");
+  weir_status status = define(log, definitions, count, signatures, first, error);
+  if (status != WEIR_OK || !slot) {
+    free(signatures);
+    return status;
+  }
+  slot->first = *first;
+  slot->count = count;
+  slot->signatures = signatures;
+  __atomic_store_n(&slot->owner, owner, __ATOMIC_RELEASE); /* T1 */
+  return WEIR_OK;
+}
+
+weir_status weir_define(weir_log *producer, uint64_t owner, const weir_definition *definitions, uint32_t count,
+                        uint32_t *first_type, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (count == 0 || count >= MAX_TYPES) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "define 1 to %d event types at a time, not %u", MAX_TYPES - 1, count);
+  }
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s belongs to the process that opened it, not to its fork",
+                log->path);
+  }
+  uint32_t first = 0;
+  pthread_mutex_lock(&log->types_lock);
+  weir_status status = define_group(log, owner, definitions, count, &first, error);
+  pthread_mutex_unlock(&log->types_lock);
+  if (status == WEIR_OK && first_type) *first_type = first;
+  return status;
+}
+
+/* ---- Types by owner and key --------------------------------------------------------------------------------------- */
+
+static uint64_t named_slot(uint64_t owner, const char *key, uint64_t key_bytes) {
+  return crc_extend(weir_crc_u64(CRC_START, owner), key, key_bytes) & (NAMED_SLOTS - 1);
+}
+
+/* Where the type is, or the empty place where it belongs. There are twice as many places as types. */
+static named_type *const *find_named(const event_log *log, uint64_t owner, const char *key, uint64_t key_bytes,
+                                     named_type **found) {
+  for (uint64_t at = named_slot(owner, key, key_bytes);; at = (at + 1) & (NAMED_SLOTS - 1)) {
+    named_type *type = __atomic_load_n(&log->named[at], __ATOMIC_ACQUIRE); /* T1 */
+    *found = type;
+    if (!type) return &log->named[at];
+    if (type->owner == owner && type->key_bytes == key_bytes && memcmp(type->key, key, key_bytes) == 0) {
+      return &log->named[at];
+    }
+  }
+}
+
+uint32_t weir_find_type(const weir_log *producer, uint64_t owner, const char *key, uint64_t key_bytes) {
+  named_type *found;
+  find_named((const event_log *)producer, owner, key, key_bytes, &found);
+  return found ? found->type : 0;
+}
+
+weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *key, uint64_t key_bytes,
+                              const weir_definition *definition, uint32_t *type, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (key_bytes > WEIR_MAX_NAME_BYTES) {
+    return fail(error, WEIR_ERROR_LIMIT, 0, NULL, "a name of %llu bytes; the limit is %d", (unsigned long long)key_bytes,
+                WEIR_MAX_NAME_BYTES);
+  }
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s belongs to the process that opened it, not to its fork",
+                log->path);
+  }
+  named_type *made = malloc(sizeof *made + key_bytes);
+  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define an event type");
+  *made = (named_type){.owner = owner, .key_bytes = (uint32_t)key_bytes};
+  if (key_bytes) memcpy(made->key, key, key_bytes);
+
+  named_type *found;
+  uint64_t signature;
+  weir_status status = WEIR_OK;
+  pthread_mutex_lock(&log->types_lock);
+  named_type *const *place = find_named(log, owner, key, key_bytes, &found);
+  if (!found) {
+    status = define(log, definition, 1, &signature, &made->type, error);
+    if (status == WEIR_OK) {
+      __atomic_store_n((named_type **)place, made, __ATOMIC_RELEASE); /* T1 */
+      found = made;
+      made = NULL;
+    }
+  }
+  pthread_mutex_unlock(&log->types_lock);
+  free(made);
+  if (status == WEIR_OK) *type = found->type;
+  return status;
+}
+
+/* ---- The table from a ring ---------------------------------------------------------------------------------------- */
+
+void types_load(event_log *log) {
+  const ring_header *header = log->header;
+  const uint8_t *region = log->ring + header->types_at;
+  uint64_t end = header->types_end < header->types_bytes ? header->types_end : header->types_bytes;
+  uint32_t limit = 0;
+  for (uint64_t at = 0;;) {
+    uint64_t from = at;
+    const definition_header *entry = definition_next(region, end, &at, header->opening);
+    if (!entry) break;
+    if (entry->type == 0 || entry->type >= MAX_TYPES) continue;
+    log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
+    if (entry->type > limit) limit = entry->type;
+  }
+  /* The numbers up to the first one given away are Weir's own. */
+  log->producer.type_limit = limit < WEIR_TYPE_FIRST - 1 ? WEIR_TYPE_FIRST - 1 : limit;
+}

@@ -1,0 +1,196 @@
+/* unsealed.c: scanning and sealing a segment that its writer left unsealed. See recover.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "notice.h"
+#include "quarantine.h"
+#include "recover.h"
+#include "scan.h"
+#include "system.h"
+
+static int has(const uint64_t *set, uint32_t type) { return type < MAX_TYPES && (set[type / 64] >> type % 64 & 1); }
+static void add(uint64_t *set, uint32_t type) {
+  if (type < MAX_TYPES) set[type / 64] |= UINT64_C(1) << type % 64;
+}
+
+/* Keeps a definition for the seal. */
+static int keep_definition(unsealed *found, const definition_header *entry) {
+  if (entry->type >= MAX_TYPES || has(found->defined, entry->type)) return 0;
+  uint64_t total = found->definitions_bytes + entry->bytes;
+  if (total > found->definitions_room) {
+    uint8_t *grown = realloc(found->definitions, total * 2);
+    if (!grown) return -ENOMEM;
+    found->definitions = grown;
+    found->definitions_room = total * 2;
+  }
+  memcpy(found->definitions + found->definitions_bytes, entry, entry->bytes);
+  found->definitions_bytes = total;
+  add(found->defined, entry->type);
+  return 0;
+}
+
+static int take_definitions(unsealed *found, const segment_scan *scan) {
+  uint64_t at = 0;
+  int error = 0;
+  const definition_header *entry;
+  while (error == 0 && (entry = definition_next(scan->payload, scan->block.payload_bytes, &at, scan->block.opening))) {
+    error = keep_definition(found, entry);
+  }
+  return error;
+}
+
+/* Notes the types of a block's records, and the refusals that gap records report. */
+static void take_records(unsealed *found, const segment_scan *scan) {
+  for (uint64_t at = 0; at + sizeof(record_header) <= scan->block.payload_bytes;) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    add(found->used, record.type);
+    uint64_t size = record_size(record.length);
+    if (size > scan->block.payload_bytes - at) break;
+    uint32_t lane;
+    int32_t reason;
+    uint64_t total, dropped;
+    if (scan->block.kind == BLOCK_NOTICES && record.type == WEIR_TYPE_GAP &&
+        notice_read_gap(scan->payload + at + sizeof record, record.length, &lane, &reason, &total, &dropped)) {
+      found->summary.dropped[reason] += dropped;
+    }
+    at += size;
+  }
+}
+
+static int take_block(unsealed *found, const segment_scan *scan, weir_recovery *report) {
+  const block_header *block = &scan->block;
+  seal_summary *summary = &found->summary;
+  summary->blocks++;
+  found->calibration = block->calibration;
+  if (block->kind == BLOCK_DEFINITIONS) return take_definitions(found, scan);
+  take_records(found, scan);
+  if (block->kind == BLOCK_NOTICES) summary->notices += block->count;
+  if (block->kind != BLOCK_EVENTS) return 0;
+  if (summary->events == 0 || block->first_ns < summary->first_ns) summary->first_ns = block->first_ns;
+  if (summary->events == 0 || block->last_ns > summary->last_ns) summary->last_ns = block->last_ns;
+  summary->events += block->count;
+  report->events_in_segments += block->count;
+  return 0;
+}
+
+/* Bytes from `from` to the last one that is not zero. */
+static int64_t bytes_in_use(int fd, uint64_t from, uint64_t end) {
+  uint8_t *buffer = malloc(1 << 16);
+  if (!buffer) return -ENOMEM;
+  uint64_t used = 0;
+  int64_t count = 0;
+  for (uint64_t at = from; at < end; at += (uint64_t)count) {
+    count = sys_read_at(fd, buffer, 1 << 16, at);
+    if (count <= 0) break;
+    for (int64_t i = 0; i < count; i++) {
+      if (buffer[i] != 0) used = at + (uint64_t)i + 1 - from;
+    }
+  }
+  free(buffer);
+  return count < 0 ? count : (int64_t)used;
+}
+
+static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, handover *handover,
+                       weir_recovery *report) {
+  for (;;) {
+    scan_damage damage;
+    int error = 0;
+    switch (scan_next(scan, 1, &damage)) {
+      case SCAN_BLOCK:
+        handover_block(handover, scan);
+        error = take_block(found, scan, report);
+        break;
+      case SCAN_DAMAGE:
+        report->damaged_blocks++;
+        report->damaged_bytes += damage.to - damage.from;
+        report->missing_events += damage.count;
+        error = quarantine_block(directory, scan->fd, name->base, damage.from, damage.to);
+        break;
+      case SCAN_SEALED:
+        found->complete = 1;
+        return 0;
+      case SCAN_TAIL:
+        return 0;
+      case SCAN_ERROR:
+        return damage.error;
+    }
+    if (error != 0) return error;
+  }
+}
+
+int unsealed_scan(unsealed *found, int directory, const segment_name *name, const event_log *dead, handover *handover,
+                  weir_recovery *report) {
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
+  if (error != 0) return error;
+  handover_segment(handover, &scan);
+  if (dead) found->calibration = dead->calibration;
+  error = scan_blocks(found, &scan, directory, name, handover, report);
+  found->end = scan.position;
+  found->salt = scan.header.salt;
+  found->opening = scan.header.opening;
+  found->next_offset = scan.next_offset;
+  found->empty = found->summary.events + found->summary.notices == 0 && !found->complete;
+  report->bytes_scanned += scan.file_bytes;
+  if (error == 0 && !found->complete) {
+    uint64_t from = found->summary.blocks == 0 && !scan.header_valid ? 0 : scan.position;
+    int64_t torn = bytes_in_use(scan.fd, from, scan.file_bytes);
+    if (torn < 0) error = (int)torn;
+    else if (from == 0) found->foreign = torn > 0;
+    if (torn > 0) report->torn_bytes += (uint64_t)torn;
+  }
+  scan_close(&scan);
+  return error;
+}
+
+/* Adds the definitions that the records need and no good block has, from the dead ring. */
+static int complete_definitions(unsealed *found, const event_log *dead) {
+  if (!dead || dead->header->opening != found->opening) return 0;
+  for (uint32_t type = 1; type < MAX_TYPES; type++) {
+    if (!has(found->used, type) || has(found->defined, type) || dead->types[type].bytes == 0) continue;
+    const uint8_t *region = dead->ring + dead->header->types_at;
+    int error = keep_definition(found, (const definition_header *)(region + dead->types[type].at));
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+static int write_seal(unsealed *found, int fd, const event_log *dead) {
+  int error = complete_definitions(found, dead);
+  if (error != 0) return error;
+  found->summary.next_offset = found->next_offset;
+  found->summary.flags = SEAL_RECOVERED;
+  found->summary.definition_bytes = (uint32_t)found->definitions_bytes;
+  uint64_t bytes = segment_seal_bytes(found->definitions_bytes);
+  uint8_t *seal = calloc(1, bytes);
+  if (!seal) return -ENOMEM;
+  segment_build_seal(seal, found->end, found->salt, found->opening, &found->summary, found->definitions,
+                     &found->calibration);
+  error = sys_write_at(fd, seal, bytes, found->end);
+  free(seal);
+  if (error == 0) found->end += bytes;
+  return error;
+}
+
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead, segment_end *last) {
+  if (found->foreign) return quarantine_file(directory, name->name);
+  if (found->empty) return sys_unlink(directory, name->name);
+  int fd = sys_open_write(directory, name->name);
+  if (fd < 0) return fd;
+  int error = found->complete ? 0 : write_seal(found, fd, dead);
+  if (error == 0) error = sys_truncate(fd, found->end);
+  if (error == 0) error = sys_sync_data(fd);
+  sys_close(fd);
+  char sealed[64];
+  segment_file_name(sealed, name->base, 0);
+  if (error == 0) error = sys_rename_new(directory, name->name, sealed);
+  if (error == 0) error = sys_sync_directory(directory);
+  *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
+  return error;
+}
+
+void unsealed_free(unsealed *found) { free(found->definitions); }

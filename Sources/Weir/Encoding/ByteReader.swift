@@ -1,0 +1,34 @@
+// ByteReader: takes numbers and stretches from bytes of a file, never past their end.
+
+/// The bytes are not what they should be. The reader of a log then gives them as they are.
+struct Malformed: Error {}
+
+/// Reads forward through bytes that live at least as long as the reader.
+struct ByteReader {
+  private let bytes: UnsafeRawBufferPointer
+  private var position = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+  }
+
+  var remaining: Int { bytes.count - position }
+  var isAtEnd: Bool { remaining == 0 }
+
+  /// The next `count` bytes.
+  mutating func take(_ count: Int) throws(Malformed) -> UnsafeRawBufferPointer {
+    guard count >= 0, count <= remaining else { throw Malformed() }
+    defer { position += count }
+    return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+  }
+
+  /// The next number, little endian.
+  mutating func number<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(Malformed) -> T {
+    T(littleEndian: try take(MemoryLayout<T>.size).loadUnaligned(as: T.self))
+  }
+
+  /// The next bytes after their count in 32 bits.
+  mutating func counted() throws(Malformed) -> UnsafeRawBufferPointer {
+    try take(Int(number(UInt32.self)))
+  }
+}

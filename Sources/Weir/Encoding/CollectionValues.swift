@@ -1,0 +1,151 @@
+// The values with parts, as fields: strings, bytes, optionals, arrays, and values that carry their kind with them.
+
+public import CWeirCapture
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension EventEncoder {
+  /// Puts the count of bytes, and the bytes.
+  @inlinable
+  @inline(__always)
+  mutating func putCounted(_ bytes: UnsafeRawBufferPointer) {
+    weir_put_u32(&record, UInt32(truncatingIfNeeded: bytes.count))
+    weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
+  }
+
+  /// Puts a count and the text in UTF-8.
+  @inlinable
+  @inline(__always)
+  mutating func putText(_ text: String) {
+    // The storage is asked first: String.withUTF8 mutates, which makes the compiler copy the string and costs twice the
+    // time. Only texts bridged from elsewhere have no storage in one piece.
+    let done: Void? = text.utf8.withContiguousStorageIfAvailable { putCounted(UnsafeRawBufferPointer($0)) }
+    if done == nil { putBridged(text) }
+  }
+
+  @usableFromInline
+  mutating func putBridged(_ text: String) {
+    var text = text
+    text.withUTF8 { putCounted(UnsafeRawBufferPointer($0)) }
+  }
+}
+
+extension String: EventValue {
+  @inlinable public static var fieldKind: FieldKind { .string }
+
+  @inlinable
+  @inline(__always)
+  public func encode(into encoder: inout EventEncoder) {
+    encoder.sign(.string)
+    encoder.putText(self)
+  }
+
+  public init(fieldValue: FieldValue) throws {
+    guard case .string(let value) = fieldValue else { throw fieldValue.mismatch("string") }
+    self = value
+  }
+}
+
+extension Data: EventValue {
+  @inlinable public static var fieldKind: FieldKind { .bytes }
+
+  @inlinable
+  public func encode(into encoder: inout EventEncoder) {
+    encoder.sign(.bytes)
+    withUnsafeBytes { encoder.putCounted($0) }
+  }
+
+  public init(fieldValue: FieldValue) throws {
+    guard case .bytes(let value) = fieldValue else { throw fieldValue.mismatch("bytes") }
+    self.init(value)
+  }
+}
+
+extension Optional: EventValue where Wrapped: EventValue {
+  @inlinable public static var fieldKind: FieldKind { .optional(Wrapped.fieldKind) }
+
+  @inlinable
+  @inline(__always)
+  public func encode(into encoder: inout EventEncoder) {
+    encoder.sign(.optional)
+    switch self {
+    case .some(let value):
+      weir_put_u8(&encoder.record, 1)
+      value.encode(into: &encoder)
+    case .none:
+      weir_put_u8(&encoder.record, 0)
+      Wrapped.fieldKind.sign(&encoder.record)
+    }
+  }
+
+  public init(fieldValue: FieldValue) throws {
+    if case .null = fieldValue {
+      self = .none
+    } else {
+      self = .some(try Wrapped(fieldValue: fieldValue))
+    }
+  }
+}
+
+/// An array of `UInt8` is stored as bytes, which is what it nearly always is, in an eighth of the time.
+extension Array: EventValue where Element: EventValue {
+  @inlinable public static var fieldKind: FieldKind {
+    Element.self == UInt8.self ? .bytes : .array(Element.fieldKind)
+  }
+
+  @inlinable
+  public func encode(into encoder: inout EventEncoder) {
+    if Element.self == UInt8.self {
+      encoder.sign(.bytes)
+      withUnsafeBytes { encoder.putCounted($0) }
+      return
+    }
+    encoder.sign(.array)
+    weir_put_u32(&encoder.record, UInt32(truncatingIfNeeded: count))
+    // The element's kind counts once in the signature, however many elements there are; each must have just that kind.
+    let before = encoder.record.signature
+    Element.fieldKind.sign(&encoder.record)
+    let after = encoder.record.signature
+    for element in self {
+      encoder.record.signature = before
+      element.encode(into: &encoder)
+      if encoder.record.signature != after { return encoder.spoil() }
+    }
+  }
+
+  public init(fieldValue: FieldValue) throws {
+    if let bytes = Self.bytes(fieldValue) {
+      self = bytes
+    } else {
+      self = try fieldValue.array().enumerated().map { index, value in
+        do {
+          return try Element(fieldValue: value)
+        } catch let error as FieldError {
+          throw error.inside("[\(index)]")
+        }
+      }
+    }
+  }
+
+  private static func bytes(_ value: FieldValue) -> Self? {
+    guard case .bytes(let bytes) = value else { return nil }
+    return bytes as? Self
+  }
+}
+
+extension FieldValue: EventValue {
+  public static var fieldKind: FieldKind { .any }
+
+  public func encode(into encoder: inout EventEncoder) {
+    encoder.sign(.any)
+    encoder.putTagged(self, depth: 1)
+  }
+
+  public init(fieldValue: FieldValue) throws {
+    self = fieldValue
+  }
+}

@@ -1,0 +1,71 @@
+// StoredEvent and Recorded: events as they are read back.
+
+/// An event as it is in the log, of any type.
+public struct StoredEvent: Hashable, Sendable {
+  /// The name of events whose definition is lost to damage. Their payload is in the field `payload`, as bytes.
+  public static let undefinedName = "weir.undefined"
+
+  /// Its number in the log.
+  public let offset: Offset
+
+  /// Its identity, equal to the one in the receipt of its capture.
+  public let id: EventID
+
+  /// When it was captured.
+  public let time: Timestamp
+
+  /// The event's name.
+  public let name: String
+
+  /// The event's fields. If the payload does not fit its definition, one field `payload` with the bytes as they are.
+  public let fields: FieldObject
+
+  /// An event as a reader gives it; public for tests of ``Event/init(_:)``.
+  public init(offset: Offset, id: EventID, time: Timestamp, name: String, fields: FieldObject) {
+    self.offset = offset
+    self.id = id
+    self.time = time
+    self.name = name
+    self.fields = fields
+  }
+
+  /// The field named `name`, as the type that is asked for.
+  ///
+  /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. An optional type takes
+  /// a missing field as nil, so that a field can be added to an event while older logs are read.
+  public subscript<T: EventValue>(name: String) -> T {
+    get throws { try fields[name] }
+  }
+
+  /// Whether the log itself wrote this: a gap (captures that were refused), or a hole (offsets that no event has).
+  public var isNotice: Bool {
+    name.hasPrefix(EventType.reservedPrefix) && name != Self.undefinedName
+  }
+}
+
+/// An event of a known type, with what the log knows about it.
+public struct Recorded<E: Event>: Sendable {
+  /// Its number in the log.
+  public let offset: Offset
+
+  /// Its identity, equal to the one in the receipt of its capture.
+  public let id: EventID
+
+  /// When it was captured.
+  public let time: Timestamp
+
+  /// The event.
+  public let event: E
+
+  /// The event in `stored` if it is one of `E`'s; nil if not. Throws what ``Event/init(_:)`` throws.
+  public init?(_ stored: StoredEvent) throws {
+    guard let event = try E(stored) else { return nil }
+    offset = stored.offset
+    id = stored.id
+    time = stored.time
+    self.event = event
+  }
+}
+
+extension Recorded: Equatable where E: Equatable {}
+extension Recorded: Hashable where E: Hashable {}

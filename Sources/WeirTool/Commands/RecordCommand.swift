@@ -1,0 +1,149 @@
+// RecordCommand.swift: `weir record`: events from a file or standard input into a log.
+
+import ArgumentParser
+import Foundation
+import Glibc
+import Weir
+
+enum InputFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
+  case lines
+  case clf
+  case jsonl
+}
+
+struct RecordCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "record",
+    abstract: "Record events from a file or standard input.",
+    discussion: """
+      Every line becomes one event; a line is what a newline ends, and the last line counts without one.
+
+      Formats:
+        lines  event `line`, field `text`: the exact line, a carriage return included. A line that is not UTF-8 has \
+      the field `bytes` instead.
+        clf    Apache's combined log: event `request` with the fields host, ident, user, time, method, path, protocol, \
+      status, bytes, referrer and agent. Text is kept as the server wrote it, escapes included; "-" is null; time is \
+      the instant, without its zone.
+        jsonl  a JSON object a line, {"event":"name","fields":{…}}, with just these two members: an event of that name \
+      with these fields in their order. Numbers are 64-bit integers where they fit, else doubles.
+      With clf and jsonl a line that does not parse, to the letter, is event `malformed` with the exact line in `text` \
+      (or `bytes`): nothing is left out and nothing guessed.
+
+      With --threads N, line n is recorded by thread (n - 1) mod N, and each thread keeps the order of its lines: in the \
+      log they are in that order, with one lane in the ids of each thread. With --repeat the numbering goes on through \
+      the repetitions.
+
+      A full lane makes the thread wait: nothing is dropped. An event over the size limit (69,632 bytes of encoded \
+      fields) is refused, counted in the log, named on standard error, and recording goes on; the exit code is 4 then. \
+      On a full disk recording stops, keeps what it has, and exits with 3. SIGINT and SIGTERM close the log in order; \
+      after any other end, kill -9 included, the next opening recovers all that was captured.
+
+      Examples:
+        weir record events access.log --format clf
+        tail -F app.log | weir record events
+        weir record events big.log --threads 4 --repeat 10
+        producer | weir record events --format jsonl --acknowledge | consumer-of-line-numbers
+      """)
+
+  @Argument(help: "The log's directory. It is made if it is missing.")
+  var directory: String
+
+  @Argument(help: "The input. Standard input if it is left out, or is -.")
+  var file: String?
+
+  @Option(help: "What a line is: lines, clf or jsonl.")
+  var format: InputFormat = .lines
+
+  @Option(help: "How many threads capture: 1 to \(RecordLimits.threads).")
+  var threads = 1
+
+  @Option(
+    name: .customLong("repeat"),
+    help: "How many times the whole input is recorded. It is read once, and kept in memory if this is above 1.")
+  var repetitions: UInt64 = 1
+
+  @Flag(
+    help: """
+      Print each line's number to standard output, one unbuffered write each, after the line has been captured: from \
+      then on no kill loses it.
+      """)
+  var acknowledge = false
+
+  @Option(help: "Size of a thread's lane, a power of two such as 1M. The log's default if it is left out.")
+  var laneBytes: ByteCount?
+
+  @Option(help: "Size of a segment file while it is written, such as 8M. The log's default if it is left out.")
+  var segmentBytes: ByteCount?
+
+  func validate() throws {
+    guard (1...RecordLimits.threads).contains(threads) else {
+      throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
+    }
+    guard repetitions >= 1 else { throw ValidationError("--repeat must be at least 1") }
+  }
+
+  func run() throws {
+    // The input first: a mistyped file name shall not leave a new log behind.
+    let input = try InputFile(path: file)
+    let stop = try StopSwitch()
+    stop.stopOnSignals()
+    let tracker = try Tracker(directory: directory, configuration: configuration)
+    let start = monotonicNanoseconds()
+    let progress = Progress()
+    let recorded =
+      switch format {
+      case .lines: record(PlainLines.self, input, tracker, stop, progress)
+      case .clf: record(AccessLog.self, input, tracker, stop, progress)
+      case .jsonl: record(JSONLines.self, input, tracker, stop, progress)
+      }
+    var closing: WeirError?
+    do { try tracker.close() } catch { closing = error }
+    progress?.end()
+    let dropped = tracker.counters.dropped.values.reduce(0, +)
+    let summary = RecordSummary(
+      tally: recorded.tally, nanoseconds: monotonicNanoseconds() - start, dropped: dropped)
+    writeDiagnostic(summary.description)
+    try end(recorded, stop.cause, closing)
+  }
+
+  private var configuration: Tracker.Configuration {
+    var configuration = Tracker.Configuration()
+    // One lane for each thread, and those that the log keeps for threads without one.
+    configuration.laneCount = max(configuration.laneCount, threads + configuration.spareLanes)
+    configuration.whenFull = .block
+    if let laneBytes { configuration.laneBytes = Int(clamping: laneBytes.bytes) }
+    if let segmentBytes { configuration.segmentBytes = Int(clamping: segmentBytes.bytes) }
+    return configuration
+  }
+
+  private func record<Format: LineFormat>(
+    _ format: Format.Type, _ input: InputFile, _ tracker: Tracker, _ stop: StopSwitch, _ progress: Progress?
+  ) -> (tally: Tally, inputError: ToolError?) {
+    Recorder<Format>(
+      input: input, tracker: tracker, threads: threads, repetitions: repetitions, acknowledges: acknowledge,
+      stop: stop, progress: progress
+    ).run()
+  }
+
+  /// How the command ends, the gravest reason first.
+  private func end(
+    _ recorded: (tally: Tally, inputError: ToolError?), _ cause: StopCause?, _ closing: WeirError?
+  ) throws {
+    if let closing { throw closing }
+    switch cause {
+    case .storage:
+      throw ToolError(
+        "\(directory) can't grow: the disk is full or failed; what is recorded is kept, make room and go on",
+        code: .diskFull)
+    case .refused: throw ExitCode.cannotRun
+    case .output:
+      throw ToolError(
+        "standard output was closed: stopped; every line acknowledged is in \(directory), look there for the rest",
+        code: .signal(SIGPIPE))
+    case .signal(let number): throw ExitCode.signal(number)
+    case nil: break
+    }
+    if let inputError = recorded.inputError { throw inputError }
+    if !recorded.tally.refused.isEmpty { throw ExitCode.eventsRefused }
+  }
+}

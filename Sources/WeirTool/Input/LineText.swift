@@ -1,0 +1,32 @@
+// LineText.swift: the exact bytes of an input line as a value that an event can carry. A line that is not UTF-8 stays
+// bytes: nothing is repaired, so nothing is falsified.
+
+extension String {
+  /// The text of the bytes, or nil if they are not valid UTF-8.
+  init?(utf8 bytes: Span<UInt8>) {
+    do {
+      self.init(copying: try UTF8Span(validating: bytes))
+    } catch {
+      return nil
+    }
+  }
+}
+
+extension [UInt8] {
+  init(_ span: Span<UInt8>) {
+    self = span.withUnsafeBufferPointer { Array($0) }
+  }
+}
+
+enum LineText: Hashable, Sendable {
+  case text(String)
+  case bytes([UInt8])
+
+  init(_ line: Span<UInt8>) {
+    if let text = String(utf8: line) {
+      self = .text(text)
+    } else {
+      self = .bytes([UInt8](line))
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// EventFormat.swift: how `weir cat` prints an event, a line each.
+
+import ArgumentParser
+import Foundation
+import Weir
+
+enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
+  case jsonl
+  case csv
+  case text
+
+  /// What comes before the first event.
+  var header: String { self == .csv ? "offset,id,time,event,fields\n" : "" }
+
+  /// Appends the event and a newline.
+  func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
+    switch self {
+    case .jsonl: Self.appendJSON(event, to: &bytes)
+    case .csv: Self.appendCSV(event, to: &bytes)
+    case .text: Self.appendText(event, to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "\n"))
+  }
+
+  /// The lines of many events, made on all processors.
+  func lines(of events: [StoredEvent]) -> [[UInt8]] {
+    let share = 1_024
+    let shares = (events.count + share - 1) / share
+    if shares <= 1 { return [lines(of: events[...])] }
+    let results = ResultSlots(count: shares)
+    DispatchQueue.concurrentPerform(iterations: shares) { index in
+      results[index] = lines(of: events[(index * share)..<min((index + 1) * share, events.count)])
+    }
+    return results.values
+  }
+
+  private func lines(of events: ArraySlice<StoredEvent>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(events.count * 512)
+    for event in events { append(event, to: &bytes) }
+    return bytes
+  }
+
+  private static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
+    JSONText.append(raw: "{\"offset\":", to: &bytes)
+    JSONText.append(event.offset, to: &bytes)
+    JSONText.append(raw: ",\"id\":\"", to: &bytes)
+    JSONText.append(raw: event.id.description, to: &bytes)
+    JSONText.append(raw: "\",\"time\":\"", to: &bytes)
+    UTC.append(nanosecondsSince1970: event.time.nanosecondsSince1970, to: &bytes)
+    JSONText.append(raw: "\",\"event\":", to: &bytes)
+    JSONText.append(event.name, to: &bytes)
+    JSONText.append(raw: ",\"fields\":", to: &bytes)
+    JSONText.append(event.fields, to: &bytes)
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  /// RFC 4180, but for the line end, which is a newline alone as everywhere on Linux. `fields` is JSON.
+  private static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
+    JSONText.append(event.offset, to: &bytes)
+    JSONText.append(raw: ",\(event.id),", to: &bytes)
+    UTC.append(nanosecondsSince1970: event.time.nanosecondsSince1970, to: &bytes)
+    bytes.append(UInt8(ascii: ","))
+    appendQuoted(Array(event.name.utf8), to: &bytes)
+    bytes.append(UInt8(ascii: ","))
+    var fields: [UInt8] = []
+    JSONText.append(event.fields, to: &fields)
+    appendQuoted(fields, to: &bytes)
+  }
+
+  /// A cell, in quotation marks if it needs them.
+  private static func appendQuoted(_ cell: [UInt8], to bytes: inout [UInt8]) {
+    let special = [UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
+    guard cell.contains(where: special.contains) else { return bytes.append(contentsOf: cell) }
+    bytes.append(UInt8(ascii: "\""))
+    for byte in cell {
+      if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+      bytes.append(byte)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// For people: "12  2026-11-21T00:00:00.123456789Z  checkout.completed  order=7 total=19.9 coupon="SPRING"".
+  private static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
+    JSONText.append(event.offset, to: &bytes)
+    JSONText.append(raw: "  ", to: &bytes)
+    UTC.append(nanosecondsSince1970: event.time.nanosecondsSince1970, to: &bytes)
+    JSONText.append(raw: "  ", to: &bytes)
+    JSONText.append(raw: printable(event.name), to: &bytes)
+    for (index, field) in event.fields.enumerated() {
+      JSONText.append(raw: index == 0 ? "  " : " ", to: &bytes)
+      JSONText.append(raw: printable(field.name), to: &bytes)
+      bytes.append(UInt8(ascii: "="))
+      JSONText.append(field.value, to: &bytes)
+    }
+  }
+
+  /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
+  private static func printable(_ name: String) -> String {
+    let isPlain = name.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "\"") }
+    guard !isPlain || name.isEmpty else { return name }
+    var quoted: [UInt8] = []
+    JSONText.append(name, to: &quoted)
+    return String(decoding: quoted, as: UTF8.self)
+  }
+}
+
+/// Room for one result of each of several parallel tasks.
+///
+/// Unchecked, because no two tasks have the same index, and the values are read when all tasks have ended.
+private final class ResultSlots: @unchecked Sendable {
+  private let slots: UnsafeMutableBufferPointer<[UInt8]>
+
+  init(count: Int) {
+    slots = .allocate(capacity: count)
+    slots.initialize(repeating: [])
+  }
+
+  deinit {
+    slots.deinitialize()
+    slots.deallocate()
+  }
+
+  subscript(index: Int) -> [UInt8] {
+    get { slots[index] }
+    set { slots[index] = newValue }
+  }
+
+  var values: [[UInt8]] { Array(slots) }
+}

@@ -1,0 +1,100 @@
+// UTC.swift: days, dates and RFC 3339 in UTC. Foundation's formatters cost microseconds a date and stop at
+// milliseconds; these are a few divisions, and every nanosecond counts. Gregorian, proleptic.
+
+import Foundation
+
+enum UTC {
+  /// The number of a day; nil if there is no such day.
+  static func daysSince1970(year: Int, month: Int, day: Int) -> Int? {
+    guard (1...12).contains(month), day >= 1, day <= daysIn(month: month, year: year) else { return nil }
+    // Count years from 1 March, so that a leap day is the last one of its year.
+    let shifted = month > 2 ? year : year - 1
+    let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+    let yearOfEra = shifted - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+
+  /// The date of a day.
+  static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let index = (5 * dayOfYear + 2) / 153
+    let month = index < 10 ? index + 3 : index - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * index + 2) / 5 + 1)
+  }
+
+  private static func daysIn(month: Int, year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  /// Appends a time as RFC 3339 with nine decimals: 2026-11-21T00:00:00.123456789Z.
+  static func append(nanosecondsSince1970 time: Int64, to bytes: inout [UInt8]) {
+    let (seconds, nanoseconds) = floorDivide(time, 1_000_000_000)
+    appendSeconds(Int(seconds), to: &bytes)
+    bytes.append(UInt8(ascii: "."))
+    appendDigits(Int(nanoseconds), 9, to: &bytes)
+    bytes.append(UInt8(ascii: "Z"))
+  }
+
+  /// Appends a date as RFC 3339: without decimals if it falls on a second, else with nine, to the nearest nanosecond.
+  /// Answers false, and appends nothing, where RFC 3339 has no form for it: outside the years 0 to 9999.
+  static func append(_ date: Date, to bytes: inout [UInt8]) -> Bool {
+    // In the date's own scale, from 2001: adding the 31 years to 1970 first would cost bits of the fraction.
+    let interval = date.timeIntervalSinceReferenceDate
+    guard interval >= -63_145_526_400, interval < 252_423_993_600 - 0.000_000_001 else { return false }
+    var seconds = Int(interval.rounded(.down))
+    var nanoseconds = Int(((interval - Double(seconds)) * 1_000_000_000).rounded())
+    if nanoseconds == 1_000_000_000 {
+      seconds += 1
+      nanoseconds = 0
+    }
+    appendSeconds(seconds + 978_307_200, to: &bytes)
+    if nanoseconds > 0 {
+      bytes.append(UInt8(ascii: "."))
+      appendDigits(nanoseconds, 9, to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "Z"))
+    return true
+  }
+
+  /// 2026-11-21T00:00:00
+  private static func appendSeconds(_ secondsSince1970: Int, to bytes: inout [UInt8]) {
+    let (days, second) = floorDivide(secondsSince1970, 86_400)
+    let date = date(daysSince1970: days)
+    appendDigits(date.year, 4, to: &bytes)
+    bytes.append(UInt8(ascii: "-"))
+    appendDigits(date.month, 2, to: &bytes)
+    bytes.append(UInt8(ascii: "-"))
+    appendDigits(date.day, 2, to: &bytes)
+    bytes.append(UInt8(ascii: "T"))
+    appendDigits(second / 3_600, 2, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    appendDigits(second / 60 % 60, 2, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    appendDigits(second % 60, 2, to: &bytes)
+  }
+
+  private static func appendDigits(_ value: Int, _ count: Int, to bytes: inout [UInt8]) {
+    var divisor = 1
+    for _ in 1..<count { divisor *= 10 }
+    while divisor > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+      divisor /= 10
+    }
+  }
+
+  private static func floorDivide<Integer: FixedWidthInteger & SignedInteger>(
+    _ value: Integer, _ divisor: Integer
+  ) -> (quotient: Integer, remainder: Integer) {
+    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}

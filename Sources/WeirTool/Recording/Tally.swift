@@ -1,0 +1,47 @@
+// Tally.swift: what a recording thread did, and the summary of all of them.
+
+import ArgumentParser
+import Weir
+
+struct Tally: Sendable, Equatable {
+  /// Events that the log accepted.
+  var accepted: UInt64 = 0
+  /// Of them, lines that the format could not read.
+  var refused: [DropReason: UInt64] = [:]
+  /// Time in the captures themselves, waiting for room included, summed over the threads.
+  var captureNanoseconds: UInt64 = 0
+
+  mutating func add(_ other: Tally) {
+    accepted += other.accepted
+    refused.merge(other.refused, uniquingKeysWith: +)
+    captureNanoseconds += other.captureNanoseconds
+  }
+}
+
+struct RecordSummary: Sendable, Equatable {
+  var tally: Tally
+  /// From the first read to the closed log.
+  var nanoseconds: UInt64
+  /// What the log itself counted as refused.
+  var dropped: UInt64
+
+  var nanosecondsPerEvent: Double {
+    tally.accepted == 0 ? 0 : Double(tally.captureNanoseconds) / Double(tally.accepted)
+  }
+
+  var eventsPerSecond: Double {
+    nanoseconds == 0 ? 0 : Double(tally.accepted) * 1_000_000_000 / Double(nanoseconds)
+  }
+
+  /// One line, as `weir record` ends with it.
+  var description: String {
+    var line = "\(Quantity.count(tally.accepted)) events recorded in \(Quantity.seconds(nanoseconds)), "
+    line += "\(Quantity.count(UInt64(eventsPerSecond))) events/s, "
+    line += "\(Quantity.decimal(nanosecondsPerEvent)) ns an event in the capture, \(Quantity.count(dropped)) dropped"
+    let reasons = tally.refused.sorted { $0.key.rawValue < $1.key.rawValue }
+    if !reasons.isEmpty {
+      line += " (" + reasons.map { "\($0.key.name): \(Quantity.count($0.value))" }.joined(separator: ", ") + ")"
+    }
+    return line
+  }
+}

@@ -1,0 +1,63 @@
+// StandardStreams.swift: the tool's door to the operating system's reads and writes. Unbuffered, with EINTR and short
+// transfers retried, so that what a caller has written is out of the process when the call returns.
+
+import Glibc
+
+/// A write that could not be done.
+enum WriteFailure: Error, Equatable {
+  /// Whoever read the other end of the pipe is gone.
+  case closedByReader
+  case system(errno: Int32)
+}
+
+/// Writes all the bytes to a descriptor. Bytes up to PIPE_BUF (4,096) go out in one system call and therefore whole,
+/// whichever threads write beside this one.
+func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(WriteFailure) {
+  var rest = bytes
+  while !rest.isEmpty {
+    let count = write(descriptor, rest.baseAddress, rest.count)
+    if count >= 0 {
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    } else if errno == EAGAIN {
+      // Someone made the pipe non-blocking: wait until it takes more.
+      var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      _ = poll(&wanted, 1, -1)
+    } else if errno == EPIPE {
+      throw .closedByReader
+    } else if errno != EINTR {
+      throw .system(errno: errno)
+    }
+  }
+}
+
+/// Writes all the bytes of an array to a descriptor.
+func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(WriteFailure) {
+  let result = bytes.withUnsafeBytes { buffer in
+    Result { () throws(WriteFailure) in try writeAll(buffer, to: descriptor) }
+  }
+  try result.get()
+}
+
+/// Writes one line to standard error. There is nowhere to report that this failed, so a failure is passed over.
+func writeDiagnostic(_ line: String) {
+  try? writeAll(Array("weir: \(line)\n".utf8), to: STDERR_FILENO)
+}
+
+/// Writes text to standard output, or ends the command: with 0 where the reader has what it wanted (`| head`).
+func writeOutput(_ text: String) throws {
+  do {
+    try writeAll(Array(text.utf8), to: STDOUT_FILENO)
+  } catch {
+    throw ToolError(writing: error)
+  }
+}
+
+/// The system's words for an errno.
+func systemMessage(_ error: Int32) -> String { String(cString: strerror(error)) }
+
+/// A monotonic time in nanoseconds.
+func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

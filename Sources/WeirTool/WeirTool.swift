@@ -1,0 +1,78 @@
+// WeirTool.swift: the command `weir`: its subcommands, and how it ends. Every error is one line on standard error that
+// says what is wrong, where, and what to do; the exit code tells scripts what kind of end it was.
+
+import ArgumentParser
+import Foundation
+import Glibc
+import Weir
+
+@main
+struct RootCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "weir",
+    abstract: "Record events so that no kill loses them, and read them back.",
+    discussion: """
+      A log is a directory. One process at a time records into it; any number read it, while it is written or after the \
+      writer has died, without changing it.
+
+      weir demo                                          see it work, in under a minute
+      weir record events access.log --format clf         record a web server's log
+      tail -F app.log | weir record events               record lines as they come
+      weir cat events --limit 10                         print the first ten events as JSON
+      weir cat events --follow                           print events as they are drained
+      weir verify events && weir stat events             check every byte, then sum up
+
+      Exit codes:
+        0        done; or the reader of standard output had enough (cat)
+        1        damage found: part of the log can't be read (verify, cat)
+        2        can't run: bad arguments, no such log, no permission, locked by another writer
+        3        the disk is full: what was recorded until then is kept
+        4        events of the input were refused, one over the size limit for example (record)
+        130 143  ended by SIGINT or SIGTERM; the log was closed in order
+        141      the reader of the acknowledgements has gone; the log was closed in order (record)
+      """,
+    version: "0.1.0",
+    subcommands: [
+      RecordCommand.self, CatCommand.self, VerifyCommand.self, RecoverCommand.self, StatCommand.self,
+      DemoCommand.self,
+    ])
+
+  static func main() {
+    // A pipe that is closed by its reader shall be an error of the write, not the end of the process: a log is open.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch {
+      end(with: error)
+    }
+  }
+
+  /// Prints the error, if it is one, and exits with its code.
+  private static func end(with error: any Error) -> Never {
+    switch error {
+    case let error as ToolError:
+      if !error.message.isEmpty { writeDiagnostic(error.message) }
+      Foundation.exit(error.code.rawValue)
+    case let error as WeirError:
+      writeDiagnostic(error.message)
+      Foundation.exit(error.exitCode.rawValue)
+    case let code as ExitCode:
+      Foundation.exit(code.rawValue)
+    default:
+      endParsing(with: error)
+    }
+  }
+
+  /// Help and version are errors to ArgumentParser, and so are bad arguments, with a usage text of several lines.
+  private static func endParsing(with error: any Error) -> Never {
+    if exitCode(for: error).isSuccess {
+      try? writeAll(Array((fullMessage(for: error) + "\n").utf8), to: STDOUT_FILENO)
+      Foundation.exit(0)
+    }
+    let lines = message(for: error).split(separator: "\n", omittingEmptySubsequences: true)
+    let text = lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
+    writeDiagnostic("\(text); see weir --help, or weir COMMAND --help")
+    Foundation.exit(ExitCode.cannotRun.rawValue)
+  }
+}

@@ -1,0 +1,307 @@
+/*
+ * capture_test.c: what a capture accepts, refuses and counts, through weir.h alone, on one thread: sizes at, below
+ * and above the limit, full lanes, captures inside captures, several logs, types.
+ */
+#include "capture_check.h"
+
+#include <sys/time.h>
+
+/* An event of one `bytes` field whose whole payload is `payload` long. */
+static int32_t capture_bytes(weir_log *log, uint32_t type, uint64_t payload, int one_call, weir_id *id) {
+  static uint8_t bytes[2 << 20];
+  uint32_t count = (uint32_t)(payload - 4);
+  memcpy(bytes, &count, 4);
+  for (uint64_t i = 4; i < payload; i++) bytes[i] = (uint8_t)(payload + i * 7);
+  if (one_call) return weir_capture(log, type, bytes, payload, id);
+  weir_record record;
+  int32_t drop = weir_begin(log, &record);
+  if (drop != WEIR_ACCEPTED) return drop;
+  weir_put_string(&record, (char *)bytes + 4, count);
+  return weir_commit(&record, type, id);
+}
+
+static uint32_t define_bytes(weir_log *log) {
+  const weir_field field = {"bytes", WEIR_KIND_BYTES, 0};
+  const weir_definition definition = {"bytes", &field, 1, NULL, 0, 0};
+  uint32_t type = 0;
+  CHECK_EQUAL(weir_define(log, 0, &definition, 1, &type, NULL), WEIR_OK);
+  return type;
+}
+
+/* Reads `directory` and checks that it holds events of exactly these payload sizes, with the bytes captured. */
+static void check_sizes(const char *directory, const uint64_t *sizes, uint64_t count) {
+  weir_reader_options options;
+  weir_reader_options_init(&options);
+  weir_reader *reader;
+  REQUIRE(weir_reader_open(directory, &options, &reader, NULL) == WEIR_OK);
+  weir_event event;
+  weir_skip skip;
+  uint64_t found = 0, wrong = 0;
+  while (weir_reader_next(reader, &event, &skip, NULL) == WEIR_OK) {
+    if (!name_is(&event, "bytes")) continue;
+    if (found >= count || event.payload_bytes != sizes[found]) {
+      wrong++;
+      break;
+    }
+    for (uint64_t i = 4; i < event.payload_bytes; i++) wrong += event.payload[i] != (uint8_t)(sizes[found] + i * 7);
+    found++;
+  }
+  weir_reader_close(reader);
+  CHECK_EQUAL(wrong, 0);
+  CHECK_EQUAL(found, count);
+}
+
+static void sizes(void) {
+  test("events up to max_event_bytes are accepted whole, larger ones are refused and counted");
+  static const struct limit { uint64_t max, lane; } limits[] = {
+      {64, 4096}, {1000, 4096}, {WEIR_MAX_EVENT_BYTES, 1 << 20}, {1 << 20, 4 << 20}};
+  for (int i = 0; i < 4; i++) {
+    char *folder = scratch();
+    const char *directory = join(folder, "log");
+    weir_options options;
+    weir_options_init(&options);
+    options.max_event_bytes = limits[i].max;
+    options.lane_bytes = limits[i].lane;
+    options.full_wait_ns = UINT64_MAX;
+    options.lane_count = 4;
+    weir_log *log = NULL;
+    if (CHECK_EQUAL(weir_open(directory, &options, &log, NULL, NULL), WEIR_OK)) {
+      uint32_t type = define_bytes(log);
+      uint64_t accepted[256], count = 0, refused = 0;
+      for (int one_call = 0; one_call < 2; one_call++) {
+        for (uint64_t size = 4; size < 60; size++) accepted[count++] = size;
+        for (uint64_t k = 0; k < 18; k++) accepted[count++] = limits[i].max - 17 + k;
+      }
+      for (uint64_t k = 0; k < count; k++) {
+        CHECK_EQUAL(capture_bytes(log, type, accepted[k], k >= count / 2, NULL), WEIR_ACCEPTED);
+      }
+      for (uint64_t above = 1; above < 70; above++, refused++) {
+        CHECK_EQUAL(capture_bytes(log, type, limits[i].max + above, above & 1, NULL), WEIR_DROP_TOO_LARGE);
+      }
+      weir_record record;
+      CHECK_EQUAL(weir_begin(log, &record), WEIR_ACCEPTED);
+      weir_put_string(&record, "text", UINT64_MAX); /* a length that would wrap any sum */
+      weir_put_u64(&record, 1);
+      CHECK_EQUAL(weir_commit(&record, type, NULL), WEIR_DROP_TOO_LARGE);
+      refused++;
+      weir_counters counters;
+      weir_count(log, &counters);
+      CHECK_EQUAL(counters.accepted, count);
+      CHECK_EQUAL(counters.dropped[WEIR_DROP_TOO_LARGE], refused);
+      close_and_free(log);
+      check_sizes(directory, accepted, count);
+      found_log found = read_log(directory);
+      CHECK_EQUAL(found.gaps, refused);
+      found_free(&found);
+    }
+    scratch_remove(folder);
+  }
+}
+
+static void empty_event(void) {
+  test("an event without fields is an event; a cancelled one is none; a refused one is counted");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_default(directory, NULL);
+  REQUIRE(log);
+  const weir_definition definition = {"empty", NULL, 0, NULL, 0, 0};
+  uint32_t type = 0;
+  CHECK_EQUAL(weir_define(log, 0, &definition, 1, &type, NULL), WEIR_OK);
+  weir_id ids[3];
+  weir_record record;
+  CHECK_EQUAL(weir_capture(log, type, NULL, 0, &ids[0]), WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_begin(log, &record), WEIR_ACCEPTED);
+  weir_put_u64(&record, 7);
+  weir_cancel(&record);
+  CHECK_EQUAL(weir_begin(log, &record), WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_refuse(&record, WEIR_DROP_INVALID), WEIR_DROP_INVALID);
+  CHECK_EQUAL(weir_begin(log, &record), WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_commit(&record, type, &ids[1]), WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_capture(log, 9999, NULL, 0, &ids[2]), WEIR_DROP_INVALID);
+  CHECK_EQUAL(ids[1].sequence - ids[0].sequence, WEIR_RECORD_HEADER_BYTES / 8); /* the cancelled one left no trace */
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.accepted, 2);
+  CHECK_EQUAL(counters.dropped[WEIR_DROP_INVALID], 2);
+  close_and_free(log);
+
+  weir_reader_options options;
+  weir_reader_options_init(&options);
+  weir_reader *reader;
+  REQUIRE(weir_reader_open(directory, &options, &reader, NULL) == WEIR_OK);
+  weir_event event;
+  weir_skip skip;
+  uint64_t found = 0;
+  while (weir_reader_next(reader, &event, &skip, NULL) == WEIR_OK) {
+    if (name_is(&event, "weir.gap")) CHECK_EQUAL(take_gap(&event), 2);
+    if (!name_is(&event, "empty")) continue;
+    CHECK(found < 2 && compare_ids(&event.id, &ids[found]) == 0 && event.payload_bytes == 0 && event.offset == found);
+    found++;
+  }
+  weir_reader_close(reader);
+  CHECK_EQUAL(found, 2);
+  scratch_remove(folder);
+}
+
+/* Captures as fast as it can into lanes of 8 KiB. Everything accepted must be there, everything else counted. */
+static void full_lane(uint64_t wait_ns, uint64_t attempts) {
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_small(directory, wait_ns, 4, NULL);
+  REQUIRE(log);
+  uint32_t type = define_numbered(log);
+  uint64_t accepted = 0, full = 0;
+  for (uint64_t i = 0; i < attempts; i++) {
+    int32_t drop = capture_numbered(log, type, 0, accepted, random_below(200), NULL);
+    accepted += drop == WEIR_ACCEPTED;
+    full += drop == WEIR_DROP_FULL;
+  }
+  CHECK_EQUAL(accepted + full, attempts);
+  CHECK(wait_ns == UINT64_MAX ? full == 0 : full > 0);
+  weir_error error;
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, &error), WEIR_OK);
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.accepted, accepted);
+  CHECK_EQUAL(counters.drained, accepted);
+  CHECK_EQUAL(counters.dropped[WEIR_DROP_FULL], full);
+  close_and_free(log);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 0), accepted);
+  CHECK_EQUAL(found.gaps, full);
+  weir_stat stat;
+  CHECK_EQUAL(weir_stat_directory(directory, &stat, &error), WEIR_OK);
+  CHECK_EQUAL(stat.events, accepted);
+  CHECK_EQUAL(stat.dropped[WEIR_DROP_FULL], full);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
+/* A capture inside a capture, three deep: each takes a lane of its own, none disturbs another. */
+static void nested(void) {
+  test("captures inside captures are all kept");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 6;
+  options.spare_lanes = 4;
+  weir_log *log = NULL;
+  REQUIRE(weir_open(directory, &options, &log, NULL, NULL) == WEIR_OK);
+  uint32_t type = define_numbered(log);
+  uint64_t none = 0;
+  for (uint64_t n = 0; n < 1000; n++) {
+    weir_record outer, middle;
+    CHECK_EQUAL(weir_begin(log, &outer), WEIR_ACCEPTED);
+    weir_put_u64(&outer, 0);
+    CHECK_EQUAL(weir_begin(log, &middle), WEIR_ACCEPTED);
+    weir_put_u64(&middle, 1);
+    CHECK_EQUAL(capture_numbered(log, type, 2, n, 20, NULL), WEIR_ACCEPTED);
+    weir_put_u64(&middle, n);
+    weir_put_u64(&outer, n);
+    weir_put_string(&middle, NULL, none);
+    CHECK_EQUAL(weir_commit(&middle, type, NULL), WEIR_ACCEPTED);
+    weir_put_string(&outer, NULL, none);
+    CHECK_EQUAL(weir_commit(&outer, type, NULL), WEIR_ACCEPTED);
+  }
+  close_and_free(log);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(found.count, 3000); /* order is kept within a lane, so it is checked of the thread's own lane alone */
+  CHECK_EQUAL(check_producer(&found, 0), 1000);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
+static weir_log *signal_log;
+static uint32_t signal_type;
+static volatile uint64_t signal_accepted, signal_refused;
+
+static void on_signal(int number) {
+  (void)number;
+  int32_t drop = capture_numbered(signal_log, signal_type, 1, signal_accepted, 16, NULL);
+  if (drop == WEIR_ACCEPTED) signal_accepted = signal_accepted + 1;
+  else signal_refused = signal_refused + 1;
+}
+
+static void from_signal_handlers(void) {
+  test("captures from a signal handler that interrupts captures are all kept or counted");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  signal_log = open_small(directory, 0, 4, NULL);
+  REQUIRE(signal_log);
+  signal_type = define_numbered(signal_log);
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  sigaction(SIGALRM, &action, NULL);
+  struct itimerval every = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &every, NULL);
+  uint64_t accepted = 0, refused = 0, end = now_ns() + 1000000000;
+  while (now_ns() < end) {
+    for (int i = 0; i < 100; i++) {
+      if (capture_numbered(signal_log, signal_type, 0, accepted, 16, NULL) == WEIR_ACCEPTED) accepted++;
+      else refused++;
+    }
+  }
+  setitimer(ITIMER_REAL, &never, NULL);
+  signal(SIGALRM, SIG_DFL);
+  CHECK(signal_accepted > 100);
+  close_and_free(signal_log);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 0), accepted);
+  CHECK_EQUAL(found.count, accepted + signal_accepted);
+  CHECK_EQUAL(found.gaps, refused + signal_refused);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
+static void two_logs(void) {
+  test("two logs in one thread, in turns and one inside the other");
+  char *folder = scratch();
+  const char *directories[2] = {join(folder, "one"), join(folder, "two")};
+  weir_log *logs[2];
+  uint32_t types[2];
+  for (int i = 0; i < 2; i++) {
+    logs[i] = open_default(directories[i], NULL);
+    REQUIRE(logs[i]);
+    types[i] = define_numbered(logs[i]);
+  }
+  uint64_t counts[2] = {0, 0};
+  for (int n = 0; n < 2000; n++) {
+    uint64_t which = random_below(2);
+    weir_record record;
+    CHECK_EQUAL(weir_begin(logs[which], &record), WEIR_ACCEPTED);
+    weir_put_u64(&record, 0);
+    weir_put_u64(&record, counts[which]++);
+    weir_put_string(&record, NULL, 0);
+    if (n % 3 == 0) {
+      CHECK_EQUAL(capture_numbered(logs[!which], types[!which], 0, counts[!which]++, 3, NULL), WEIR_ACCEPTED);
+    }
+    CHECK_EQUAL(weir_commit(&record, types[which], NULL), WEIR_ACCEPTED);
+  }
+  for (int i = 0; i < 2; i++) {
+    close_and_free(logs[i]);
+    found_log found = read_log(directories[i]);
+    check_sound(&found);
+    CHECK_EQUAL(check_producer(&found, 0), counts[i]);
+    found_free(&found);
+  }
+  scratch_remove(folder);
+}
+
+int main(void) {
+  random_start("capture_test");
+  sizes();
+  empty_event();
+  test("full lane, drop at once: accepted and refused add up, and the log says how many were refused");
+  full_lane(0, 200000);
+  test("full lane, wait 20 microseconds, then drop");
+  full_lane(20000, 50000);
+  test("full lane, wait for ever: nothing is lost");
+  full_lane(UINT64_MAX, 200000);
+  nested();
+  from_signal_handlers();
+  two_logs();
+  return finish();
+}

@@ -1,0 +1,281 @@
+/*
+ * open_test.c: opening and closing a log through weir.h alone: every refusal with its status and one line of advice,
+ * nothing changed by a refused opening, offsets that run on from opening to opening, and what an idle log costs.
+ */
+#include "capture_check.h"
+
+/* Opens `directory`, which must fail with `status`; the message must be a line, and name the path. */
+static void check_refused(const char *directory, const weir_options *options, weir_status status) {
+  weir_log *log = NULL;
+  weir_error error;
+  memset(&error, 0x55, sizeof error);
+  weir_status answer = weir_open(directory, options, &log, NULL, &error);
+  CHECK_EQUAL(answer, status);
+  if (answer == WEIR_OK) {
+    weir_free(log);
+    return;
+  }
+  CHECK_EQUAL(error.status, answer);
+  CHECK(memchr(error.message, 0, sizeof error.message) != NULL && memchr(error.path, 0, sizeof error.path) != NULL);
+  CHECK(strlen(error.message) > 20 && strchr(error.message, '\n') == NULL);
+  CHECK(strlen(weir_status_name(answer)) > 0);
+  if (getenv("WEIR_VERBOSE")) fprintf(stderr, "  %s\n", error.message);
+  CHECK_EQUAL(weir_open(directory, options, &log, NULL, NULL), status); /* `error` may be null */
+}
+
+static weir_options defaults(void) {
+  weir_options options;
+  weir_options_init(&options);
+  return options;
+}
+
+static void write_file(const char *path, const void *bytes, size_t count, off_t at) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  REQUIRE(fd >= 0);
+  REQUIRE(pwrite(fd, bytes, count, at) == (ssize_t)count);
+  close(fd);
+}
+
+/* A closed log with `events` events. */
+static void make_log(const char *directory, uint64_t events) {
+  weir_log *log = open_default(directory, NULL);
+  REQUIRE(log);
+  uint32_t type = define_numbered(log);
+  for (uint64_t i = 0; i < events; i++) CHECK_EQUAL(capture_numbered(log, type, 0, i, 10, NULL), WEIR_ACCEPTED);
+  close_and_free(log);
+}
+
+static void wrong_directories(void) {
+  test("a path that is no directory of ours is refused");
+  char *folder = scratch();
+  weir_options options = defaults();
+
+  write_file(join(folder, "file"), "text", 4, 0);
+  check_refused(join(folder, "file"), &options, WEIR_ERROR_DIRECTORY);
+
+  make_log(join(folder, "log"), 3);
+  REQUIRE(symlink("log", join(folder, "link")) == 0);
+  check_refused(join(folder, "link"), &options, WEIR_ERROR_DIRECTORY);
+
+  check_refused(join(folder, "no/parent"), &options, WEIR_ERROR_MISSING);
+  check_refused("", &options, WEIR_ERROR_INVALID);
+  options.create = 0;
+  check_refused(join(folder, "absent"), &options, WEIR_ERROR_MISSING);
+  CHECK(access(join(folder, "absent"), F_OK) != 0);
+  options.create = 1;
+
+  REQUIRE(mkdir(join(folder, "open"), 0700) == 0 && chmod(join(folder, "open"), 0777) == 0);
+  uint64_t before = tree_checksum(folder);
+  check_refused(join(folder, "open"), &options, WEIR_ERROR_UNSAFE);
+  CHECK_EQUAL(tree_checksum(folder), before);
+
+  if (geteuid() == 0) {
+    printf("skipped: a directory without permission, root has every one\n");
+  } else {
+    REQUIRE(mkdir(join(folder, "closed"), 0500) == 0);
+    check_refused(join(folder, "closed"), &options, WEIR_ERROR_ACCESS);
+  }
+  scratch_remove(folder);
+}
+
+static void wrong_files(void) {
+  test("a link or a foreign kind of file in place of the ring or a segment is refused");
+  static const char *const names[] = {"ring", "00000000000000000000.weir", "lock"};
+  for (int i = 0; i < 3; i++) {
+    for (int kind = 0; kind < 2; kind++) {
+      char *folder = scratch();
+      const char *directory = join(folder, "log");
+      make_log(directory, 3);
+      const char *path = join(directory, names[i]), *elsewhere = join(folder, "elsewhere");
+      REQUIRE(rename(path, elsewhere) == 0);
+      REQUIRE(kind ? mkdir(path, 0700) == 0 : symlink(elsewhere, path) == 0);
+      uint64_t before = tree_checksum(folder);
+      weir_options options = defaults();
+      check_refused(directory, &options, WEIR_ERROR_UNSAFE);
+      CHECK_EQUAL(tree_checksum(folder), before);
+      scratch_remove(folder);
+    }
+  }
+}
+
+static void newer_versions(void) {
+  test("a ring or segment of a newer version is refused, and nothing changes on disk");
+  static const char *const names[] = {"ring", "00000000000000000000.weir"};
+  for (int i = 0; i < 2; i++) {
+    char *folder = scratch();
+    const char *directory = join(folder, "log");
+    make_log(directory, 3);
+    const uint16_t major = 2;
+    write_file(join(directory, names[i]), &major, 2, 8);
+    uint64_t before = tree_checksum(folder);
+    weir_options options = defaults();
+    check_refused(directory, &options, WEIR_ERROR_VERSION);
+    CHECK_EQUAL(tree_checksum(folder), before);
+    scratch_remove(folder);
+  }
+}
+
+static void lost_rings(void) {
+  test("a ring that is gone, cut or garbage is replaced, reported, and no offset is given twice");
+  for (int fault = 0; fault < 3; fault++) {
+    char *folder = scratch();
+    const char *directory = join(folder, "log"), *ring = join(directory, "ring");
+    make_log(directory, 5);
+    if (fault == 0) REQUIRE(unlink(ring) == 0);
+    if (fault == 1) REQUIRE(truncate(ring, 100) == 0);
+    if (fault == 2) write_file(ring, "garbage garbage garbage garbage ", 32, 0);
+    weir_recovery recovery;
+    weir_log *log = open_default(directory, &recovery);
+    if (log) {
+      CHECK_EQUAL(recovery.ring_replaced, 1);
+      CHECK(recovery.first_offset >= 5);
+      CHECK_EQUAL(capture_numbered(log, define_numbered(log), 1, 0, 10, NULL), WEIR_ACCEPTED);
+      close_and_free(log);
+      found_log found = read_log(directory);
+      check_sound(&found);
+      CHECK_EQUAL(found.count, 6);
+      found_free(&found);
+    }
+    scratch_remove(folder);
+  }
+}
+
+static void locked(void) {
+  test("a second writer is refused, in this process and in another, until the first closes");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = defaults();
+  weir_log *log = open_default(directory, NULL);
+  REQUIRE(log);
+  check_refused(directory, &options, WEIR_ERROR_LOCKED);
+
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    weir_log *second = NULL;
+    _exit(weir_open(directory, &options, &second, NULL, NULL) == WEIR_ERROR_LOCKED ? 0 : 1);
+  }
+  CHECK_EQUAL(wait_for(child), 0);
+  CHECK_EQUAL(capture_numbered(log, define_numbered(log), 1, 0, 10, NULL), WEIR_ACCEPTED);
+
+  weir_error error;
+  CHECK_EQUAL(weir_close(log, &error), WEIR_OK);
+  weir_log *second = open_default(directory, NULL); /* the first handle is closed, not yet freed */
+  CHECK_EQUAL(weir_close(log, &error), WEIR_OK);    /* again: nothing happens, to the new one neither */
+  if (second) {
+    CHECK_EQUAL(capture_numbered(second, define_numbered(second), 1, 1, 10, NULL), WEIR_ACCEPTED);
+    close_and_free(second);
+  }
+  weir_free(log);
+  weir_free(NULL);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 1), 2);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
+typedef struct bad_option {
+  size_t at;
+  size_t size;
+  uint64_t value;
+} bad_option;
+
+#define OPTION(member, value) {offsetof(weir_options, member), sizeof(((weir_options *)0)->member), value}
+
+static void options_out_of_range(void) {
+  test("an option out of range is refused before anything is made");
+  static const bad_option bad[] = {
+      OPTION(struct_bytes, 0),        OPTION(struct_bytes, 4096),         OPTION(lane_count, 0),
+      OPTION(lane_count, 1),          OPTION(lane_count, WEIR_MAX_LANES + 1), OPTION(spare_lanes, 0),
+      OPTION(spare_lanes, 16),        OPTION(clock, 9),                   OPTION(lane_bytes, 0),
+      OPTION(lane_bytes, 1000000),    OPTION(lane_bytes, 65536),          OPTION(lane_bytes, UINT64_C(1) << 63),
+      OPTION(segment_bytes, 0),       OPTION(segment_bytes, UINT64_C(1) << 40), OPTION(max_event_bytes, 63),
+      OPTION(max_event_bytes, (1 << 20) + 1), OPTION(drain_interval_ns, 0), OPTION(drain_interval_ns, UINT64_MAX),
+  };
+  char *folder = scratch();
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    weir_options options = defaults();
+    memcpy((char *)&options + bad[i].at, &bad[i].value, bad[i].size);
+    check_refused(join(folder, "log"), &options, WEIR_ERROR_INVALID);
+    CHECK(access(join(folder, "log"), F_OK) != 0);
+    remove_tree(join(folder, "log"));
+  }
+  scratch_remove(folder);
+}
+
+static void reopening(void) {
+  test("fifty openings: offsets run on, ids differ, everything is there");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  uint64_t number = 0, next_offset = 0, openings[50];
+  for (int i = 0; i < 50; i++) {
+    weir_recovery recovery;
+    weir_log *log = open_default(directory, &recovery);
+    if (!log) break;
+    CHECK_EQUAL(recovery.was_clean, 1);
+    CHECK_EQUAL(recovery.first_offset, next_offset);
+    CHECK_EQUAL(recovery.events_from_lanes + recovery.torn_bytes + recovery.damaged_blocks, 0);
+    CHECK_EQUAL(recovery.missing_events, 0);
+    CHECK_EQUAL(recovery.opening, weir_opening(log));
+    CHECK_EQUAL(recovery.previous_opening, i ? openings[i - 1] : 0);
+    CHECK(strcmp(weir_directory(log), directory) == 0);
+    openings[i] = recovery.opening;
+    uint32_t type = define_numbered(log);
+    uint64_t count = random_below(40);
+    for (uint64_t n = 0; n < count; n++) {
+      CHECK_EQUAL(capture_numbered(log, type, 0, number++, random_below(100), NULL), WEIR_ACCEPTED);
+    }
+    weir_error error;
+    CHECK_EQUAL(weir_drain(log, UINT64_MAX, &next_offset, &error), WEIR_OK);
+    weir_counters counters;
+    weir_count(log, &counters);
+    CHECK_EQUAL(counters.accepted, count);
+    CHECK_EQUAL(counters.drained, count);
+    CHECK_EQUAL(counters.next_offset, next_offset);
+    close_and_free(log);
+  }
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 0), number);
+  CHECK(found.count == 0 || found.events[found.count - 1].offset + 1 == number);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
+static void idle(void) {
+  test("an idle log: at most 32 MiB on disk, and hardly a wake-up");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_default(directory, NULL);
+  REQUIRE(log);
+  sleep_ns(200000000);
+  CHECK(tree_bytes(directory) <= UINT64_C(32) << 20);
+  for (int captured = 0; captured < 2; captured++) {
+    weir_counters before, after;
+    weir_count(log, &before);
+    sleep_ns(2000000000);
+    weir_count(log, &after);
+    CHECK(after.wakeups - before.wakeups < 10); /* five a second */
+    if (captured) break;
+    CHECK_EQUAL(capture_numbered(log, define_numbered(log), 0, 0, 10, NULL), WEIR_ACCEPTED);
+    sleep_ns(300000000);
+    weir_count(log, &after);
+    CHECK_EQUAL(after.drained, 1); /* nobody asked for it: the capture woke the drainer */
+  }
+  close_and_free(log);
+  scratch_remove(folder);
+}
+
+int main(void) {
+  random_start("open_test");
+  wrong_directories();
+  wrong_files();
+  newer_versions();
+  lost_rings();
+  locked();
+  options_out_of_range();
+  reopening();
+  idle();
+  return finish();
+}

@@ -1,0 +1,198 @@
+// Contract.swift: what scripts may rely on: help, exit codes, the shape of every output, the limits of the directory.
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite struct Contract {
+    static let commands = ["record", "cat", "verify", "recover", "stat", "demo"]
+
+    @Test func `help is complete`() throws {
+      let whole = try Tool.run("--help")
+      #expect(whole.code == 0 && whole.errors.isEmpty)
+      for command in Self.commands {
+        #expect(whole.text.contains(command))
+        let outcome = try Tool.run(command, "--help")
+        #expect(outcome.code == 0 && outcome.text.contains("USAGE: weir \(command)"), "\(command)")
+      }
+      let options = [
+        "record": ["--format", "--threads", "--repeat", "--acknowledge", "clf", "lines", "jsonl"],
+        "cat": ["--format", "--from", "--limit", "--follow", "jsonl", "csv", "text"],
+        "verify": ["--json"], "recover": ["--json"], "stat": ["--json"],
+      ]
+      for (command, names) in options {
+        let text = try Tool.run(command, "--help").text
+        for name in names { #expect(text.contains(name), "weir \(command) --help does not tell of \(name)") }
+      }
+      let codes = try Self.commands.map { try Tool.run($0, "--help").text }.joined() + whole.text
+      #expect(codes.lowercased().contains("exit"), "the exit codes are documented in the help")
+      #expect(try Tool.run("--version").code == 0)
+    }
+
+    @Test func `a line of cat has exactly the five keys, in their order`() throws {
+      let scratch = try Scratch()
+      try Tool.record(scratch("log"), ["--format", "lines"], sending: Numbered.lines(1...40))
+      let started = Date()
+      for (index, line) in try Tool.cat(scratch("log")).enumerated() {
+        let raw = String(decoding: line.raw, as: UTF8.self)
+        let id = #""id":"\#(line.id)","time":"\#(line.time)""#
+        #expect(raw.hasPrefix(#"{"offset":\#(index),\#(id),"event":"line","fields":{"#), "\(raw.prefix(200))")
+        let nanoseconds = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z/
+        #expect(line.time.wholeMatch(of: nanoseconds) != nil, "\(line.time) is no time to the nanosecond")
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let time = try style.parse(String(line.time.prefix(23)) + "Z")
+        #expect(abs(started.timeIntervalSince(time)) < 60, "\(line.time)")
+      }
+    }
+
+    @Test func `from and limit`() throws {
+      let scratch = try Scratch()
+      try Tool.record(
+        scratch("log"), ["--format", "lines", "--segment-bytes", "64K"], sending: Numbered.lines(1...3000))
+      let whole = try Tool.cat(scratch("log")).map(\.raw)
+      #expect(whole.count == 3000)
+      for from in [0, 1, 7, 1499, 2999, 3000, 3001, 1_000_000] {
+        for limit in [nil, 0, 1, 10, 5000] as [Int?] {
+          let options = ["--from", "\(from)"] + (limit.map { ["--limit", "\($0)"] } ?? [])
+          let page = try Tool.cat(scratch("log"), options).map(\.raw)
+          #expect(page == Array(whole.dropFirst(from).prefix(limit ?? .max)), "\(options)")
+        }
+      }
+    }
+
+    @Test func `csv has a header and quotes as RFC 4180 asks`() throws {
+      let scratch = try Scratch()
+      let texts = ["plain", "comma, comma", "say \"so\"", "", "a\tb", "semi;colon"]
+      try Tool.record(
+        scratch("log"), ["--format", "lines"], sending: Data((texts.joined(separator: "\n") + "\n").utf8))
+      let outcome = try Tool.run("cat", scratch("log"), "--format", "csv")
+      let rows = outcome.text.split(whereSeparator: \.isNewline).map { Self.csvFields(String($0)) }
+      #expect(rows.first == ["offset", "id", "time", "event", "fields"])
+      #expect(rows.count == texts.count + 1)
+      for (row, text) in zip(rows.dropFirst(), texts) {
+        #expect(row.count == 5 && row[3] == "line")
+        let fields = try JSONSerialization.jsonObject(with: Data(row[4].utf8)) as? [String: String]
+        #expect(fields == ["text": text])
+      }
+      let text = try Tool.run("cat", scratch("log"), "--format", "text")
+      #expect(text.code == 0 && text.text.split(separator: "\n").count == texts.count)
+    }
+
+    private static func csvFields(_ row: String) -> [String] {
+      var fields = [""]
+      var isQuoted = false
+      var previous: Character?
+      for character in row {
+        if character == "\"" {
+          if !isQuoted, previous == "\"" { fields[fields.count - 1].append("\"") }
+          isQuoted.toggle()
+        } else if character == ",", !isQuoted {
+          fields.append("")
+        } else {
+          fields[fields.count - 1].append(character)
+        }
+        previous = character
+      }
+      return fields
+    }
+
+    @Test func `verify, recover and stat speak JSON`() throws {
+      let scratch = try Scratch()
+      try Tool.record(scratch("log"), ["--format", "lines"], sending: Numbered.lines(1...100))
+      func object(_ command: String) throws -> [String: Any] {
+        let outcome = try Tool.run(command, scratch("log"), "--json")
+        try Tool.require(outcome, code: 0, "weir \(command) --json")
+        let parsed = try JSONSerialization.jsonObject(with: outcome.output) as? [String: Any]
+        let keys = try #require(parsed, "\(command): \(outcome.text)").keys
+        #expect(keys.allSatisfy { $0.wholeMatch(of: /[a-z][a-z0-9_]*/) != nil }, "\(keys)")
+        return parsed ?? [:]
+      }
+      #expect(try object("stat")["events"] as? Int == 100)
+      #expect(try object("verify")["events"] as? Int == 100)
+      #expect(try object("recover")["events_from_lanes"] as? Int == 0)
+      for command in ["verify", "recover", "stat"] { #expect(try !Tool.run(command, scratch("log")).text.isEmpty) }
+    }
+
+    @Test func `stat agrees with what is there, before and after a death`() throws {
+      let scratch = try Scratch()
+      let input = try scratch.file("input", Numbered.lines(1...60_000))
+      let arguments = ["record", scratch("log"), "--format", "lines", "--acknowledge", "--threads", "3"]
+      let writer = try Child(Tool.path, arguments + ["--segment-bytes", "1M"], input: .file(input))
+      writer.serve(until: Moment.now + 20) { $0.output.count > 30_000 }
+      _ = try writer.kill()
+      for step in ["dead", "recovered"] {
+        let stored = try Tool.cat(scratch("log"))
+        let outcome = try Tool.run("stat", scratch("log"), "--json")
+        let sums = try #require(try JSONSerialization.jsonObject(with: outcome.output) as? [String: Any])
+        let events = (sums["events"] as? Int ?? -1) + (sums["lane_events"] as? Int ?? 0)
+        #expect(events == stored.filter { !$0.isNotice }.count, "\(step): \(sums)")
+        #expect(sums["segments"] as? Int == (try Files.segments(in: scratch("log")).count), "\(step): \(sums)")
+        if step == "dead" { try Tool.require(Tool.run("recover", scratch("log")), code: 0, "weir recover") }
+      }
+    }
+
+    @Test func `a new directory takes at most 32 MiB, and only segments have names that start with a digit`() throws {
+      let scratch = try Scratch()
+      let writer = try Child(Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
+      writer.serve(until: Moment.now + 20) { _ in (try? Files.segments(in: scratch("log")).isEmpty) == false }
+      writer.serve(until: Moment.now + 0.5)
+      let usage = try Child("du", ["-sk", "--apparent-size", scratch("log")]).wait().text
+      let blocks = try Child("du", ["-sk", scratch("log")]).wait().text
+      for text in [usage, blocks] {
+        let kilobytes = try #require(Int(text.prefix { $0.isNumber }))
+        #expect(kilobytes <= 32 << 10, "\(kilobytes) KiB before the first event")
+      }
+      writer.send(Numbered.lines(1...10))
+      writer.serve(until: Moment.now + 20) { $0.output.count >= 21 }
+      for name in try Files.names(in: scratch("log")) where name.first?.isNumber == true {
+        #expect(name.wholeMatch(of: /\d{20}\.weir(\.active)?/) != nil, "\(name)")
+      }
+      var status = stat()
+      #expect(stat(scratch("log"), &status) == 0 && status.st_mode & 0o777 == 0o700)
+      for name in try Files.names(in: scratch("log")) {
+        #expect(lstat(scratch("log/\(name)"), &status) == 0)
+        if status.st_mode & S_IFMT == S_IFREG { #expect(status.st_mode & 0o777 == 0o600, "\(name)") }
+      }
+      writer.finishInput()
+      try Tool.require(writer.wait(), code: 0, "weir record")
+    }
+
+    @Test func `acknowledgements, repeats and the summary`() throws {
+      let scratch = try Scratch()
+      let input = try scratch.file("input", "a\nb\nc\n")
+      let arguments = ["record", scratch("log"), input, "--format", "lines", "--repeat", "3", "--acknowledge"]
+      let outcome = try Tool.run(arguments)
+      #expect(outcome.code == 0 && outcome.text == (1...9).map { "\($0)\n" }.joined())
+      #expect(try Tool.cat(scratch("log")).compactMap(\.text) == ["a", "b", "c", "a", "b", "c", "a", "b", "c"])
+      #expect(outcome.errors.contains("9") && outcome.errors.contains("dropped"), "\(outcome.errors)")
+      #expect(!outcome.errors.contains("\r"), "no progress bar where nobody looks")
+      let again = try Tool.run(arguments)
+      #expect(again.code == 0)
+      let both = try Tool.cat(scratch("log"))
+      #expect(both.count == 18 && Set(both.map(\.id)).count == 18 && Set(both.map(\.opening)).count == 2)
+      #expect(zip(both, both.dropFirst()).allSatisfy { $0.offset < $1.offset })
+    }
+
+    @Test func `an interrupt ends a recording cleanly`() throws {
+      let scratch = try Scratch()
+      for (number, code) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] {
+        let directory = scratch("log-\(number)")
+        let writer = try Child(Tool.path, ["record", directory, "--format", "lines", "--acknowledge"], input: .pipe)
+        writer.send(Numbered.lines(1...100))
+        writer.serve(until: Moment.now + 20) { $0.output.count >= 292 }
+        writer.signal(number)
+        let outcome = try writer.wait(20)
+        #expect(outcome.code == code, "\(outcome.code ?? -1), signal \(outcome.signal ?? 0)")
+        #expect(try Tool.cat(directory).count == 100)
+        #expect(try Files.segments(in: directory).allSatisfy { $0.hasSuffix(".weir") }, "closed, so sealed")
+      }
+    }
+
+    @Test func `the demo shows its promise kept`() throws {
+      let started = Moment.now
+      let outcome = try Tool.run("demo", seconds: 90)
+      #expect(outcome.code == 0, "\(outcome.text) \(outcome.errors)")
+      #expect(Moment.now - started < 60)
+      #expect(outcome.text.contains("weir cat") && outcome.text.contains("weir verify"))
+    }
+  }
+}

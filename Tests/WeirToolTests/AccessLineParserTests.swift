@@ -1,0 +1,122 @@
+// AccessLineParserTests: a line of an access log becomes a request whose fields say all of it, or malformed.
+
+import Foundation
+import Testing
+
+@testable import WeirTool
+
+private func parse(_ line: String) -> AccessEvent { AccessEvent(line: Array(line.utf8).span) }
+
+private let good = #"1.2.3.4 - frank [10/Oct/2000:13:55:36 -0700] "GET /a?b=c HTTP/1.0" 200 2326 "http://x/" "Mozilla""#
+
+struct AccessLineParserTests {
+  @Test func everyPartIsAField() {
+    let time = Date(timeIntervalSince1970: 971_211_336)
+    #expect(
+      parse(good)
+        == .request(
+          host: "1.2.3.4", ident: nil, user: "frank", time: time, method: "GET", path: "/a?b=c", protocol: "HTTP/1.0",
+          status: 200, bytes: 2326, referrer: "http://x/", agent: "Mozilla"))
+  }
+
+  @Test func hyphenIsAbsentAndEmptyIsEmpty() {
+    let line = #"h - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 304 - "" "-""#
+    let time = Date(timeIntervalSince1970: 1_431_857_103)
+    #expect(
+      parse(line)
+        == .request(
+          host: "h", ident: nil, user: nil, time: time, method: "GET", path: "/", protocol: "HTTP/1.1", status: 304,
+          bytes: nil, referrer: "", agent: nil))
+  }
+
+  @Test func escapesStayAsTheServerWroteThem() {
+    let line = #"h - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "\"\\" "\xe4""#
+    guard case .request(_, _, _, _, _, _, _, _, _, let referrer, let agent) = parse(line) else {
+      Issue.record("malformed")
+      return
+    }
+    #expect(referrer == #"\"\\"#)
+    #expect(agent == #"\xe4"#)
+  }
+
+  @Test(arguments: [
+    "", "-", " ", "plain text", String(good.dropLast()), good + " ", good + "\r", " " + good, "  " + good,
+    good.replacingOccurrences(of: " - ", with: "  "),
+    good.replacingOccurrences(of: "GET /a?b=c HTTP/1.0", with: "-"),
+    good.replacingOccurrences(of: "GET /a?b=c HTTP/1.0", with: "GET /a"),
+    good.replacingOccurrences(of: "GET /a?b=c HTTP/1.0", with: "GET /a b HTTP/1.0"),
+    good.replacingOccurrences(of: "GET /a?b=c HTTP/1.0", with: "GET  HTTP/1.0"),
+    good.replacingOccurrences(of: "GET /a?b=c HTTP/1.0", with: "GET /a "),
+    good.replacingOccurrences(of: " 200 ", with: " 2000 "), good.replacingOccurrences(of: " 200 ", with: " 099 "),
+    good.replacingOccurrences(of: " 200 ", with: " 2x0 "), good.replacingOccurrences(of: "2326", with: "02326"),
+    good.replacingOccurrences(of: "2326", with: "-1"), good.replacingOccurrences(of: "2326", with: "+1"),
+    good.replacingOccurrences(of: "2326", with: "18446744073709551616"),
+    good.replacingOccurrences(of: "10/Oct", with: "31/Sep"), good.replacingOccurrences(of: "Oct", with: "oct"),
+    good.replacingOccurrences(of: "13:55:36", with: "24:00:00"),
+    good.replacingOccurrences(of: "13:55:36", with: "13:55:60"),
+    good.replacingOccurrences(of: "-0700", with: "_0700"), good.replacingOccurrences(of: "-0700", with: "-07000"),
+    good.replacingOccurrences(of: "Mozilla", with: #"Mozilla\"#),
+    good.replacingOccurrences(of: #" "Mozilla""#, with: ""),
+  ])
+  func anythingElseIsMalformedWithItsExactText(line: String) {
+    #expect(parse(line) == .malformed(.text(line)))
+  }
+
+  @Test func largestNumberOfBytes() {
+    let line = good.replacingOccurrences(of: "2326", with: "18446744073709551615")
+    guard case .request(_, _, _, _, _, _, _, _, let bytes, _, _) = parse(line) else {
+      Issue.record("malformed")
+      return
+    }
+    #expect(bytes == .max)
+  }
+
+  @Test func aLineThatIsNotUTF8KeepsItsBytes() {
+    let line = Array(good.utf8) + [0xFF]
+    #expect(AccessEvent(line: line.span) == .malformed(.bytes(line)))
+  }
+
+  @Test func everyPrefixOfALineIsMalformed() {
+    let bytes = Array(good.utf8)
+    for count in 0..<bytes.count {
+      let prefix = Array(bytes[..<count])
+      #expect(AccessEvent(line: prefix.span) == .malformed(LineText(prefix.span)))
+    }
+  }
+
+  /// The strongest check there is: each line of the sample, written again from its fields, is the line that was read.
+  @Test func theSampleCanBeWrittenAgainFromItsFields() throws {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Sources/WeirTool/Sample/apache_access.log").path
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    let events = try Sample.events(at: path)
+    #expect(lines.count == 10_000)
+    #expect(events.map(written) == lines)
+    let malformed = events.filter { if case .malformed = $0 { true } else { false } }
+    #expect(malformed.count == 1)
+  }
+
+  private func written(_ event: AccessEvent) -> String {
+    switch event {
+    case .malformed(.text(let text)): return text
+    case .malformed(.bytes): return "bytes"
+    case .request(
+      let host, let ident, let user, let time, let method, let path, let version, let status, let bytes,
+      let referrer, let agent):
+      let request = "\(method) \(path) \(version)"
+      let size = bytes.map(String.init) ?? "-"
+      return "\(host) \(ident ?? "-") \(user ?? "-") [\(clock(time))] \"\(request)\" \(status) \(size) "
+        + "\"\(referrer ?? "-")\" \"\(agent ?? "-")\""
+    }
+  }
+
+  private func clock(_ time: Date) -> String {
+    var seconds = time_t(time.timeIntervalSince1970)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    var text = [CChar](repeating: 0, count: 64)
+    let count = strftime(&text, text.count, "%d/%b/%Y:%H:%M:%S +0000", &parts)
+    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

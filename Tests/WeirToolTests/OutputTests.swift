@@ -1,0 +1,193 @@
+// OutputTests: values, times, events and quantities as they are printed.
+
+import Foundation
+import Testing
+import Weir
+
+@testable import WeirTool
+
+private func json(_ value: FieldValue) -> String {
+  var bytes: [UInt8] = []
+  JSONText.append(value, to: &bytes)
+  return String(decoding: bytes, as: UTF8.self)
+}
+
+struct JSONTextTests {
+  @Test func scalars() {
+    #expect(json(.null) == "null")
+    #expect(json(.bool(true)) == "true")
+    #expect(json(.int(.min)) == "-9223372036854775808")
+    #expect(json(.uint(.max)) == "18446744073709551615")
+    #expect(json(.double(0.1)) == "0.1")
+    #expect(json(.double(-0.0)) == "-0.0")
+    #expect(json(.double(5e-324)) == "5e-324")
+    #expect(json(.float(0.1)) == "0.1")
+    #expect(json(.double(.nan)) == "\"NaN\"")
+    #expect(json(.float(.infinity)) == "\"Infinity\"")
+    #expect(json(.double(-.infinity)) == "\"-Infinity\"")
+    #expect(json(.bytes([])) == "\"\"")
+    #expect(json(.bytes([0, 255, 16])) == "\"AP8Q\"")
+    let text = "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"
+    #expect(UUID(uuidString: text).map { json(.uuid($0)) } == "\"\(text)\"")
+  }
+
+  @Test func nested() {
+    let object = FieldObject([("b", .array([.int(1), .object(FieldObject([("x", .null)]))])), ("a", .string("\""))])
+    #expect(json(.object(object)) == #"{"b":[1,{"x":null}],"a":"\""}"#)
+    #expect(json(.array([])) == "[]")
+    #expect(json(.object(FieldObject([(String, FieldValue)]()))) == "{}")
+  }
+
+  /// What is written is read back by Foundation as the same text: every ASCII character, and some beyond.
+  @Test func stringsAgreeWithFoundation() throws {
+    let scalars = (0..<0x100).compactMap { Unicode.Scalar(UInt32($0)) } + ["\u{2028}", "\u{FEFF}", "😀", "\u{301}"]
+    for scalar in scalars {
+      let text = "x\(scalar)y"
+      let read = try JSONDecoder().decode([String].self, from: Data("[\(json(.string(text)))]".utf8))
+      #expect(read.first.map { Array($0.utf8) } == Array(text.utf8))
+    }
+    #expect(json(.string("\u{1}\u{1F}\n")) == #""\u0001\u001f\n""#)
+  }
+
+  /// What this parser reads, this writer writes again.
+  @Test func aLineComesBack() {
+    let line = #"{"event":"e","fields":{"z":[1,-2,18446744073709551615,0.25,1e+300,-0.0],"a":{"x":null},"s":"\\é\n"}}"#
+    guard case .event(_, let fields) = JSONLines.parse(Array(line.utf8).span) else {
+      Issue.record("malformed")
+      return
+    }
+    #expect(#"{"event":"e","fields":\#(json(.object(FieldObject(fields))))}"# == line)
+  }
+}
+
+struct UTCTests {
+  private func rfc3339(_ date: Date) -> String? {
+    var bytes: [UInt8] = []
+    return UTC.append(date, to: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+
+  /// A day in each month of nine centuries, against the C library.
+  @Test func daysAgreeWithTheCLibrary() {
+    for year in stride(from: 1600, through: 2500, by: 1) {
+      for month in 1...12 {
+        var parts = tm()
+        parts.tm_year = Int32(year - 1900)
+        parts.tm_mon = Int32(month - 1)
+        parts.tm_mday = 28
+        let days = timegm(&parts) / 86_400
+        #expect(UTC.daysSince1970(year: year, month: month, day: 28) == days)
+        let date = UTC.date(daysSince1970: days)
+        #expect(date.year == year && date.month == month && date.day == 28)
+      }
+    }
+  }
+
+  @Test func leapDays() {
+    #expect(UTC.daysSince1970(year: 2000, month: 2, day: 29) != nil)
+    #expect(UTC.daysSince1970(year: 1900, month: 2, day: 29) == nil)
+    #expect(UTC.daysSince1970(year: 2015, month: 13, day: 1) == nil)
+    #expect(UTC.daysSince1970(year: 2015, month: 1, day: 0) == nil)
+  }
+
+  @Test(arguments: [0, 1, -1, 1_795_219_200_123_456_789, .min, .max] as [Int64])
+  func timesAgreeWithTimestamp(time: Int64) {
+    var bytes: [UInt8] = []
+    UTC.append(nanosecondsSince1970: time, to: &bytes)
+    #expect(String(decoding: bytes, as: UTF8.self) == Timestamp(nanosecondsSince1970: time).description)
+  }
+
+  @Test func dates() {
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: 0)) == "2001-01-01T00:00:00Z")
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: 0.5)) == "2001-01-01T00:00:00.500000000Z")
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: -0.25)) == "2000-12-31T23:59:59.750000000Z")
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: -1e-12)) == "2001-01-01T00:00:00Z")
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: 252_423_993_599)) == "9999-12-31T23:59:59Z")
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: -63_145_526_400)) == "0000-01-01T00:00:00Z")
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: 252_423_993_600)) == nil)
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: -63_145_526_400.5)) == nil)
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: .nan)) == nil)
+    #expect(rfc3339(Date(timeIntervalSinceReferenceDate: .infinity)) == nil)
+    #expect(json(.date(Date(timeIntervalSinceReferenceDate: .infinity))) == "\"Infinity\"")
+    #expect(json(.date(Date(timeIntervalSinceReferenceDate: 3e11))) == "3e+11")
+  }
+}
+
+struct EventFormatTests {
+  private let event = StoredEvent(
+    offset: 7, id: EventID(opening: 0xAB, sequence: 1), time: Timestamp(nanosecondsSince1970: 1_000_000_001),
+    name: "shop sold", fields: FieldObject([("b", .string("x,\"y")), ("a", .int(1))]))
+
+  private func line(_ format: EventFormat) -> String {
+    format.lines(of: [event]).map { String(decoding: $0, as: UTF8.self) }.joined()
+  }
+
+  @Test func asJSON() {
+    #expect(
+      line(.jsonl)
+        == #"{"offset":7,"id":"00000000000000ab0000000000000001","time":"1970-01-01T00:00:01.000000001Z","#
+        + #""event":"shop sold","fields":{"b":"x,\"y","a":1}}"# + "\n")
+  }
+
+  @Test func asCSV() {
+    #expect(EventFormat.csv.header == "offset,id,time,event,fields\n")
+    #expect(
+      line(.csv)
+        == "7,00000000000000ab0000000000000001,1970-01-01T00:00:01.000000001Z,shop sold,"
+        + #""{""b"":""x,\""y"",""a"":1}""# + "\n")
+  }
+
+  @Test func asText() {
+    #expect(line(.text) == "7  1970-01-01T00:00:01.000000001Z  \"shop sold\"  b=\"x,\\\"y\" a=1\n")
+  }
+
+  /// Below, at and above one task's share, in order.
+  @Test(arguments: [0, 1, 1_023, 1_024, 1_025, 8_192]) func manyKeepTheirOrder(count: Int) {
+    let events = (0..<count).map {
+      StoredEvent(offset: UInt64($0), id: event.id, time: event.time, name: "e", fields: event.fields)
+    }
+    let text = EventFormat.text.lines(of: events).flatMap { $0 }
+    let offsets = String(decoding: text, as: UTF8.self).split(separator: "\n").map { $0.split(separator: " ")[0] }
+    #expect(offsets == (0..<count).map { Substring(String($0)) })
+  }
+}
+
+struct QuantityTests {
+  @Test func written() {
+    #expect(Quantity.count(0) == "0")
+    #expect(Quantity.count(999) == "999")
+    #expect(Quantity.count(1_000) == "1,000")
+    #expect(Quantity.count(.max) == "18,446,744,073,709,551,615")
+    #expect(Quantity.decimal(1234.56) == "1,234.6")
+    #expect(Quantity.seconds(999) == "1.0 us")
+    #expect(Quantity.seconds(4_100_000) == "4.1 ms")
+    #expect(Quantity.seconds(2_034_000_000) == "2.03 s")
+    #expect(Quantity.bytes(1_023) == "1023 B")
+    #expect(Quantity.bytes(17 << 20) == "17.0 MiB")
+  }
+
+  @Test func read() {
+    #expect(Quantity.parseBytes("65536") == 65_536)
+    #expect(Quantity.parseBytes("64K") == 65_536)
+    #expect(Quantity.parseBytes("1m") == 1 << 20)
+    #expect(Quantity.parseBytes("2G") == 2 << 30)
+    for text in ["", "K", "-1", "+1", "1.5M", "1T", "1 K", "99999999999999G", "١K"] {
+      #expect(Quantity.parseBytes(text) == nil, "\(text)")
+    }
+  }
+
+  @Test func progress() {
+    let half = Progress.line(events: 1_000_000, nanoseconds: 500_000_000, fraction: 0.5)
+    #expect(half == "[###############               ]  50 %  1,000,000 events  2,000,000/s")
+    #expect(Progress.line(events: 5, nanoseconds: 0, fraction: nil) == "5 events  0/s")
+    #expect(Progress.line(events: 0, nanoseconds: 1, fraction: 1).contains("] 100 %"))
+  }
+
+  @Test func summary() {
+    let tally = Tally(accepted: 1_000, refused: [.tooLarge: 2], captureNanoseconds: 85_000)
+    let summary = RecordSummary(tally: tally, nanoseconds: 2_000_000_000, dropped: 2)
+    #expect(
+      summary.description
+        == "1,000 events recorded in 2.00 s, 500 events/s, 85.0 ns an event in the capture, 2 dropped "
+        + "(\(DropReason.tooLarge.name): 2)")
+  }
+}
