@@ -49,17 +49,15 @@ static void take_notices(handover *handover, const segment_scan *scan) {
   }
 }
 
-/* Takes in a block header; the positions of events, and of a hole that a notice reports, are handed over. */
-static void take_positions(handover *handover, const block_header *block) {
-  raise_to(&handover->log_end, block->base_offset + block->count);
-  if (block->opening != handover->opening || block->lane >= WEIR_MAX_LANES) return;
-  raise_to(&handover->position[block->lane], block->lane_to);
-  handover->known[block->lane] = 1;
-}
-
 void handover_block(handover *handover, const segment_scan *scan) {
-  take_positions(handover, &scan->block);
-  if (scan->block.kind == BLOCK_NOTICES && scan->block.opening == handover->opening) take_notices(handover, scan);
+  const block_header *block = &scan->block;
+  raise_to(&handover->log_end, block->base_offset + block->count);
+  if (block->opening != handover->opening) return;
+  if (block->lane < WEIR_MAX_LANES) { /* events, or a notice that hands over a hole */
+    raise_to(&handover->position[block->lane], block->lane_to);
+    handover->known[block->lane] = 1;
+  }
+  if (block->kind == BLOCK_NOTICES) take_notices(handover, scan);
 }
 
 int handover_sealed(handover *handover, const segment_scan *scan) {
@@ -67,23 +65,17 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
   if (scan->header.salt == 0) return 0;
   raise_to(&handover->log_end, scan->next_offset);
   if (scan->header.opening != handover->opening) return 0;
-  /* Of events the header is enough, so their payloads are passed over. A second scan, so that `scan` stays as it is. */
+  /* A second scan, so that `scan` stays as it is. Only whole blocks count, as they did before the segment was sealed. */
   segment_scan walk = *scan;
   walk.payload = NULL;
   walk.payload_room = 0;
   scan_rewind(&walk);
-  scan_result result = SCAN_BLOCK;
-  scan_damage damage = {0};
-  while (result == SCAN_BLOCK || result == SCAN_DAMAGE) {
-    block_header header;
-    if (scan_peek(&walk, &header) == 1 && header.kind == BLOCK_EVENTS) {
-      scan_pass(&walk, &header);
-      take_positions(handover, &header);
-      continue;
-    }
+  scan_result result;
+  scan_damage damage;
+  do {
     result = scan_next(&walk, 1, &damage);
     if (result == SCAN_BLOCK) handover_block(handover, &walk);
-  }
+  } while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
   walk.fd = -1; /* the descriptor is the other scan's */
   scan_close(&walk);
   return result == SCAN_ERROR ? damage.error : 0;

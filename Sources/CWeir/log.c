@@ -97,7 +97,8 @@ static weir_status lock_directory(event_log *log, weir_error *error) {
 
 /* What an opening that did not get to its end left: files that hold no event. */
 static int remove_leftover(void *context, const char *name) {
-  const event_log *log = context;
+  event_log *log = context;
+  if (strcmp(name, RING_NEW_NAME) == 0) log->ring_was_being_made = 1;
   if (strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0 || strcmp(name, RING_NEW_NAME) == 0) {
     int error = sys_unlink(log->directory, name);
     return error == -ENOENT ? 0 : error;

@@ -81,6 +81,7 @@ typedef struct event_log {
   lane *lanes;
   uint32_t lane_count;
   uint32_t owned_lanes; /* the first ones; the rest are spare */
+  int ring_was_being_made; /* an opening died while it made an empty ring: that there is none is no loss */
   int membarrier;       /* works on this kernel */
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
   uint32_t visitors; /* captures without a lane that touch the ring's header */

@@ -85,7 +85,7 @@ static weir_status open_ring(recovery *recovery) {
   const char *path = recovery->log->path;
   int fd = sys_open_write(recovery->log->directory, RING_NAME);
   if (fd == -ENOENT) {
-    recovery->report->ring_replaced = recovery->list.count > 0;
+    recovery->report->ring_replaced = recovery->list.count > 0 && !recovery->log->ring_was_being_made;
     return WEIR_OK;
   }
   if (fd < 0) return fail_system(recovery->error, fd, "open", path, RING_NAME);
@@ -181,6 +181,16 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
 
 /* ---- Lanes -------------------------------------------------------------------------------------------------------- */
 
+/* Segments just large enough, because the disk may be full. */
+static void choose_segment_bytes(event_log *dead) {
+  uint64_t bytes = LEAST_SEGMENT_BYTES(dead->header->record_bytes) + 2 * dead->header->types_bytes;
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    bytes += dead->lanes[i].control->tail - dead->lanes[i].control->head;
+  }
+  bytes = (bytes + 4095) & ~UINT64_C(4095);
+  if (dead->options.segment_bytes > bytes) dead->options.segment_bytes = bytes;
+}
+
 /* Sets the lanes to what recovery has to drain: from the log's word on, up to the tail. */
 static weir_status settle_heads(recovery *recovery) {
   event_log *dead = recovery->dead;
@@ -225,6 +235,7 @@ static uint64_t reported_so_far(const event_log *dead) {
 static weir_status drain_dead(recovery *recovery) {
   event_log *dead = recovery->dead;
   dead->previous = recovery->last;
+  choose_segment_bytes(dead);
   uint64_t moved, reported = reported_so_far(dead);
   drain_result result = drain_all(dead, &moved);
   recovery->report->events_from_lanes = dead->counters.drained;

@@ -134,6 +134,33 @@ static void fill_header(ring_header *header, const event_log *log, uint64_t base
   header->clock = clock;
 }
 
+/* Writes everything of an empty ring but its lanes' records: whatever lies there has another opening's checksums. */
+static int write_empty(int fd, const ring_header *header, const uint8_t *definitions) {
+  int error = sys_write_at(fd, header, sizeof *header, 0);
+  static const uint8_t zeros[LANE_CONTROL_BYTES];
+  for (uint32_t i = 0; i < header->lane_count && error == 0; i++) {
+    error = sys_write_at(fd, zeros, sizeof zeros, header->lanes_at + i * header->lane_stride);
+  }
+  for (uint64_t at = 0; at < header->types_bytes && error == 0; at += sizeof zeros) {
+    error = sys_write_at(fd, zeros, sizeof zeros, header->types_at + at);
+  }
+  if (error == 0) error = sys_write_at(fd, definitions, header->types_end, header->types_at);
+  return error == 0 ? sys_sync_data(fd) : error;
+}
+
+/*
+ * The file that becomes the ring, under its temporary name. A drained ring of the same size is used again: its blocks are
+ * allocated already, so a full disk does not keep the log from opening.
+ */
+static int open_new(const event_log *log, uint64_t bytes) {
+  struct stat status;
+  if (sys_status_at(log->directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes) {
+    int error = sys_rename(log->directory, RING_NAME, RING_NEW_NAME);
+    return error != 0 ? error : sys_open_write(log->directory, RING_NEW_NAME);
+  }
+  return sys_open_create(log->directory, RING_NEW_NAME);
+}
+
 weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error) {
   ring_header *header = calloc(1, sizeof *header);
   if (!header) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
@@ -145,15 +172,12 @@ weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error)
   header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);
 
   int fd = -1;
-  if (result == 0) result = fd = sys_open_create(log->directory, RING_NEW_NAME);
+  if (result == 0) result = fd = open_new(log, header->file_bytes);
   if (fd >= 0) {
     result = sys_allocate(fd, header->file_bytes);
-    if (result == 0) result = sys_write_at(fd, definitions, header->types_end, header->types_at);
-    if (result == 0) result = sys_write_at(fd, header, sizeof *header, 0);
-    if (result == 0) result = sys_sync_data(fd);
+    if (result == 0) result = write_empty(fd, header, definitions);
     if (result == 0) result = sys_rename(log->directory, RING_NEW_NAME, RING_NAME);
     if (result == 0) result = sys_sync_directory(log->directory);
-    if (result != 0) sys_unlink(log->directory, RING_NEW_NAME);
   }
   free(header);
   weir_status status = result < 0 ? fail_system(error, result, "make", log->path, RING_NAME) : WEIR_OK;

@@ -371,7 +371,7 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
 }
 
 /* Without a header to trust: salt, opening and base are those of the first good block. */
-static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
+static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int blank, scan_damage *damage) {
   memset(&scan->header, 0, sizeof scan->header);
   memset(scan->handed, 0, sizeof scan->handed);
   scan->header.lane_count = WEIR_MAX_LANES;
@@ -383,6 +383,7 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, scan
   damage->first_offset = base_from_name;
   scan->start = found ? first.position : scan->file_bytes;
   damage->to = found ? first.position : used < scan->file_bytes ? used : scan->file_bytes;
+  if (!found && blank && used == SEGMENT_HEADER_BYTES) damage->to = 0;
   if (found) {
     scan->header.salt = first.salt;
     scan->header.opening = first.opening;
@@ -411,7 +412,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   if (got < SEGMENT_HEADER_BYTES || scan->header.lane_count > WEIR_MAX_LANES || (uint64_t)got < length ||
       scan->header.salt == 0 || crc32c(bytes + 20, length - 20) != scan->header.header_crc) {
     damage->reason = "segment header checksum does not match";
-    return open_by_first_block(scan, base_from_name, damage);
+    return open_by_first_block(scan, base_from_name, all_zero(bytes, sizeof bytes), damage);
   }
   if (scan->header.incompatible != 0) return -ENOTSUP;
   memcpy(scan->handed, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);

@@ -8,7 +8,7 @@ extension EndToEnd {
     /// A closed log of several segments, and its lines.
     private func log(_ scratch: Scratch) throws -> [Data] {
       try Tool.record(
-        scratch("log"), ["--format", "lines", "--segment-bytes", "64K"], sending: Numbered.lines(1...3000))
+        scratch("log"), ["--format", "lines", "--segment-bytes", "320K"], sending: Numbered.lines(1...6000))
       return try Tool.cat(scratch("log")).map(\.raw)
     }
 

@@ -47,7 +47,7 @@ extension EndToEnd {
     @Test func `from and limit`() throws {
       let scratch = try Scratch()
       try Tool.record(
-        scratch("log"), ["--format", "lines", "--segment-bytes", "64K"], sending: Numbered.lines(1...3000))
+        scratch("log"), ["--format", "lines", "--segment-bytes", "320K"], sending: Numbered.lines(1...3000))
       let whole = try Tool.cat(scratch("log")).map(\.raw)
       #expect(whole.count == 3000)
       for from in [0, 1, 7, 1499, 2999, 3000, 3001, 1_000_000] {

@@ -34,16 +34,16 @@ extension EndToEnd {
     @Test func `through the tool, in a log of several segments`() throws {
       let scratch = try Scratch()
       try Tool.record(
-        scratch("log"), ["--format", "lines", "--segment-bytes", "64K"], sending: Numbered.lines(1...4000))
+        scratch("log"), ["--format", "lines", "--segment-bytes", "320K"], sending: Numbered.lines(1...8000))
       try sweepThroughTool(scratch("log"), flips: Run.isLong ? 2000 : 60)
     }
 
     @Test func `through the tool, in a killed log of several segments`() throws {
       let scratch = try Scratch()
-      let arguments = ["record", scratch("log"), "--format", "lines", "--segment-bytes", "64K", "--acknowledge"]
+      let arguments = ["record", scratch("log"), "--format", "lines", "--segment-bytes", "320K", "--acknowledge"]
       let child = try Child(Tool.path, arguments, input: .pipe)
-      child.send(Numbered.lines(1...4000))
-      child.serve(until: Moment.now + 20) { $0.output.count >= 18_893 }
+      child.send(Numbered.lines(1...8000))
+      child.serve(until: Moment.now + 20) { $0.output.count >= 38_893 }
       _ = try child.kill()
       try sweepThroughTool(scratch("log"), flips: Run.isLong ? 2000 : 60)
     }

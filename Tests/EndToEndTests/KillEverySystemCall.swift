@@ -48,7 +48,7 @@ extension EndToEnd {
       for call in Self.calls {
         for number in Self.numbers(for: call) {
           try? FileManager.default.removeItem(atPath: scratch("log"))
-          let options = ["--format", "lines", "--acknowledge", "--segment-bytes", "64K"]
+          let options = ["--format", "lines", "--acknowledge", "--segment-bytes", "320K"]
           let outcome = try Self.traced(call, number, ["record", scratch("log"), input] + options)
           let life = Life(threads: 1, output: outcome.output)
           if outcome.signal == nil, outcome.code == 0 { break }
@@ -78,7 +78,7 @@ extension EndToEnd {
       for _ in 0..<20 {
         try? FileManager.default.removeItem(atPath: scratch("dead"))
         let arguments = ["record", scratch("dead"), "--format", "lines", "--acknowledge", "--threads", "3"]
-        let child = try Child(Tool.path, arguments + ["--segment-bytes", "64K"], input: .file(input))
+        let child = try Child(Tool.path, arguments + ["--segment-bytes", "320K"], input: .file(input))
         child.serve(until: Moment.now + 20) { $0.output.count > 10_000 }
         let outcome = try child.kill()
         let before = CatLine.rawLines(try Tool.run("cat", scratch("dead")).output)

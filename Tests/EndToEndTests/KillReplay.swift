@@ -49,7 +49,7 @@ extension EndToEnd {
 
       init(_ random: inout SeededRandom) {
         threads = Bool.random(using: &random) ? 1 : 3
-        segmentBytes = [nil, "1M", "64K"].randomElement(using: &random)!
+        segmentBytes = [nil, "1M", "320K"].randomElement(using: &random)!
         moment =
           Int.random(in: 0..<4, using: &random) == 0
           ? .afterStart(Double.random(in: 0...0.3, using: &random))

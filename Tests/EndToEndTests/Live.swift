@@ -16,7 +16,7 @@ extension EndToEnd {
       for _ in 0..<(Run.isLong ? 60 : 12) {
         let threads = Bool.random(using: &random) ? "1" : "3"
         let arguments = ["record", scratch("log"), "--format", "lines", "--threads", threads, "--acknowledge"]
-        let segments = Bool.random(using: &random) ? ["--segment-bytes", "64K"] : []
+        let segments = Bool.random(using: &random) ? ["--segment-bytes", "320K"] : []
         let writer = try Child(Tool.path, arguments + segments, input: .file(input))
         let wanted = Int(random.logarithmic(upTo: 60_000))
         writer.serve(until: Moment.now + 20) { $0.output.count > wanted }

@@ -5,7 +5,7 @@
 // encode becomes one event named after the type: a keyed container's values are its fields, any other value is the field
 // "value".
 
-public import CWeirCapture
+import CWeirCapture
 
 extension Event where Self: Codable {
   /// One type for the events that are not a case of an enum. Those of the cases are made as they are met.

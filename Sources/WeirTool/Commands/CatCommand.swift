@@ -58,15 +58,13 @@ struct CatCommand: ParsableCommand {
     if follow { stop.stopOnSignals() }
     let reader = try EventReader(directory: directory, from: from)
     try writeOutput(format.header)
-    var damaged = false
+    var reported = 0
     var left = limit ?? .max
     var events: [StoredEvent] = []
     while left > 0, !stop.isThrown {
       let event = try reader.next()
-      for skip in reader.takeSkipped() {
-        damaged = true
-        writeDiagnostic(Self.describe(skip, in: directory))
-      }
+      for skip in reader.skipped.dropFirst(reported) { writeDiagnostic("\(directory): \(Damage.describe(skip))") }
+      reported = reader.skipped.count
       if let event {
         events.append(event)
         left -= 1
@@ -82,7 +80,7 @@ struct CatCommand: ParsableCommand {
     }
     try write(events)
     if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
-    if damaged { throw ExitCode.damaged }
+    if reported > 0 { throw ExitCode.damaged }
   }
 
   private func write(_ events: [StoredEvent]) throws {

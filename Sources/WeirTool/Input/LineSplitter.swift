@@ -25,7 +25,7 @@ struct LineSplitter {
 
   /// Takes in what was read and answers the lines that it completes; nil if it completes none.
   mutating func split(_ read: [UInt8]) -> LineChunk? {
-    guard let end = lastNewline(in: read) else {
+    guard let end = read.lastIndex(of: 0x0A) else {
       keep(read[...])
       return nil
     }
@@ -52,13 +52,6 @@ struct LineSplitter {
   private mutating func keep(_ part: ArraySlice<UInt8>) {
     unfinished.append(contentsOf: part.prefix(limit - unfinished.count))
     isCut = unfinished.count == limit
-  }
-
-  private func lastNewline(in bytes: [UInt8]) -> Int? {
-    bytes.withUnsafeBytes { buffer in
-      guard let start = buffer.baseAddress, let found = memrchr(start, 0x0A, buffer.count) else { return nil }
-      return UnsafeRawPointer(found) - start
-    }
   }
 
   /// memchr instead of a loop: this runs over every byte of the input, in one thread for all the others.

@@ -45,7 +45,7 @@ enum Quantity {
     default: shift = 0
     }
     let digits = shift == 0 ? text[...] : text.dropLast()
-    guard digits.allSatisfy(\.isASCII), let value = UInt64(digits) else { return nil }
+    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = UInt64(digits) else { return nil }
     let (bytes, overflow) = value.multipliedReportingOverflow(by: 1 << shift)
     return overflow ? nil : bytes
   }

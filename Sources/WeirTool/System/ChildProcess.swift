@@ -9,16 +9,13 @@ struct ChildProcess {
 
   /// Starts a program. Its standard error goes to a file, which is replaced.
   init(_ executable: String, _ arguments: [String], errorsTo errorFile: String) throws {
-    var ends: [Int32] = [-1, -1]
-    guard pipe2(&ends, O_CLOEXEC) == 0 else {
-      throw ToolError("no pipe could be made: \(systemMessage(errno)); raise the limit of open files (ulimit -n)")
-    }
-    defer { close(ends[1]) }
+    let (reader, writer) = try makePipe()
+    defer { close(writer) }
 
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, writer, STDOUT_FILENO)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errorFile, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
 
     // The demo has blocked the signals that it waits for; the child shall not inherit that.
@@ -35,11 +32,11 @@ struct ChildProcess {
     var started: pid_t = 0
     let problem = posix_spawn(&started, executable, &actions, &attributes, &words, environ)
     guard problem == 0 else {
-      close(ends[0])
+      close(reader)
       throw ToolError("\(executable) can't be started: \(systemMessage(problem))")
     }
     identifier = started
-    output = ends[0]
+    output = reader
   }
 
   func kill() { _ = Glibc.kill(identifier, SIGKILL) }

@@ -55,6 +55,16 @@ func writeOutput(_ text: String) throws {
 /// The system's words for an errno.
 func systemMessage(_ error: Int32) -> String { String(cString: strerror(error)) }
 
+/// A pipe whose ends no child process inherits.
+func makePipe() throws(ToolError) -> (reader: Int32, writer: Int32) {
+  var ends: [Int32] = [-1, -1]
+  guard pipe(&ends) == 0 else {
+    throw ToolError("no pipe could be made: \(systemMessage(errno)); raise the limit of open files (ulimit -n)")
+  }
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  return (ends[0], ends[1])
+}
+
 /// A monotonic time in nanoseconds.
 func monotonicNanoseconds() -> UInt64 {
   var time = timespec()

@@ -23,13 +23,8 @@ final class StopSwitch: Sendable {
   let wakeDescriptor: Int32
   private let wakeWriter: Int32
 
-  init() throws {
-    var ends: [Int32] = [-1, -1]
-    guard pipe2(&ends, O_CLOEXEC) == 0 else {
-      throw ToolError("no pipe could be made: \(systemMessage(errno)); raise the limit of open files (ulimit -n)")
-    }
-    wakeDescriptor = ends[0]
-    wakeWriter = ends[1]
+  init() throws(ToolError) {
+    (wakeDescriptor, wakeWriter) = try makePipe()
   }
 
   deinit {

@@ -1,0 +1,73 @@
+/*
+ * dead.h: what is left in the ring of a writer that died: the records that no segment has yet, in the order and with the
+ * offsets that recovery will give them. Read by pread into private memory; nothing is written.
+ */
+#ifndef WEIR_DEAD_H
+#define WEIR_DEAD_H
+
+#include "definitions.h"
+#include "handover.h"
+#include "notice.h"
+#include "ring.h"
+
+typedef enum dead_kind {
+  DEAD_RECORD, /* an event */
+  DEAD_HOLE,   /* a notice: a stretch of a lane that no checksum vouches for */
+  DEAD_GAP     /* a notice: refusals that are not in the log yet */
+} dead_kind;
+
+typedef struct dead_item {
+  dead_kind kind;
+  uint64_t offset;
+  uint32_t lane;     /* that it is about; NOTICE_LANE for the gaps of captures that had no lane */
+  uint64_t position; /* in the lane, of the record or the hole */
+  uint64_t bytes;    /* its size there; of a gap 0 */
+  int32_t reason;    /* of a gap */
+  uint64_t dropped;
+  const record_header *record; /* the event's, or the notice's. Valid until the next call */
+} dead_item;
+
+typedef struct dead_ring {
+  int fd;
+  uint64_t inode;
+  ring_header header;
+  lane_control *controls;
+  calibration calibration; /* all zeros if the ring's are damaged: the times are 0 then */
+  handover handover;
+  uint64_t start_offset;
+  uint64_t log_end; /* by the segments alone; below start_offset where offsets are missing */
+  uint8_t *bytes;   /* of one lane, read when it is needed */
+  uint64_t lane_room;
+  uint32_t lane;    /* the one being walked */
+  int loaded;
+  lane_view view;
+  uint64_t position;
+  uint64_t end;
+  uint64_t next_offset;
+  int32_t reason;   /* the next gap to look at, once the lanes are through */
+  uint32_t gap_lane;
+  uint64_t notice[NOTICE_MAX_BYTES / 8];
+} dead_ring;
+
+/*
+ * Opens the ring of a directory that no writer has open. `*made` is null where there is no ring. 0, or a negative errno:
+ * -EBADMSG for a damaged one, -ENOTSUP for a newer version, -ELOOP for what is no plain file, -EAGAIN if a writer turned
+ * up, or was there and went, while this was reading.
+ */
+int dead_open(int directory, dead_ring **made);
+
+/* The next item: 1; 0 at the end; or a negative errno, of which -EAGAIN says that a writer has turned up. */
+int dead_next(dead_ring *ring, int directory, dead_item *item);
+
+/* Whether no writer has been at work since dead_open: the lock is free, the ring is the same file. */
+int dead_is_current(const dead_ring *ring, int directory);
+
+/* The definitions in the ring of that opening, live or dead, into `table`. 0 if they can't be had, too; or -ENOMEM. */
+int dead_definitions(int directory, uint64_t opening, definition_table *table);
+
+void dead_close(dead_ring *ring);
+
+/* Reads and checks a ring's header and control pages; for a live ring they are a moment's picture. 0 or as dead_open. */
+int dead_read_ring(dead_ring *ring, int directory);
+
+#endif

@@ -1,0 +1,139 @@
+/* route.c: see route.h. */
+#include "route.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often a file may vanish, or a listing differ, before what was seen last is believed. Each renaming costs one. */
+enum { MAX_ROUNDS = 1000 };
+
+static int is_refused(const route *route, const segment_name *name) {
+  for (uint64_t i = 0; i < route->refused_count; i++) {
+    if (strcmp(route->refused[i].name, name->name) == 0) return 1;
+  }
+  return 0;
+}
+
+static int refuse(route *route, const segment_name *name) {
+  if (route->refused_count == route->refused_room) {
+    uint64_t room = route->refused_room ? route->refused_room * 2 : 4;
+    segment_name *grown = realloc(route->refused, room * sizeof *grown);
+    if (!grown) return -ENOMEM;
+    route->refused = grown;
+    route->refused_room = room;
+  }
+  route->refused[route->refused_count++] = *name;
+  return 0;
+}
+
+static int is_visited(const route *route, const segment_name *name, uint64_t salt) {
+  if (!route->started || name->base != route->base) return 0;
+  for (uint32_t i = 0; i < route->salt_count; i++) {
+    if (route->salts[i] == salt) return 1;
+  }
+  return route->salt_count == ROUTE_SALTS;
+}
+
+static void visit(route *route, const segment_name *name, uint64_t salt) {
+  if (!route->started || name->base != route->base) route->salt_count = 0;
+  route->started = 1;
+  route->base = name->base;
+  if (route->salt_count < ROUTE_SALTS) route->salts[route->salt_count++] = salt;
+}
+
+/* The index of the first candidate. Before the first visit: the last segment that begins at or before `wanted`. */
+static uint64_t first_candidate(const route *route, const segment_list *list, uint64_t wanted) {
+  uint64_t from = 0;
+  if (route->started) {
+    while (from < list->count && list->items[from].base < route->base) from++;
+    return from;
+  }
+  for (uint64_t i = 0; i < list->count && list->items[i].base <= wanted; i++) {
+    if (is_refused(route, &list->items[i])) continue;
+    if (list->items[i].base != list->items[from].base || is_refused(route, &list->items[from])) from = i;
+  }
+  return from;
+}
+
+/*
+ * Opens the first candidate of the list that is a segment. -EAGAIN in damage->error: a file went away, list again. With
+ * `peek` files that are none are passed over without telling of them.
+ */
+static route_result open_candidate(route *route, const segment_list *list, uint64_t wanted, int peek,
+                                   segment_scan *scan, segment_name *name, scan_damage *damage) {
+  for (uint64_t i = first_candidate(route, list, wanted); i < list->count; i++) {
+    const segment_name *item = &list->items[i];
+    if (is_refused(route, item)) continue;
+    *name = *item;
+    int error = scan_open(scan, route->directory, item->name, item->base, item->active, damage);
+    if (error == 0 && scan->header.salt != 0) {
+      if (!is_visited(route, item, scan->header.salt)) return ROUTE_OPENED;
+      scan_close(scan);
+      continue;
+    }
+    if (error == 0) {
+      scan_close(scan);
+      if (damage->to == 0) continue; /* all zeros: a segment whose header never reached the disk */
+    } else if (error == -ELOOP) {
+      damage->reason = "not a plain file";
+    } else {
+      damage->error = error == -ENOENT ? -EAGAIN : error;
+      return ROUTE_FAILED;
+    }
+    if (peek) continue;
+    damage->error = refuse(route, item);
+    return damage->error == 0 ? ROUTE_FOREIGN : ROUTE_FAILED;
+  }
+  return ROUTE_NONE;
+}
+
+static route_result find(route *route, uint64_t wanted, int peek, segment_scan *scan, segment_name *name,
+                         scan_damage *damage) {
+  route_result result = ROUTE_FAILED;
+  memset(damage, 0, sizeof *damage);
+  memset(name, 0, sizeof *name);
+  for (int round = 0; round < MAX_ROUNDS; round++) {
+    segment_list list, again = {NULL, 0};
+    damage->error = segment_list_read(route->directory, &list);
+    if (damage->error != 0) return ROUTE_FAILED;
+    result = open_candidate(route, &list, wanted, peek, scan, name, damage);
+    int settled = !(result == ROUTE_FAILED && damage->error == -EAGAIN);
+    if (result == ROUTE_OPENED && !peek && scan->header.base_offset > wanted) {
+      /* A listing can miss a file that is renamed while it is made; two equal ones can't both. */
+      int error = segment_list_read(route->directory, &again);
+      settled = error == 0 && segment_list_equal(&list, &again);
+      if (!settled && round + 1 < MAX_ROUNDS) scan_close(scan);
+    }
+    segment_list_free(&list);
+    segment_list_free(&again);
+    if (settled) break;
+  }
+  return result;
+}
+
+route_result route_next(route *route, uint64_t wanted, segment_scan *scan, segment_name *name, scan_damage *damage) {
+  route_result result = find(route, wanted, 0, scan, name, damage);
+  if (result == ROUTE_OPENED) visit(route, name, scan->header.salt);
+  return result;
+}
+
+int route_goes_on(route *route) {
+  segment_scan scan;
+  segment_name name;
+  scan_damage damage;
+  switch (find(route, 0, 1, &scan, &name, &damage)) {
+    case ROUTE_OPENED:
+      scan_close(&scan);
+      return 1;
+    case ROUTE_FAILED:
+      return damage.error;
+    default:
+      return 0;
+  }
+}
+
+void route_free(route *route) {
+  free(route->refused);
+  route->refused = NULL;
+}

@@ -1,0 +1,43 @@
+/*
+ * route.h: which segment file a reader goes to next, while a writer seals, renames and begins segments beside it. A
+ * segment is known by its salt, since its name changes when it is sealed.
+ */
+#ifndef WEIR_ROUTE_H
+#define WEIR_ROUTE_H
+
+#include "directory.h"
+#include "scan.h"
+
+enum { ROUTE_SALTS = 16 };
+
+typedef struct route {
+  int directory;
+  int started;
+  uint64_t base;               /* in the name of the segment visited last */
+  uint64_t salts[ROUTE_SALTS]; /* of the segments with that base that were visited: more than one only if all but one
+                                  are empty */
+  uint32_t salt_count;
+  segment_name *refused;       /* files with a segment's name that are none; each was told of once */
+  uint64_t refused_count;
+  uint64_t refused_room;
+} route;
+
+typedef enum route_result {
+  ROUTE_OPENED, /* the next segment: scan, name and damage are filled in */
+  ROUTE_NONE,   /* there is none at present */
+  ROUTE_FOREIGN, /* `name` is no segment: `damage` says why. Told once; ask again for the next */
+  ROUTE_FAILED  /* a negative errno in damage->error, about `name` if that is not empty */
+} route_result;
+
+/*
+ * Opens the segment after the one visited last, or first the one that `wanted` lies in. A hole before its base is
+ * believed only after two equal listings.
+ */
+route_result route_next(route *route, uint64_t wanted, segment_scan *scan, segment_name *name, scan_damage *damage);
+
+/* Whether route_next would open one: 1, 0, or a negative errno. */
+int route_goes_on(route *route);
+
+void route_free(route *route);
+
+#endif

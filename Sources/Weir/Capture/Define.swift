@@ -1,0 +1,47 @@
+// Definition of event types in the log, before their first event.
+
+extension Tracker {
+  /// Defines a type's events. Answers whether they are defined; if not, the reason is noted.
+  func define<E: Event>(_ type: E.Type) -> Bool {
+    let identity = ObjectIdentifier(type)
+    guard !refusals.withLock({ $0.undefinable.contains(identity) }) else { return false }
+    let types = type.eventTypes
+    do throws(WeirError) {
+      try check(types, of: type)
+      try handle.define(types, owner: Self.owner(type))
+      return true
+    } catch {
+      refuse(identity, error)
+      return false
+    }
+  }
+
+  /// Defines an event that was found in a value of type `E`, to be looked up by `key`. Its number, or nil.
+  func define<E: Event>(_ type: E.Type, _ event: EventType, key: String) -> UInt32? {
+    do throws(WeirError) {
+      try check([event], of: type)
+      return try handle.define(event, owner: Self.owner(type), key: key)
+    } catch {
+      refuse(ObjectIdentifier(type), error, forGood: false)
+      return nil
+    }
+  }
+
+  /// Finds what the core can't know to be wrong.
+  private func check<E: Event>(_ types: [EventType], of type: E.Type) throws(WeirError) {
+    func fail(_ message: String) -> WeirError {
+      WeirError(.invalid, "events of \(type) are dropped: \(message)", path: directory)
+    }
+    if types.isEmpty { throw fail("eventTypes is empty; declare the events that encode(into:) writes") }
+    for event in types where event.name.hasPrefix(EventType.reservedPrefix) {
+      throw fail("\(event.name) is the log's own kind of name; choose one that does not begin with weir.")
+    }
+  }
+
+  /// Notes a definition that failed. That of a closed log is no fault of the type: captures answer `closed` by themselves.
+  private func refuse(_ type: ObjectIdentifier, _ error: WeirError, forGood: Bool = true) {
+    guard error.code != .closed else { return }
+    if forGood { refusals.withLock { _ = $0.undefinable.insert(type) } }
+    note(type, error)
+  }
+}

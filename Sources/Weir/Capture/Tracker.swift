@@ -1,0 +1,128 @@
+// Tracker: a log that is open for capture.
+
+public import CWeirCapture
+import Logging
+import Synchronization
+
+/// A log that is open for capture: a directory, of which this is the one writer.
+///
+/// ```swift
+/// let tracker = try Tracker(directory: "/var/lib/shop/events")
+/// tracker.track(Checkout.completed(order: 7, total: 19.9))
+/// …
+/// try tracker.close()
+/// ```
+///
+/// **Threads.** Every call may be made from any thread at any time, from asynchronous code too; the calls that wait are
+/// marked, and block their thread.
+///
+/// **What survives.** An event whose ``track(_:)`` answered ``Receipt/accepted(_:)`` survives the death of the process,
+/// `kill -9` included. After ``sync(timeout:)`` it survives a power cut.
+///
+/// **The end.** ``close()`` drains and seals the log. A tracker that is released without it is closed then. A process
+/// that just ends loses nothing either: the next opening recovers what was captured.
+public final class Tracker: Sendable {
+  /// The open log, from `init` to `deinit`. Sendable in truth though the compiler can't see it: the core's functions may
+  /// be called from any threads at once, all but the freeing, which is in `deinit`, when no call is in progress.
+  @usableFromInline nonisolated(unsafe) let log: UnsafeMutablePointer<weir_log>
+
+  /// What this opening found of the one before.
+  public let recovery: RecoveryReport
+
+  /// The random number of this opening, a part of the ids of its events.
+  public let opening: UInt64
+
+  /// The log's directory, as an absolute path.
+  public let directory: String
+
+  /// Where refused types are reported.
+  private let logger: Logger?
+
+  /// What is known about types that could not be defined or did not keep to their definition.
+  let refusals = Mutex(Refusals())
+
+  /// Opens the log in `directory`, recovers what a process before left in it, and starts the threads that move events
+  /// from the lanes into segment files.
+  ///
+  /// Waits for the recovery. Takes a ring of ``Configuration/laneCount`` lanes and two segments on disk, mapped into
+  /// memory. A process killed at any moment of it leaves everything to the next opening, with the same offsets and ids.
+  ///
+  /// Throws a ``WeirError``, with the code `directory`, `missing`, `access`, `unsafe`, `locked` (another writer),
+  /// `version`, `noSpace`, `io`, `memory`, `platform` or `invalid` (the configuration).
+  public init(directory: String, configuration: Configuration = Configuration()) throws(WeirError) {
+    let (handle, recovery) = try LogHandle.open(directory, configuration.core)
+    log = handle.log
+    self.directory = absolutePath(directory)
+    opening = recovery.opening
+    self.recovery = recovery
+    logger = configuration.logger
+    logger?.log(
+      level: recovery.isComplete ? .info : .warning,
+      "opened \(directory): \(recovery)", metadata: ["opening": "\(recovery.opening)"])
+  }
+
+  deinit {
+    handle.free()
+  }
+
+  /// The log's other functions.
+  var handle: LogHandle { LogHandle(log) }
+
+  /// Waits until everything captured before the call is in the log, where readers see it and it has offsets.
+  ///
+  /// Answers the offset after the last event. Throws `timeout`, `closed`, or `noSpace` and `io` if the log can't grow:
+  /// nothing is lost then, the events stay in the lanes.
+  @discardableResult
+  public func drain(timeout: Duration? = nil) throws(WeirError) -> Offset {
+    try handle.drain(timeout?.wholeNanoseconds ?? .max)
+  }
+
+  /// Drains, then waits until the disk has it all: from then on it survives a power cut. Takes milliseconds.
+  ///
+  /// Answers the offset after the last event. Throws as ``drain(timeout:)`` does.
+  @discardableResult
+  public func sync(timeout: Duration? = nil) throws(WeirError) -> Offset {
+    try handle.sync(timeout?.wholeNanoseconds ?? .max)
+  }
+
+  /// Ends the intake, drains every lane, seals the log, and gives up the directory.
+  ///
+  /// Captures in progress end first; later ones are dropped as ``DropReason/closed``. Waits. A second call does nothing.
+  /// If the disk has no room for what is in the lanes, this throws, and the next opening recovers it.
+  public func close() throws(WeirError) {
+    try handle.close()
+  }
+
+  /// Counters of this opening. Never waits; each is exact, together they are a moment's picture.
+  public var counters: Counters { handle.counters() }
+
+  /// Why events of some type were last dropped as ``DropReason/invalid``: the definition was refused, or an event did not
+  /// keep to it. Nil if that never happened. Each type is reported to the logger once.
+  public var lastDefinitionError: WeirError? {
+    refusals.withLock { $0.last }
+  }
+
+  /// Reports a type whose events are refused. Once for each type, for it may happen at every event.
+  func note(_ type: any Event.Type, _ message: String) {
+    note(ObjectIdentifier(type), WeirError(.invalid, "events of \(type) are dropped: \(message)", path: directory))
+  }
+
+  func note(_ type: ObjectIdentifier, _ error: WeirError) {
+    let isNew = refusals.withLock { refusals in
+      guard refusals.noted.insert(type).inserted else { return false }
+      refusals.last = error
+      return true
+    }
+    if isNew { logger?.error("\(error.message)") }
+  }
+}
+
+/// What a tracker remembers about types whose events it refuses.
+struct Refusals {
+  /// The last error.
+  var last: WeirError?
+  /// The types that an error was noted for.
+  var noted: Set<ObjectIdentifier> = []
+  /// Of them, those that can't be defined: trying again would take a lock at every event.
+  var undefinable: Set<ObjectIdentifier> = []
+}

@@ -1,0 +1,59 @@
+// RecoveryReport: what an opening found of the process that had the log before, in numbers.
+
+/// What opening a log found, and did. The numbers are those of this opening alone.
+public struct RecoveryReport: Hashable, Sendable, Codable {
+  /// The opening that the ring belonged to; 0 where there was none.
+  public var previousOpening: UInt64
+  /// The new opening's random number.
+  public var opening: UInt64
+  /// Segments that had not been sealed, and now are.
+  public var segmentsScanned: UInt64
+  /// Bytes read in them.
+  public var bytesScanned: UInt64
+  /// Events found in them.
+  public var eventsInSegments: UInt64
+  /// Lanes that held events that were not yet in a segment.
+  public var lanesDrained: UInt64
+  /// Events moved from lanes into the log: captured by the dead process, and recovered.
+  public var eventsFromLanes: UInt64
+  /// Bytes cut from the ends of unsealed segments: a block half written when the process died. No event is lost with them.
+  public var tornBytes: UInt64
+  /// Damaged blocks in unsealed segments. Their bytes were copied to `quarantine/`.
+  public var damagedBlocks: UInt64
+  /// Bytes of the damaged blocks.
+  public var damagedBytes: UInt64
+  /// Stretches of a lane that no checksum vouches for. Their bytes were copied to `quarantine/`.
+  public var damagedRecords: UInt64
+  /// Offsets that had been given and whose events are not there any more.
+  public var missingEvents: UInt64
+  /// Refusals by the dead process that were not yet in the log, and now are.
+  public var dropped: UInt64
+  /// The first offset that this opening gives.
+  public var firstOffset: Offset
+  /// How long the recovery took.
+  public var durationNanoseconds: UInt64
+  /// The log was new, or had been closed.
+  public var wasClean: Bool
+  /// The ring was missing or unreadable: what it held is an unknown loss.
+  public var ringReplaced: Bool
+
+  /// Whether every event that was captured is there.
+  public var isComplete: Bool {
+    damagedBlocks == 0 && damagedRecords == 0 && missingEvents == 0 && !ringReplaced
+  }
+}
+
+extension RecoveryReport: CustomStringConvertible {
+  /// One line.
+  public var description: String {
+    if wasClean && isComplete { return "nothing to recover" }
+    var parts = ["recovered \(eventsInSegments) events from segments and \(eventsFromLanes) from lanes"]
+    if tornBytes > 0 { parts.append("cut \(tornBytes) bytes of a half-written block") }
+    if damagedBlocks > 0 { parts.append("quarantined \(damagedBlocks) damaged blocks (\(damagedBytes) bytes)") }
+    if damagedRecords > 0 { parts.append("quarantined \(damagedRecords) damaged stretches of lanes") }
+    if missingEvents > 0 { parts.append("\(missingEvents) events are missing") }
+    if ringReplaced { parts.append("the ring was missing or unreadable: what it held is lost, how much is unknown") }
+    if dropped > 0 { parts.append("\(dropped) events had been refused") }
+    return parts.joined(separator: "; ")
+  }
+}

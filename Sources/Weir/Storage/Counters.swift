@@ -1,0 +1,72 @@
+// Counters and the other reports of the core, as Swift values.
+
+import CWeir
+import CWeirCapture
+
+/// Counters of one opening.
+public struct Counters: Hashable, Sendable {
+  /// Events accepted: those in the log and those still in the lanes.
+  public var accepted: UInt64
+  /// Of them, those in the log.
+  public var drained: UInt64
+  /// The offset after the last event of the log.
+  public var nextOffset: Offset
+  /// Blocks written.
+  public var blocks: UInt64
+  /// Segments begun.
+  public var segments: UInt64
+  /// Times that the thread which drains the lanes woke up.
+  public var wakeups: UInt64
+  /// Stretches of a lane whose checksum failed when drained: something in the process wrote where it should not.
+  public var damaged: UInt64
+  /// Events refused, for each reason that occurred.
+  public var dropped: [DropReason: UInt64]
+  /// Lanes that a thread has.
+  public var lanesInUse: Int
+  /// Event types defined.
+  public var types: Int
+  /// Why the log can't grow at present; nil if it can.
+  public var storage: WeirError.Code?
+
+  init(_ core: weir_counters) {
+    accepted = core.accepted
+    drained = core.drained
+    nextOffset = core.next_offset
+    blocks = core.blocks
+    segments = core.segments
+    wakeups = core.wakeups
+    damaged = core.damaged
+    dropped = dropCounts(core.dropped)
+    lanesInUse = Int(core.lanes_in_use)
+    types = Int(core.types)
+    storage = WeirError.Code(core.storage)
+  }
+}
+
+/// The counters of reasons in a C array, without those that are 0.
+func dropCounts<CArray>(_ array: CArray) -> [DropReason: UInt64] {
+  withUnsafeBytes(of: array) { bytes in
+    var counts: [DropReason: UInt64] = [:]
+    for (code, count) in bytes.bindMemory(to: UInt64.self).enumerated() where count > 0 {
+      counts[DropReason(code: Int32(code)), default: 0] += count
+    }
+    return counts
+  }
+}
+
+extension DropReason {
+  /// The reason in a word, as the log and the tools write it: `too_large`.
+  public var name: String { String(cString: weir_drop_name(rawValue)) }
+}
+
+extension RecoveryReport {
+  init(_ core: weir_recovery) {
+    self.init(
+      previousOpening: core.previous_opening, opening: core.opening, segmentsScanned: core.segments_scanned,
+      bytesScanned: core.bytes_scanned, eventsInSegments: core.events_in_segments, lanesDrained: core.lanes_drained,
+      eventsFromLanes: core.events_from_lanes, tornBytes: core.torn_bytes, damagedBlocks: core.damaged_blocks,
+      damagedBytes: core.damaged_bytes, damagedRecords: core.damaged_records, missingEvents: core.missing_events,
+      dropped: core.dropped, firstOffset: core.first_offset, durationNanoseconds: core.duration_ns,
+      wasClean: core.was_clean != 0, ringReplaced: core.ring_replaced != 0)
+  }
+}

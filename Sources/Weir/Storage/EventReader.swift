@@ -1,0 +1,167 @@
+// EventReader: reads a log, its own process's or another's, live or after its death, without writing to it.
+
+import CWeir
+import CWeirCapture
+
+/// Reads the events of a log in order of offset.
+///
+/// ```swift
+/// let reader = try EventReader(directory: "/var/lib/shop/events")
+/// while let event = try reader.next() {
+///   print(event.time, event.name, event.fields)
+/// }
+/// ```
+///
+/// Writes nothing and takes no lock. Of a log that a process is writing it gives what is drained, and ``next()`` may be
+/// called again after it answered nil, to follow the writer. Of a dead process's log it also gives what is still in the
+/// lanes, with the offsets and ids that the next opening will give them. Every event it gives is vouched for by
+/// checksums; what is damaged is passed over, and reported in ``skipped``.
+///
+/// Belongs to one thread at a time. Takes up to 2 MiB, one block.
+public final class EventReader {
+  /// A stretch of the log that was passed over.
+  public struct Skip: Hashable, Sendable {
+    /// The first offset that is missing.
+    public var firstOffset: Offset
+    /// How many are missing; 0 where none is, or none is known to be.
+    public var count: UInt64
+    /// The file's name in the directory.
+    public var file: String
+    /// Where in the file.
+    public var position: UInt64
+    /// How many bytes of it.
+    public var bytes: UInt64
+    /// Why, in one phrase.
+    public var reason: String
+  }
+
+  /// The most that ``skipped`` keeps.
+  public static let maximumSkipped = 1000
+
+  /// What was passed over so far, the first 1,000 stretches.
+  public private(set) var skipped: [Skip] = []
+
+  /// How many stretches were passed over so far.
+  public private(set) var skippedCount: UInt64 = 0
+
+  /// Called for each stretch that is passed over, from ``next()``.
+  public var onSkip: ((Skip) -> Void)?
+
+  private let reader: OpaquePointer
+  private var definitions: [UInt64: StoredDefinition] = [:]
+
+  /// Opens a log for reading, from an offset on. Without `includeLanes`, a dead process's lanes are left out.
+  ///
+  /// Throws a ``WeirError`` with the code `missing`, `directory`, `access`, `version`, `io` or `memory`.
+  public init(directory: String, from: Offset = 0, includeLanes: Bool = true) throws(WeirError) {
+    var options = weir_reader_options()
+    weir_reader_options_init(&options)
+    options.from_offset = from
+    options.skip_lanes = includeLanes ? 0 : 1
+    var reader: OpaquePointer?
+    try WeirError.check { weir_reader_open(directory, &options, &reader, $0) }
+    guard let reader else { throw WeirError(.io, "opening \(directory) gave no reader", path: directory) }
+    self.reader = reader
+  }
+
+  deinit {
+    weir_reader_close(reader)
+  }
+
+  /// Whether a process has the log open for capture now.
+  public var isLive: Bool { weir_reader_is_live(reader) != 0 }
+
+  /// The next event, or nil if there is none at present.
+  public func next() throws(WeirError) -> StoredEvent? {
+    var event = weir_event()
+    var skip = weir_skip()
+    while true {
+      var error = weir_error()
+      let status = weir_reader_next(reader, &event, &skip, &error)
+      switch Int(status) {
+      case WEIR_OK: return stored(event)
+      case WEIR_END: return nil
+      case WEIR_SKIPPED: report(skip)
+      default: throw WeirError(status, error)
+      }
+    }
+  }
+
+  private func report(_ core: weir_skip) {
+    let skip = Skip(
+      firstOffset: core.first_offset, count: core.count, file: text(ofCArray: core.file), position: core.position,
+      bytes: core.bytes, reason: core.reason.map { String(cString: $0) } ?? "")
+    skippedCount += 1
+    if skipped.count < Self.maximumSkipped { skipped.append(skip) }
+    onSkip?(skip)
+  }
+
+  /// The event, copied out of the reader's memory.
+  private func stored(_ event: weir_event) -> StoredEvent {
+    let definition = definition(of: event)
+    let payload = UnsafeRawBufferPointer(start: event.payload, count: Int(event.payload_bytes))
+    let isDynamic = event.type == LogHandle.dynamicType
+    let name = isDynamic ? StoredDefinition.name(of: event) : definition.name
+    // The bytes are vouched for by checksums; where they don't fit the definition, they are given as they are.
+    let fields =
+      (try? definition.fields(of: payload, isDynamic: isDynamic)) ?? ["payload": .bytes(Array(payload))]
+    return StoredEvent(
+      offset: event.offset, id: EventID(opening: event.id.opening, sequence: event.id.sequence),
+      time: Timestamp(nanosecondsSince1970: event.time_ns), name: name, fields: fields)
+  }
+
+  /// The event's definition, parsed once. The cache is emptied when it grows large, which only a log with thousands of
+  /// openings makes it do.
+  private func definition(of event: weir_event) -> StoredDefinition {
+    if let known = definitions[event.definition] { return known }
+    let definition = StoredDefinition(event)
+    if definitions.count >= 4096 { definitions.removeAll() }
+    definitions[event.definition] = definition
+    return definition
+  }
+}
+
+/// The definition of an event, as a reader found it.
+private struct StoredDefinition {
+  /// How the payload is to be read.
+  enum Layout {
+    case packed([Field])
+    case tagged
+    /// The definition is lost, or makes no sense.
+    case unknown
+  }
+
+  let name: String
+  let layout: Layout
+
+  init(_ event: weir_event) {
+    name = Self.name(of: event)
+    if event.type_tagged != 0 {
+      layout = .tagged
+    } else if let fields = event.fields {
+      let bytes = UnsafeRawBufferPointer(start: fields, count: Int(event.fields_bytes))
+      var reader = DefinitionReader(bytes)
+      layout = (try? reader.fields(count: Int(event.field_count))).map { .packed($0) } ?? .unknown
+    } else {
+      layout = event.type == LogHandle.dynamicType ? .tagged : .unknown
+    }
+  }
+
+  static func name(of event: weir_event) -> String {
+    let bytes = UnsafeRawBufferPointer(start: event.name, count: Int(event.name_bytes))
+    return bytes.isEmpty ? StoredEvent.undefinedName : String(decoding: bytes, as: UTF8.self)
+  }
+
+  func fields(of payload: UnsafeRawBufferPointer, isDynamic: Bool) throws(Malformed) -> FieldObject {
+    var reader = PayloadReader(payload)
+    if isDynamic {
+      try reader.skipName()
+      return try reader.tagged()
+    }
+    switch layout {
+    case .packed(let fields): return try reader.packed(fields)
+    case .tagged: return try reader.tagged()
+    case .unknown: throw Malformed()
+    }
+  }
+}

@@ -1,0 +1,103 @@
+// LogHandle: an open log of the core, and the functions that are not on the path of every event.
+
+import CWeir
+import CWeirCapture
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// An open log. Holds no ownership: the tracker that opened it frees it.
+struct LogHandle {
+  let log: UnsafeMutablePointer<weir_log>
+
+  init(_ log: UnsafeMutablePointer<weir_log>) {
+    self.log = log
+  }
+
+  static func open(_ directory: String, _ options: CoreOptions) throws(WeirError) -> (LogHandle, RecoveryReport) {
+    var options = try options.forCore()
+    var recovery = weir_recovery()
+    var log: UnsafeMutablePointer<weir_log>?
+    try WeirError.check { weir_open(directory, &options, &log, &recovery, $0) }
+    guard let log else { throw WeirError(.io, "opening \(directory) gave no log", path: directory) }
+    return (LogHandle(log), RecoveryReport(recovery))
+  }
+
+  func close() throws(WeirError) {
+    try WeirError.check { weir_close(log, $0) }
+  }
+
+  /// Closes the log if that has not been done, and frees it. No call may be in progress or follow.
+  func free() {
+    weir_free(log)
+  }
+
+  func drain(_ nanoseconds: UInt64) throws(WeirError) -> Offset {
+    var offset: Offset = 0
+    try WeirError.check { weir_drain(log, nanoseconds, &offset, $0) }
+    return offset
+  }
+
+  func sync(_ nanoseconds: UInt64) throws(WeirError) -> Offset {
+    var offset: Offset = 0
+    try WeirError.check { weir_sync(log, nanoseconds, &offset, $0) }
+    return offset
+  }
+
+  func counters() -> Counters {
+    var counters = weir_counters()
+    weir_count(log, &counters)
+    return Counters(counters)
+  }
+
+  // MARK: Types
+
+  /// Defines a group of types for `owner`, unless it is defined already.
+  func define(_ types: [EventType], owner: UInt64) throws(WeirError) {
+    let definitions = try Definitions(types)
+    var first: UInt32 = 0
+    try WeirError.check { error in
+      definitions.withCore { weir_define(log, owner, $0.baseAddress, UInt32($0.count), &first, error) }
+    }
+  }
+
+  /// Defines one type that is found by `owner` and `key`; answers its number.
+  func define(_ type: EventType, owner: UInt64, key: String) throws(WeirError) -> UInt32 {
+    let definitions = try Definitions([type])
+    var number: UInt32 = 0
+    try WeirError.check { error in
+      definitions.withCore {
+        weir_define_named(log, owner, key, UInt64(key.utf8.count), $0.baseAddress, &number, error)
+      }
+    }
+    return number
+  }
+
+  /// The number of the type defined for `owner` and `key`, or 0.
+  func findType(owner: UInt64, key: String) -> UInt32 {
+    var key = key
+    return key.withUTF8 { text in
+      text.withMemoryRebound(to: CChar.self) { weir_find_type(log, owner, $0.baseAddress, UInt64($0.count)) }
+    }
+  }
+
+  // MARK: Captures
+
+  /// The type of events that carry their name with them.
+  static var dynamicType: UInt32 { UInt32(WEIR_TYPE_DYNAMIC) }
+
+  /// Ends a capture as invalid, counted; answers the reason.
+  static func refuseInvalid(_ record: inout weir_record) -> Int32 {
+    weir_refuse(&record, Int32(WEIR_DROP_INVALID))
+  }
+}
+
+/// `path` with the working directory before it if it is relative, so that it still names the log after a chdir.
+func absolutePath(_ path: String) -> String {
+  guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }
+  defer { free(here) }
+  return String(cString: here) + "/" + path
+}

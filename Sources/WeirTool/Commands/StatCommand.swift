@@ -1,0 +1,112 @@
+// StatCommand.swift: `weir stat`: sums up a log.
+
+import ArgumentParser
+import Foundation
+import Weir
+
+struct StatCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stat",
+    abstract: "Sum up a log: segments, bytes, events, losses, times.",
+    discussion: """
+      Reads headers and seals, and blocks only of what is not sealed. Changes nothing.
+
+      With --json: one object with the keys live, damaged, segments, segment_bytes, total_bytes, first_offset, \
+      next_offset, events, notices, lane_events, accepted (events and lane_events together), lanes, lanes_in_use, \
+      lane_bytes, dropped (an object: reason, number), first_time and last_time (RFC 3339, or null where there is no \
+      event). Numbers of refusals are those that the log reports so far.
+
+      Examples:
+        weir stat events
+        weir stat events --json | jq .dropped
+      """)
+
+  @Argument(help: "The log's directory.")
+  var directory: String
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    let report = StatReport(try LogDirectory(directory).statistics())
+    try writeOutput(json ? try Table.json(report) : report.text(of: directory))
+  }
+}
+
+/// The keys of `weir stat --json`.
+struct StatReport: Encodable {
+  var live: Bool
+  var damaged: Bool
+  var segments: UInt64
+  var segmentBytes: UInt64
+  var totalBytes: UInt64
+  var firstOffset: UInt64
+  var nextOffset: UInt64
+  var events: UInt64
+  var notices: UInt64
+  var laneEvents: UInt64
+  var accepted: UInt64
+  var lanes: UInt64
+  var lanesInUse: UInt64
+  var laneBytes: UInt64
+  var dropped: [String: UInt64]
+  @NullableTime var firstTime: Timestamp?
+  @NullableTime var lastTime: Timestamp?
+
+  init(_ statistics: Statistics) {
+    live = statistics.isLive
+    damaged = statistics.isDamaged
+    segments = statistics.segments
+    segmentBytes = statistics.segmentBytes
+    totalBytes = statistics.totalBytes
+    firstOffset = statistics.firstOffset
+    nextOffset = statistics.nextOffset
+    events = statistics.events
+    notices = statistics.notices
+    laneEvents = statistics.laneEvents
+    accepted = statistics.events + statistics.laneEvents
+    lanes = UInt64(statistics.lanes)
+    lanesInUse = UInt64(statistics.lanesInUse)
+    laneBytes = statistics.laneBytes
+    dropped = Dictionary(
+      uniqueKeysWithValues: DropReason.allCases.map { ($0.name, statistics.dropped[$0] ?? 0) })
+    firstTime = statistics.firstTime
+    lastTime = statistics.lastTime
+  }
+
+  func text(of directory: String) -> String {
+    let losses = dropped.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+    let total = losses.map(\.value).reduce(0, +)
+    let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
+    return Table.text([
+      ("log", directory + (live ? " (live)" : "")),
+      ("segments", "\(Quantity.count(segments)), \(Quantity.bytes(segmentBytes))"),
+      ("on disk", Quantity.bytes(totalBytes)),
+      ("offsets", nextOffset > firstOffset ? "\(firstOffset) to \(nextOffset - 1)" : "none"),
+      ("accepted", Quantity.count(accepted)),
+      ("in segments", Quantity.count(events)),
+      ("in lanes", Quantity.count(laneEvents)),
+      ("notices", Quantity.count(notices)),
+      ("dropped", losses.isEmpty ? "0" : "\(Quantity.count(total)) (\(reasons))"),
+      ("lanes in use", "\(lanesInUse) of \(lanes), \(Quantity.bytes(laneBytes)) each"),
+      ("first event", firstTime?.description ?? "none"),
+      ("last event", lastTime?.description ?? "none"),
+      ("damage", damaged ? "yes: weir verify says what" : "none seen"),
+    ])
+  }
+}
+
+/// A time that is written as RFC 3339, and as null where there is none: the key is always there.
+@propertyWrapper
+struct NullableTime: Encodable {
+  var wrappedValue: Timestamp?
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue {
+      try container.encode(wrappedValue.description)
+    } else {
+      try container.encodeNil()
+    }
+  }
+}
