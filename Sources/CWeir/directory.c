@@ -85,6 +85,20 @@ int segment_list_equal(const segment_list *left, const segment_list *right) {
   return 1;
 }
 
+int segment_list_settled(int directory, segment_list *list) {
+  /* A busy writer renames some ten files a second; a pair of listings takes a tenth of a millisecond. */
+  enum { MAX_ROUNDS = 1000 };
+  int error = segment_list_read(directory, list);
+  for (int round = 0; error == 0 && round < MAX_ROUNDS; round++) {
+    segment_list before = *list;
+    error = segment_list_read(directory, list);
+    int equal = error == 0 && segment_list_equal(&before, list);
+    segment_list_free(&before);
+    if (equal) break;
+  }
+  return error;
+}
+
 /* Whether anything in the directory says that it is a log's; a negative errno if that can't be told. */
 static int holds_log(int directory) {
   struct stat status;

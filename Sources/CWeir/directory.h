@@ -17,6 +17,7 @@ typedef struct segment_list {
 
 /* Lists the segments. Names that are not exactly 20 digits and a suffix are ignored. Frees with segment_list_free. */
 int segment_list_read(int directory, segment_list *list); /* 0 or a negative errno */
+int segment_list_settled(int directory, segment_list *list); /* the same, believed only when two in a row are equal */
 void segment_list_free(segment_list *list);
 int segment_list_equal(const segment_list *left, const segment_list *right);
 

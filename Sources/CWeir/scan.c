@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "crc32c.h"
+#include "notice.h"
 #include "system.h"
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + 8 * WEIR_MAX_LANES };
@@ -339,6 +340,15 @@ int scan_seal(segment_scan *scan) {
 
 const seal_summary *scan_summary(const segment_scan *scan) {
   return scan->sealed && scan->block.kind == BLOCK_SEAL ? (const seal_summary *)(const void *)scan->payload : NULL;
+}
+
+int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
+  record_header header;
+  uint32_t lane;
+  uint64_t total;
+  memcpy(&header, record, sizeof header);
+  return header.type == WEIR_TYPE_GAP &&
+         notice_read_gap(record + sizeof header, header.length, &lane, reason, &total, dropped);
 }
 
 const uint8_t *scan_seal_definitions(const segment_scan *scan) { return scan->payload + sizeof(seal_summary); }

@@ -80,6 +80,9 @@ int scan_seal(segment_scan *scan);
 /* The summary in the payload after SCAN_SEALED or scan_seal; null if its size is wrong. */
 const seal_summary *scan_summary(const segment_scan *scan);
 
+/* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
+int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
+
 /* The definitions in the seal, `definition_bytes` of its summary long. */
 const uint8_t *scan_seal_definitions(const segment_scan *scan);
 

@@ -12,24 +12,26 @@ struct RootCommand: ParsableCommand {
     commandName: "weir",
     abstract: "Record events so that no kill loses them, and read them back.",
     discussion: """
-      A log is a directory. One process at a time records into it; any number read it, while it is written or after the \
-      writer has died, without changing it.
+      A log is a directory. One process at a time records into it; any number read \
+      it, while it is written or after the writer has died, without changing it.
 
-      weir demo                                          see it work, in under a minute
-      weir record events access.log --format clf         record a web server's log
-      tail -F app.log | weir record events               record lines as they come
-      weir cat events --limit 10                         print the first ten events as JSON
-      weir cat events --follow                           print events as they are drained
-      weir verify events && weir stat events             check every byte, then sum up
+      Examples:
+        weir demo                                     see it work, in under a minute
+        weir record events access.log --format clf    record a web server's log
+        tail -F app.log | weir record events          record lines as they come
+        weir cat events --limit 10                    print ten events as JSON
+        weir cat events --follow                      print events as they come
+        weir verify events && weir stat events        check every byte, and sum up
 
       Exit codes:
-        0        done; or the reader of standard output had enough (cat)
-        1        damage found: part of the log can't be read (verify, cat)
-        2        can't run: bad arguments, no such log, no permission, locked by another writer
-        3        the disk is full: what was recorded until then is kept
-        4        events of the input were refused, one over the size limit for example (record)
-        130 143  ended by SIGINT or SIGTERM; the log was closed in order
-        141      the reader of the acknowledgements has gone; the log was closed in order (record)
+        0    done; or whoever read standard output had enough (cat)
+        1    damage found: a part of the log can't be read (verify, cat)
+        2    can't run: bad arguments, no such log, no permission, locked
+        3    the disk is full: what was recorded until then is kept (record)
+        4    events of the input were refused, being too large (record)
+        130  ended by SIGINT; the log was closed in order
+        143  ended by SIGTERM; the log was closed in order
+        141  nobody reads the acknowledgements; the log was closed in order (record)
       """,
     version: "0.1.0",
     subcommands: [
@@ -39,7 +41,9 @@ struct RootCommand: ParsableCommand {
 
   static func main() {
     // A pipe that is closed by its reader shall be an error of the write, not the end of the process: a log is open.
+    // The same for a file that reaches its size limit (ulimit -f).
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
     do {
       var command = try parseAsRoot()
       try command.run()
@@ -72,7 +76,7 @@ struct RootCommand: ParsableCommand {
     }
     let lines = message(for: error).split(separator: "\n", omittingEmptySubsequences: true)
     let text = lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
-    writeDiagnostic("\(text); see weir --help, or weir COMMAND --help")
+    writeDiagnostic("\(text.hasSuffix(".") ? String(text.dropLast()) : text); see weir --help, or weir COMMAND --help")
     Foundation.exit(ExitCode.cannotRun.rawValue)
   }
 }

@@ -29,7 +29,7 @@ struct JSONLineParserTests {
     #expect(field("-9223372036854775808") == .int(.min))
     #expect(field("9223372036854775808") == .uint(1 << 63))
     #expect(field("18446744073709551615") == .uint(.max))
-    #expect(field("18446744073709551616") == .double(18446744073709551616))
+    #expect(field("18446744073709551616") == .double(18_446_744_073_709_551_616))
     #expect(field("1.0") == .double(1))
     #expect(field("1e2") == .double(100))
     #expect(field("0.1") == .double(0.1))
@@ -42,7 +42,9 @@ struct JSONLineParserTests {
     #expect(zero.sign == .minus)
   }
 
-  @Test(arguments: ["01", "+1", "1.", ".5", "1e", "1e+", "-", "0x1", "NaN", "Infinity", "1e999", "1e-999", "1 2", "--1"])
+  @Test(arguments: [
+    "01", "+1", "1.", ".5", "1e", "1e+", "-", "0x1", "NaN", "Infinity", "1e999", "1e-999", "1 2", "--1",
+  ])
   func whatIsNoNumberOrBeyondADouble(text: String) {
     #expect(field(text) == nil)
   }

@@ -47,19 +47,17 @@ extension Tracker {
   @discardableResult
   public func track(_ name: String, fields: FieldObject = [:]) -> Receipt {
     withExtendedLifetime(self) {
-      var record = weir_record()
-      let drop = weir_begin(log, &record)
+      var encoder = EventEncoder(self)
+      let drop = weir_begin(log, &encoder.record)
       guard drop == WEIR_ACCEPTED else { return .refused(drop) }
-      var encoder = EventEncoder(record, self)
       encoder.begin(0)
       encoder.putText(name)
       encoder.putTaggedMembers(fields, depth: 0)
-      record = encoder.record
       let isNameValid = 1...EventType.maximumNameBytes ~= name.utf8.count
       guard isNameValid, !name.hasPrefix(EventType.reservedPrefix), encoder.index == 0 else {
-        return .refused(LogHandle.refuseInvalid(&record))
+        return .refused(LogHandle.refuseInvalid(&encoder.record))
       }
-      return Self.commit(record, LogHandle.dynamicType)
+      return Self.commit(&encoder.record, LogHandle.dynamicType)
     }
   }
 
@@ -82,23 +80,21 @@ extension Tracker {
   @inlinable
   @inline(__always)
   func capture<E: Event>(_ event: E, _ types: UnsafePointer<weir_type_slot>) -> Receipt {
-    var begun = weir_record()
-    let drop = weir_begin(log, &begun)
+    var encoder = EventEncoder(self)
+    let drop = weir_begin(log, &encoder.record)
     guard drop == WEIR_ACCEPTED else { return .refused(drop) }
-    var encoder = EventEncoder(begun, self)
     event.encode(into: &encoder)
     let index = encoder.index
     guard index < types.pointee.count, encoder.record.signature == types.pointee.signatures[Int(index)] else {
       return finish(encoder.record, index, encoder.outcome, E.self)
     }
-    return Self.commit(encoder.record, types.pointee.first &+ index)
+    return Self.commit(&encoder.record, types.pointee.first &+ index)
   }
 
   /// Publishes an event.
   @inlinable
   @inline(__always)
-  static func commit(_ record: weir_record, _ type: UInt32) -> Receipt {
-    var record = record
+  static func commit(_ record: inout weir_record, _ type: UInt32) -> Receipt {
     var id = weir_id()
     let drop = weir_commit(&record, type, &id)
     guard drop == WEIR_ACCEPTED else { return .refused(drop) }
@@ -112,7 +108,7 @@ extension Tracker {
     var record = record
     switch index {
     case EventEncoder.named:
-      return Self.commit(record, outcome)
+      return Self.commit(&record, outcome)
     case EventEncoder.ended:
       return .refused(Int32(truncatingIfNeeded: outcome))
     case EventEncoder.unset:

@@ -12,8 +12,8 @@ public import CWeirCapture
 /// ``begin(_:)``, with two of them, with an index that is out of range, or with fields of other kinds than declared. An
 /// event that grows past the largest size is refused as ``DropReason/tooLarge``.
 public struct EventEncoder: ~Copyable {
-  /// The record being written. A copy of what the core prepared, so that its address never escapes from the inlined
-  /// capture and the compiler can keep its parts in registers.
+  /// The record being written, from begin to commit in this one place: a copy of it is loaded in other widths than it was
+  /// stored in, for which the processor waits; two copies doubled the time of a capture.
   @usableFromInline var record: weir_record
 
   /// The index given to `begin`, or one of the states below.
@@ -36,8 +36,8 @@ public struct EventEncoder: ~Copyable {
 
   @inlinable
   @inline(__always)
-  init(_ record: weir_record, _ tracker: Tracker) {
-    self.record = record
+  init(_ tracker: Tracker) {
+    record = weir_record()
     index = Self.unset
     outcome = 0
     self.tracker = .passUnretained(tracker)

@@ -10,11 +10,14 @@ struct DemoCommand: ParsableCommand {
     commandName: "demo",
     abstract: "See a recording killed and nothing lost, in under a minute.",
     discussion: """
-      A second weir records 10,000 real web requests over and over on three threads, and acknowledges each one after it \
-      was captured. In mid-flight it is killed with kill -9. The log is opened again, and every event in it is compared \
-      with the line that it was captured from. Then the time of a capture is measured, undisturbed.
+      A second weir records 10,000 real web requests over and over on three threads, \
+      and acknowledges each one after it was captured. In mid-flight it is killed with \
+      kill -9. The log is opened again, and every event in it is compared with the \
+      line that it was captured from. Then the time of a capture is measured, \
+      undisturbed.
 
-      The log stays in a temporary directory, so that you can look at it; the last line tells how to remove it.
+      The log stays in a temporary directory, so that you can look at it; the last \
+      line tells how to remove it.
 
       Examples:
         weir demo
@@ -127,7 +130,9 @@ struct DemoCommand: ParsableCommand {
 
   private func recover(_ log: String) throws {
     let start = monotonicNanoseconds()
-    let tracker = try Tracker(directory: log)
+    var configuration = Tracker.Configuration()
+    configuration.logger = nil
+    let tracker = try Tracker(directory: log, configuration: configuration)
     let nanoseconds = monotonicNanoseconds() - start
     let report = tracker.recovery
     try tracker.close()
@@ -152,7 +157,7 @@ struct DemoCommand: ParsableCommand {
       comparison.take(event, lane: stored.id.sequence >> 48)
     }
     let lost = comparison.lost(of: acknowledged)
-    let isWhole = lost == 0 && comparison.different == 0 && reader.skipped.isEmpty
+    let isWhole = lost == 0 && comparison.different == 0 && reader.skippedCount == 0
     try writeOutput(
       """
       3. Every event in the log is compared with the line that it came from.
@@ -172,6 +177,7 @@ struct DemoCommand: ParsableCommand {
     defer { try? FileManager.default.removeItem(atPath: log) }
     var configuration = Tracker.Configuration()
     configuration.whenFull = .block
+    configuration.logger = nil
     let tracker = try Tracker(directory: log, configuration: configuration)
     let start = monotonicNanoseconds()
     let recorder = Recorder<AccessLog>(

@@ -16,33 +16,39 @@ struct RecordCommand: ParsableCommand {
     commandName: "record",
     abstract: "Record events from a file or standard input.",
     discussion: """
-      Every line becomes one event; a line is what a newline ends, and the last line counts without one.
+      Every line becomes one event. A line is what a newline ends; the last one \
+      counts without it, and so do empty ones.
 
       Formats:
-        lines  event `line`, field `text`: the exact line, a carriage return included. A line that is not UTF-8 has \
-      the field `bytes` instead.
-        clf    Apache's combined log: event `request` with the fields host, ident, user, time, method, path, protocol, \
-      status, bytes, referrer and agent. Text is kept as the server wrote it, escapes included; "-" is null; time is \
-      the instant, without its zone.
-        jsonl  a JSON object a line, {"event":"name","fields":{…}}, with just these two members: an event of that name \
-      with these fields in their order. Numbers are 64-bit integers where they fit, else doubles.
-      With clf and jsonl a line that does not parse, to the letter, is event `malformed` with the exact line in `text` \
-      (or `bytes`): nothing is left out and nothing guessed.
+        lines  Event `line`, field `text`: the exact line, a carriage return
+               included. A line that is not UTF-8 is in the field `bytes` instead.
+        clf    Apache's combined log. Event `request`, fields host, ident, user,
+               time, method, path, protocol, status, bytes, referrer, agent. Text is
+               kept as the server wrote it, escapes included; "-" is null; `time` is
+               the instant, without its zone.
+        jsonl  A JSON object a line, {"event":"name","fields":{…}}, with just these
+               two members: an event of that name, with these fields in their order.
+               Numbers are 64-bit integers where they fit, else doubles.
+      With clf and jsonl, a line that is anything else to the letter becomes event \
+      `malformed`, with the exact line in `text` (or `bytes`): nothing is left out, \
+      nothing guessed.
 
-      With --threads N, line n is recorded by thread (n - 1) mod N, and each thread keeps the order of its lines: in the \
-      log they are in that order, with one lane in the ids of each thread. With --repeat the numbering goes on through \
-      the repetitions.
+      With --threads N, line n is recorded by thread (n - 1) mod N, and each thread \
+      keeps the order of its lines: in the log they are in that order, and their ids \
+      name one lane. With --repeat the numbers go on through the repetitions.
 
-      A full lane makes the thread wait: nothing is dropped. An event over the size limit (69,632 bytes of encoded \
-      fields) is refused, counted in the log, named on standard error, and recording goes on; the exit code is 4 then. \
-      On a full disk recording stops, keeps what it has, and exits with 3. SIGINT and SIGTERM close the log in order; \
-      after any other end, kill -9 included, the next opening recovers all that was captured.
+      A full lane makes its thread wait: nothing is dropped. An event over the size \
+      limit, 69,632 bytes of encoded fields, is refused, counted in the log, and named \
+      on standard error; recording goes on, and the exit code is 4. On a full disk \
+      recording stops, keeps what it has, and exits with 3. SIGINT and SIGTERM close \
+      the log in order, a second one ends at once. After any other end, kill -9 \
+      included, the next opening recovers everything that was captured.
 
       Examples:
         weir record events access.log --format clf
         tail -F app.log | weir record events
         weir record events big.log --threads 4 --repeat 10
-        producer | weir record events --format jsonl --acknowledge | consumer-of-line-numbers
+        producer | weir record events --format jsonl --acknowledge | consumer
       """)
 
   @Argument(help: "The log's directory. It is made if it is missing.")
@@ -111,6 +117,7 @@ struct RecordCommand: ParsableCommand {
     // One lane for each thread, and those that the log keeps for threads without one.
     configuration.laneCount = max(configuration.laneCount, threads + configuration.spareLanes)
     configuration.whenFull = .block
+    configuration.logger = nil
     if let laneBytes { configuration.laneBytes = Int(clamping: laneBytes.bytes) }
     if let segmentBytes { configuration.segmentBytes = Int(clamping: segmentBytes.bytes) }
     return configuration

@@ -9,12 +9,19 @@ struct RecoverCommand: ParsableCommand {
     commandName: "recover",
     abstract: "Bring a log in order after its writer has died.",
     discussion: """
-      Moves what is in the lanes into segments, cuts torn tails, copies damaged bytes to quarantine/, and seals the \
-      segments. Every opening for writing does the same, so this is never needed before recording on; it is for a log \
-      that shall be copied or kept. Events keep the offsets and ids that `weir cat` showed before. It may be killed at any \
-      point and run again. A live log is refused as locked (exit code 2).
+      Moves what is in the lanes into segments, cuts torn tails, copies damaged bytes \
+      to quarantine/, and seals the segments. Every opening for writing does the same, \
+      so this is never needed before recording on; it is for a log that is to be \
+      copied or kept. Events keep the offsets and ids that `weir cat` showed before. \
+      It may be killed at any point and run again. A live log is refused as locked, \
+      exit code 2.
 
-      With --json: one object with the keys of the report below.
+      Keys with --json:
+        previous_opening (null where there was none) and opening, each 16 hex
+        digits as in ids; segments_scanned, bytes_scanned,
+        events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
+        damaged_blocks, damaged_bytes, damaged_records, missing_events, dropped,
+        first_offset, duration_nanoseconds, was_clean, ring_replaced
 
       Examples:
         weir recover events
@@ -30,10 +37,11 @@ struct RecoverCommand: ParsableCommand {
   func run() throws {
     var configuration = Tracker.Configuration()
     configuration.createDirectory = false
+    configuration.logger = nil
     let tracker = try Tracker(directory: directory, configuration: configuration)
     let report = tracker.recovery
     try tracker.close()
-    try writeOutput(json ? try Table.json(report) : Self.text(report, directory))
+    try writeOutput(json ? try Table.json(RecoverReport(report)) : Self.text(report, directory))
   }
 
   static func text(_ report: RecoveryReport, _ directory: String) -> String {
@@ -55,5 +63,51 @@ struct RecoverCommand: ParsableCommand {
       ("first new offset", Quantity.count(report.firstOffset)),
       ("took", Quantity.seconds(report.durationNanoseconds)),
     ])
+  }
+}
+
+/// The keys of `weir recover --json`.
+struct RecoverReport: Encodable {
+  @Nullable var previousOpening: String?
+  var opening: String
+  var segmentsScanned: UInt64
+  var bytesScanned: UInt64
+  var eventsInSegments: UInt64
+  var lanesDrained: UInt64
+  var eventsFromLanes: UInt64
+  var tornBytes: UInt64
+  var damagedBlocks: UInt64
+  var damagedBytes: UInt64
+  var damagedRecords: UInt64
+  var missingEvents: UInt64
+  var dropped: UInt64
+  var firstOffset: UInt64
+  var durationNanoseconds: UInt64
+  var wasClean: Bool
+  var ringReplaced: Bool
+
+  init(_ report: RecoveryReport) {
+    previousOpening = report.previousOpening == 0 ? nil : Self.name(report.previousOpening)
+    opening = Self.name(report.opening)
+    segmentsScanned = report.segmentsScanned
+    bytesScanned = report.bytesScanned
+    eventsInSegments = report.eventsInSegments
+    lanesDrained = report.lanesDrained
+    eventsFromLanes = report.eventsFromLanes
+    tornBytes = report.tornBytes
+    damagedBlocks = report.damagedBlocks
+    damagedBytes = report.damagedBytes
+    damagedRecords = report.damagedRecords
+    missingEvents = report.missingEvents
+    dropped = report.dropped
+    firstOffset = report.firstOffset
+    durationNanoseconds = report.durationNanoseconds
+    wasClean = report.wasClean
+    ringReplaced = report.ringReplaced
+  }
+
+  /// As ids begin with it; a number of 64 bits would not survive every JSON reader.
+  private static func name(_ opening: UInt64) -> String {
+    String(EventID(opening: opening, sequence: 0).description.prefix(16))
   }
 }

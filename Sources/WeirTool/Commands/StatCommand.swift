@@ -9,12 +9,14 @@ struct StatCommand: ParsableCommand {
     commandName: "stat",
     abstract: "Sum up a log: segments, bytes, events, losses, times.",
     discussion: """
-      Reads headers and seals, and blocks only of what is not sealed. Changes nothing.
+      Reads headers and seals, and blocks only of what is not sealed. Changes nothing. \
+      The numbers of refusals are those that the log reports so far.
 
-      With --json: one object with the keys live, damaged, segments, segment_bytes, total_bytes, first_offset, \
-      next_offset, events, notices, lane_events, accepted (events and lane_events together), lanes, lanes_in_use, \
-      lane_bytes, dropped (an object: reason, number), first_time and last_time (RFC 3339, or null where there is no \
-      event). Numbers of refusals are those that the log reports so far.
+      Keys with --json:
+        live, damaged, segments, segment_bytes, total_bytes, first_offset,
+        next_offset, events, lane_events, accepted (the sum of these two), notices,
+        lanes, lanes_in_use, lane_bytes, dropped (an object: a number for each
+        reason), first_time, last_time (RFC 3339, or null where there is no event)
 
       Examples:
         weir stat events
@@ -50,10 +52,10 @@ struct StatReport: Encodable {
   var lanesInUse: UInt64
   var laneBytes: UInt64
   var dropped: [String: UInt64]
-  @NullableTime var firstTime: Timestamp?
-  @NullableTime var lastTime: Timestamp?
+  @Nullable var firstTime: String?
+  @Nullable var lastTime: String?
 
-  init(_ statistics: Statistics) {
+  init(_ statistics: LogDirectory.Statistics) {
     live = statistics.isLive
     damaged = statistics.isDamaged
     segments = statistics.segments
@@ -70,8 +72,8 @@ struct StatReport: Encodable {
     laneBytes = statistics.laneBytes
     dropped = Dictionary(
       uniqueKeysWithValues: DropReason.allCases.map { ($0.name, statistics.dropped[$0] ?? 0) })
-    firstTime = statistics.firstTime
-    lastTime = statistics.lastTime
+    firstTime = statistics.firstTime?.description
+    lastTime = statistics.lastTime?.description
   }
 
   func text(of directory: String) -> String {
@@ -89,24 +91,9 @@ struct StatReport: Encodable {
       ("notices", Quantity.count(notices)),
       ("dropped", losses.isEmpty ? "0" : "\(Quantity.count(total)) (\(reasons))"),
       ("lanes in use", "\(lanesInUse) of \(lanes), \(Quantity.bytes(laneBytes)) each"),
-      ("first event", firstTime?.description ?? "none"),
-      ("last event", lastTime?.description ?? "none"),
+      ("first event", firstTime ?? "none"),
+      ("last event", lastTime ?? "none"),
       ("damage", damaged ? "yes: weir verify says what" : "none seen"),
     ])
-  }
-}
-
-/// A time that is written as RFC 3339, and as null where there is none: the key is always there.
-@propertyWrapper
-struct NullableTime: Encodable {
-  var wrappedValue: Timestamp?
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    if let wrappedValue {
-      try container.encode(wrappedValue.description)
-    } else {
-      try container.encodeNil()
-    }
   }
 }

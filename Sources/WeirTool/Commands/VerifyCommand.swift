@@ -9,14 +9,19 @@ struct VerifyCommand: ParsableCommand {
     commandName: "verify",
     abstract: "Check every byte of a log.",
     discussion: """
-      Checks headers, blocks, records, padding and reserved bytes, and that the segments follow on from one another. \
-      Changes nothing. Of a live log it checks what is drained. A torn tail, which a kill may leave in a segment that is \
-      not sealed, is no damage: it was never acknowledged, and the next opening cuts it.
+      Checks headers, blocks, records, padding and reserved bytes, and that the \
+      segments follow on from one another. Changes nothing. Of a live log it checks \
+      what is drained. A torn tail, which a kill may leave in a segment that is not \
+      sealed, is no damage: nothing in it was ever accepted, or it is still in a lane.
 
-      Prints a line for each damaged place, with the file and the offsets of the events that can't be read for it, and \
-      exits with 1 if there is one. With --json: one object with the keys intact, live, segments, blocks, events, bytes, \
-      torn_bytes, lane_events, missing_events, and findings: an array of objects with the keys file, position, bytes, \
-      first_offset, count, problem.
+      Prints a line for each damaged place, with its file and the offsets of the \
+      events that can't be read for it, then the sums. The exit code is 1 if there is \
+      damage.
+
+      Keys with --json:
+        intact, live, segments, blocks, events, bytes, torn_bytes, lane_events,
+        missing_events, and findings: an array of objects with the keys
+        file, position, bytes, first_offset, count, problem
 
       Examples:
         weir verify events
@@ -48,7 +53,7 @@ struct VerifyReport: Encodable {
     var count: UInt64
     var problem: String
 
-    init(_ finding: Weir.Finding) {
+    init(_ finding: LogDirectory.Finding) {
       file = finding.file
       position = finding.position
       bytes = finding.bytes
@@ -75,7 +80,7 @@ struct VerifyReport: Encodable {
   var missingEvents: UInt64
   var findings: [Finding]
 
-  init(_ verification: Verification, _ findings: [Finding]) {
+  init(_ verification: LogDirectory.Verification, _ findings: [Finding]) {
     intact = verification.findings == 0
     live = verification.isLive
     segments = verification.segments

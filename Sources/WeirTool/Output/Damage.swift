@@ -16,7 +16,7 @@ enum Damage {
     }
   }
 
-  static func describe(_ skip: Skip) -> String {
+  static func describe(_ skip: EventReader.Skip) -> String {
     describe(
       file: skip.file, problem: skip.reason, position: skip.position, bytes: skip.bytes, firstOffset: skip.firstOffset,
       count: skip.count)

@@ -1,7 +1,6 @@
 // EventFormat.swift: how `weir cat` prints an event, a line each.
 
 import ArgumentParser
-import Foundation
 import Weir
 
 enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
@@ -22,32 +21,13 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// The lines of many events, made on all processors.
-  func lines(of events: [StoredEvent]) -> [[UInt8]] {
-    let share = 1_024
-    let shares = (events.count + share - 1) / share
-    if shares <= 1 { return [lines(of: events[...])] }
-    let results = ResultSlots(count: shares)
-    DispatchQueue.concurrentPerform(iterations: shares) { index in
-      results[index] = lines(of: events[(index * share)..<min((index + 1) * share, events.count)])
-    }
-    return results.values
-  }
-
-  private func lines(of events: ArraySlice<StoredEvent>) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(events.count * 512)
-    for event in events { append(event, to: &bytes) }
-    return bytes
-  }
-
   private static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
     JSONText.append(raw: "{\"offset\":", to: &bytes)
     JSONText.append(event.offset, to: &bytes)
     JSONText.append(raw: ",\"id\":\"", to: &bytes)
     JSONText.append(raw: event.id.description, to: &bytes)
     JSONText.append(raw: "\",\"time\":\"", to: &bytes)
-    UTC.append(nanosecondsSince1970: event.time.nanosecondsSince1970, to: &bytes)
+    JSONText.append(raw: event.time.description, to: &bytes)
     JSONText.append(raw: "\",\"event\":", to: &bytes)
     JSONText.append(event.name, to: &bytes)
     JSONText.append(raw: ",\"fields\":", to: &bytes)
@@ -59,7 +39,7 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   private static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
     JSONText.append(event.offset, to: &bytes)
     JSONText.append(raw: ",\(event.id),", to: &bytes)
-    UTC.append(nanosecondsSince1970: event.time.nanosecondsSince1970, to: &bytes)
+    JSONText.append(raw: event.time.description, to: &bytes)
     bytes.append(UInt8(ascii: ","))
     appendQuoted(Array(event.name.utf8), to: &bytes)
     bytes.append(UInt8(ascii: ","))
@@ -84,7 +64,7 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   private static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
     JSONText.append(event.offset, to: &bytes)
     JSONText.append(raw: "  ", to: &bytes)
-    UTC.append(nanosecondsSince1970: event.time.nanosecondsSince1970, to: &bytes)
+    JSONText.append(raw: event.time.description, to: &bytes)
     JSONText.append(raw: "  ", to: &bytes)
     JSONText.append(raw: printable(event.name), to: &bytes)
     for (index, field) in event.fields.enumerated() {
@@ -103,28 +83,4 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     JSONText.append(name, to: &quoted)
     return String(decoding: quoted, as: UTF8.self)
   }
-}
-
-/// Room for one result of each of several parallel tasks.
-///
-/// Unchecked, because no two tasks have the same index, and the values are read when all tasks have ended.
-private final class ResultSlots: @unchecked Sendable {
-  private let slots: UnsafeMutableBufferPointer<[UInt8]>
-
-  init(count: Int) {
-    slots = .allocate(capacity: count)
-    slots.initialize(repeating: [])
-  }
-
-  deinit {
-    slots.deinitialize()
-    slots.deallocate()
-  }
-
-  subscript(index: Int) -> [UInt8] {
-    get { slots[index] }
-    set { slots[index] = newValue }
-  }
-
-  var values: [[UInt8]] { Array(slots) }
 }

@@ -21,3 +21,18 @@ enum Table {
     return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
   }
 }
+
+/// A value of a report whose key is there even where the value is not: as null.
+@propertyWrapper
+struct Nullable: Encodable {
+  var wrappedValue: String?
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue {
+      try container.encode(wrappedValue)
+    } else {
+      try container.encodeNil()
+    }
+  }
+}

@@ -1,5 +1,5 @@
-// UTC.swift: days, dates and RFC 3339 in UTC. Foundation's formatters cost microseconds a date and stop at
-// milliseconds; these are a few divisions, and every nanosecond counts. Gregorian, proleptic.
+// UTC.swift: days and dates in UTC, for times in access logs and dates in fields. Foundation's formatters cost
+// microseconds a date and stop at milliseconds; these are a few divisions. Gregorian, proleptic.
 
 import Foundation
 
@@ -35,15 +35,6 @@ enum UTC {
     }
   }
 
-  /// Appends a time as RFC 3339 with nine decimals: 2026-11-21T00:00:00.123456789Z.
-  static func append(nanosecondsSince1970 time: Int64, to bytes: inout [UInt8]) {
-    let (seconds, nanoseconds) = floorDivide(time, 1_000_000_000)
-    appendSeconds(Int(seconds), to: &bytes)
-    bytes.append(UInt8(ascii: "."))
-    appendDigits(Int(nanoseconds), 9, to: &bytes)
-    bytes.append(UInt8(ascii: "Z"))
-  }
-
   /// Appends a date as RFC 3339: without decimals if it falls on a second, else with nine, to the nearest nanosecond.
   /// Answers false, and appends nothing, where RFC 3339 has no form for it: outside the years 0 to 9999.
   static func append(_ date: Date, to bytes: inout [UInt8]) -> Bool {
@@ -67,8 +58,10 @@ enum UTC {
 
   /// 2026-11-21T00:00:00
   private static func appendSeconds(_ secondsSince1970: Int, to bytes: inout [UInt8]) {
-    let (days, second) = floorDivide(secondsSince1970, 86_400)
-    let date = date(daysSince1970: days)
+    let (quotient, remainder) = secondsSince1970.quotientAndRemainder(dividingBy: 86_400)
+    // Divided downwards, so that times before 1970 come out right.
+    let date = date(daysSince1970: remainder < 0 ? quotient - 1 : quotient)
+    let second = remainder < 0 ? remainder + 86_400 : remainder
     appendDigits(date.year, 4, to: &bytes)
     bytes.append(UInt8(ascii: "-"))
     appendDigits(date.month, 2, to: &bytes)
@@ -89,12 +82,5 @@ enum UTC {
       bytes.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
       divisor /= 10
     }
-  }
-
-  private static func floorDivide<Integer: FixedWidthInteger & SignedInteger>(
-    _ value: Integer, _ divisor: Integer
-  ) -> (quotient: Integer, remainder: Integer) {
-    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }

@@ -12,7 +12,7 @@ final class Mailbox<Item: Sendable>: Sendable {
   init(capacity: Int) { free = DispatchSemaphore(value: capacity) }
 
   /// Waits while the mailbox is full.
-  func put(_ item: sending Item) {
+  func put(_ item: Item) {
     free.wait()
     items.withLock { $0.append(item) }
     filled.signal()

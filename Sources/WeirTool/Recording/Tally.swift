@@ -1,12 +1,11 @@
 // Tally.swift: what a recording thread did, and the summary of all of them.
 
-import ArgumentParser
 import Weir
 
 struct Tally: Sendable, Equatable {
   /// Events that the log accepted.
   var accepted: UInt64 = 0
-  /// Of them, lines that the format could not read.
+  /// Events that it refused.
   var refused: [DropReason: UInt64] = [:]
   /// Time in the captures themselves, waiting for room included, summed over the threads.
   var captureNanoseconds: UInt64 = 0

@@ -28,7 +28,7 @@ struct ChildProcess {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
     var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
-    defer { words.forEach { free($0) } }
+    defer { for word in words { free(word) } }
     var started: pid_t = 0
     let problem = posix_spawn(&started, executable, &actions, &attributes, &words, environ)
     guard problem == 0 else {

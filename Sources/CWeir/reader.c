@@ -1,0 +1,436 @@
+/*
+ * reader.c: iterating over the events of a directory, live or after its writer's death.
+ *
+ * Two stages: the segments, in order of offset; and, once no writer is alive and no segment is left, what a dead writer's
+ * ring still holds. A writer that turns up leads back to the segments. Recovery gives the events of the second stage the
+ * offsets that they had here, so one number, the next offset, is enough to give nothing twice and leave nothing out.
+ *
+ * A block is being written at the end of a live log, so there a bad one is the end for now. It is damage only once
+ * something follows: a good block after the segment has a successor or a seal, or after the writer's death.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "dead.h"
+#include "definitions.h"
+#include "directory.h"
+#include "error.h"
+#include "notice.h"
+#include "ring.h"
+#include "route.h"
+#include "system.h"
+
+typedef enum reader_stage { IN_SEGMENTS, IN_LANES, AT_END } reader_stage;
+
+struct weir_reader {
+  int directory;
+  char *path;
+  int skip_lanes;
+  reader_stage stage;
+  uint64_t next; /* every offset below it was given, or told to be missing, or not asked for */
+  route route;
+
+  /* The segment being read. */
+  segment_name name;
+  int open;
+  int complete;     /* nothing will be appended to it any more */
+  int asked_ring;   /* the ring's definitions were looked at for it */
+
+  /* The block being given. */
+  const uint8_t *record;
+  uint32_t records_left;
+  uint64_t position; /* of the record in its lane */
+  uint64_t offset;   /* of the record */
+
+  weir_skip skip;
+  int has_skip;
+  dead_ring *dead;
+  uint64_t ring_told; /* the damaged ring that was told of: its inode, or 1 */
+  definition_table definitions;
+  segment_scan scan; /* of the segment being read; last, for its header's open end */
+};
+
+/* What one step of the machine below came to. */
+typedef enum step { STEP_AGAIN, STEP_EVENT, STEP_END, STEP_FAILED } step;
+
+/* ---- Opening and closing ---------------------------------------------------------------------------------------- */
+
+void weir_reader_options_init(weir_reader_options *options) {
+  memset(options, 0, sizeof *options);
+  options->struct_bytes = sizeof *options;
+}
+
+weir_status weir_reader_open(const char *directory, const weir_reader_options *options, weir_reader **reader,
+                             weir_error *error) {
+  *reader = NULL;
+  if (!crc_available()) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
+  }
+  int fd;
+  weir_status status = directory_open_read(directory, &fd, error);
+  if (status != WEIR_OK) return status;
+  weir_reader *made = calloc(1, sizeof *made);
+  char *path = strdup(directory);
+  if (!made || !path) {
+    free(made);
+    free(path);
+    sys_close(fd);
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to read %s", directory);
+  }
+  made->directory = made->route.directory = fd;
+  made->path = path;
+  if (options) {
+    made->skip_lanes = options->skip_lanes != 0;
+    made->next = options->from_offset;
+  }
+  *reader = made;
+  return WEIR_OK;
+}
+
+int32_t weir_reader_is_live(const weir_reader *reader) { return directory_is_live(reader->directory); }
+
+void weir_reader_close(weir_reader *reader) {
+  if (!reader) return;
+  if (reader->open) scan_close(&reader->scan);
+  dead_close(reader->dead);
+  definitions_free(&reader->definitions);
+  route_free(&reader->route);
+  sys_close(reader->directory);
+  free(reader->path);
+  free(reader);
+}
+
+/* ---- What is passed over ----------------------------------------------------------------------------------------- */
+
+static step failed(weir_reader *reader, int error, const char *name, weir_error *out) {
+  if (error == -ENOTSUP) {
+    fail(out, WEIR_ERROR_VERSION, 0, reader->path, "%s%s%s was written by a newer version of Weir; read it with that one",
+         reader->path, name ? "/" : "", name ? name : "");
+  } else {
+    fail_system(out, error, "read", reader->path, name);
+  }
+  return STEP_FAILED;
+}
+
+/* Notes bytes or offsets that were passed over, unless they lie before what was asked for or told already. */
+static void pass_over(weir_reader *reader, const char *file, const scan_damage *damage, const char *reason) {
+  uint64_t first = damage->first_offset, count = damage->count;
+  if (count > 0 && first + count <= reader->next) return;
+  if (count == 0 && first < reader->next) return;
+  if (count > 0 && first < reader->next) {
+    count -= reader->next - first;
+    first = reader->next;
+  }
+  weir_skip *skip = &reader->skip;
+  memset(skip, 0, sizeof *skip);
+  skip->first_offset = first;
+  skip->count = count;
+  skip->position = damage->from;
+  skip->bytes = damage->to - damage->from;
+  snprintf(skip->file, sizeof skip->file, "%s", file);
+  skip->reason = reason;
+  reader->has_skip = 1;
+  if (count > 0) reader->next = first + count;
+}
+
+/* Offsets below `base` that no block has. */
+static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base, uint64_t position, const char *reason) {
+  if (base <= reader->next) return;
+  scan_damage hole = {
+      .from = position, .to = position, .first_offset = reader->next, .count = base - reader->next};
+  pass_over(reader, file, &hole, reason);
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+/* The definition of a type, from the segment, else from the ring, else, for the built-in ones, from this library. */
+static const definition *find_definition(weir_reader *reader, uint64_t opening, uint32_t type) {
+  const definition *found = definitions_find(&reader->definitions, opening, type);
+  if (!found && !reader->asked_ring) {
+    reader->asked_ring = 1;
+    dead_definitions(reader->directory, opening, &reader->definitions);
+    found = definitions_find(&reader->definitions, opening, type);
+  }
+  if (!found && type < WEIR_TYPE_FIRST) {
+    uint8_t entries[1024];
+    definitions_take(&reader->definitions, opening, entries, notice_definitions(entries, opening));
+    found = definitions_find(&reader->definitions, opening, type);
+  }
+  return found;
+}
+
+/* A dynamic event carries its own name before its fields. */
+static void take_own_name(weir_event *event) {
+  uint32_t bytes;
+  event->name = "";
+  event->name_bytes = 0;
+  event->type_tagged = 1;
+  if (event->payload_bytes < sizeof bytes) return;
+  memcpy(&bytes, event->payload, sizeof bytes);
+  if (bytes > event->payload_bytes - sizeof bytes) return;
+  event->name = (const char *)event->payload + sizeof bytes;
+  event->name_bytes = bytes;
+  event->payload += sizeof bytes + bytes;
+  event->payload_bytes -= sizeof bytes + bytes;
+}
+
+static void fill_event(weir_reader *reader, weir_event *event, uint64_t offset, weir_id id,
+                       const calibration *calibration, const uint8_t *bytes) {
+  record_header record;
+  memcpy(&record, bytes, sizeof record);
+  const definition *known = find_definition(reader, id.opening, record.type);
+  *event = (weir_event){.offset = offset,
+                        .id = id,
+                        .time_ns = calibration_time(calibration, record.ticks),
+                        .type = record.type,
+                        .name = "",
+                        .payload = bytes + sizeof record,
+                        .payload_bytes = record.length};
+  if (known) {
+    event->type_tagged = (known->flags & DEFINITION_TAGGED) != 0;
+    event->field_count = known->field_count;
+    event->name = (const char *)known->name;
+    event->name_bytes = known->name_bytes;
+    event->fields = known->fields;
+    event->fields_bytes = known->fields_bytes;
+    event->definition = known->number;
+  }
+  if (record.type == WEIR_TYPE_DYNAMIC) take_own_name(event);
+  reader->next = offset + 1;
+}
+
+static weir_id id_of(uint64_t opening, uint64_t lane, uint64_t position) {
+  return (weir_id){.opening = opening, .sequence = lane << 48 | (position >> 3 & ((UINT64_C(1) << 48) - 1))};
+}
+
+/* The next record of the block that is wanted: 1, or 0 if there is none. */
+static int next_of_block(weir_reader *reader, weir_event *event) {
+  const block_header *block = &reader->scan.block;
+  while (reader->records_left > 0) {
+    const uint8_t *record = reader->record;
+    uint64_t position = reader->position, offset = reader->offset;
+    uint32_t length;
+    memcpy(&length, record + offsetof(record_header, length), sizeof length);
+    reader->record += record_size(length);
+    reader->position += record_size(length);
+    reader->offset++;
+    reader->records_left--;
+    if (offset < reader->next) continue;
+    weir_id id = block->kind == BLOCK_NOTICES ? id_of(block->opening, NOTICE_LANE, offset << 3)
+                                              : id_of(block->opening, block->lane, position);
+    fill_event(reader, event, offset, id, &block->calibration, record);
+    return 1;
+  }
+  return 0;
+}
+
+/* ---- Segments ---------------------------------------------------------------------------------------------------- */
+
+static int take_block(weir_reader *reader) {
+  const segment_scan *scan = &reader->scan;
+  const block_header *block = &scan->block;
+  pass_over_hole(reader, reader->name.name, block->base_offset, block->position, "no block holds these offsets");
+  if (block->kind == BLOCK_DEFINITIONS) {
+    return definitions_take(&reader->definitions, block->opening, scan->payload, block->payload_bytes);
+  }
+  if (block->kind == BLOCK_SEAL) return 0;
+  reader->record = scan->payload;
+  reader->records_left = block->count;
+  reader->position = block->lane_from;
+  reader->offset = block->base_offset;
+  return 0;
+}
+
+/* Takes up the segment just opened: the definitions in its seal, so that a damaged definitions block costs nothing. */
+static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_error *error) {
+  segment_scan *scan = &reader->scan;
+  reader->open = 1;
+  reader->complete = !reader->name.active;
+  reader->asked_ring = 0;
+  reader->records_left = 0;
+  if (!scan->header_valid) {
+    scan_damage header = *damage;
+    if (scan->header.base_offset > reader->next) { /* one skip tells of the bytes and of the offsets */
+      header.first_offset = reader->next;
+      header.count = scan->header.base_offset - reader->next;
+    }
+    pass_over(reader, reader->name.name, &header, damage->reason);
+  } else {
+    pass_over_hole(reader, reader->name.name, scan->header.base_offset, 0, "no segment holds these offsets");
+  }
+  int result = 0;
+  if (scan_seal(scan) == 0) {
+    const seal_summary *summary = scan_summary(scan);
+    result = definitions_take(&reader->definitions, scan->block.opening, scan_seal_definitions(scan),
+                              summary->definition_bytes);
+    scan_rewind(scan);
+  }
+  return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
+}
+
+/* No segment is left: the end for now, or the lanes of a dead writer. */
+static step after_segments(weir_reader *reader) {
+  if (directory_is_live(reader->directory)) return STEP_END;
+  reader->stage = reader->skip_lanes ? AT_END : IN_LANES;
+  return reader->skip_lanes ? STEP_END : STEP_AGAIN;
+}
+
+static step open_segment(weir_reader *reader, weir_error *error) {
+  scan_damage damage;
+  switch (route_next(&reader->route, reader->next, &reader->scan, &reader->name, &damage)) {
+    case ROUTE_OPENED:
+      return begin_segment(reader, &damage, error);
+    case ROUTE_FOREIGN: {
+      /* Its name's offset is anyone's, so it says nothing about what is missing. */
+      scan_damage file = {.to = damage.to, .first_offset = reader->next};
+      pass_over(reader, reader->name.name, &file, damage.reason);
+      return STEP_AGAIN;
+    }
+    case ROUTE_NONE:
+      return after_segments(reader);
+    default:
+      return failed(reader, damage.error, reader->name.name[0] ? reader->name.name : NULL, error);
+  }
+}
+
+static void end_segment(weir_reader *reader) {
+  scan_close(&reader->scan);
+  reader->open = 0;
+}
+
+/* The end of what the segment holds so far. */
+static step at_tail(weir_reader *reader, scan_damage *damage, weir_error *error) {
+  if (reader->complete) {
+    if (!reader->name.active && !damage->reason) damage->reason = "sealed segment has no seal";
+    if (damage->reason) pass_over(reader, reader->name.name, damage, damage->reason);
+    end_segment(reader);
+    return STEP_AGAIN;
+  }
+  /* Asked before the listing: a writer that is gone by now wrote nothing after it. */
+  int live = directory_is_live(reader->directory);
+  int goes_on = route_goes_on(&reader->route);
+  if (goes_on < 0) return failed(reader, goes_on, NULL, error);
+  if (live && !goes_on) return STEP_END;
+  reader->complete = 1; /* but blocks may have come since it was read: once more, to the end */
+  return STEP_AGAIN;
+}
+
+static step read_segments(weir_reader *reader, weir_error *error) {
+  if (!reader->open) return open_segment(reader, error);
+  block_header header; /* what lies below the offset wanted is passed over by its headers */
+  while (reader->scan.next_offset < reader->next && scan_peek(&reader->scan, &header) == 1 && header.count > 0 &&
+         header.base_offset + header.count <= reader->next) {
+    scan_pass(&reader->scan, &header);
+  }
+  scan_damage damage;
+  switch (scan_next(&reader->scan, reader->complete, &damage)) {
+    case SCAN_BLOCK: {
+      int result = take_block(reader);
+      return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
+    }
+    case SCAN_SEALED:
+      take_block(reader);
+      end_segment(reader);
+      return STEP_AGAIN;
+    case SCAN_DAMAGE:
+      pass_over(reader, reader->name.name, &damage, damage.reason);
+      return STEP_AGAIN;
+    case SCAN_TAIL:
+      return at_tail(reader, &damage, error);
+    default:
+      return failed(reader, damage.error, reader->name.name, error);
+  }
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+static step back_to_segments(weir_reader *reader) {
+  dead_close(reader->dead);
+  reader->dead = NULL;
+  reader->stage = IN_SEGMENTS;
+  return STEP_AGAIN;
+}
+
+/* A ring that can't be read is told of once; the log then ends with its segments. */
+static step ring_failed(weir_reader *reader, int result, weir_error *error) {
+  if (result == -EAGAIN) return back_to_segments(reader);
+  if (result != -EBADMSG && result != -ELOOP) return failed(reader, result, RING_NAME, error);
+  struct stat status;
+  uint64_t inode = sys_status_at(reader->directory, RING_NAME, &status) == 0 ? (uint64_t)status.st_ino : 1;
+  if (reader->ring_told != inode) {
+    scan_damage unknown = {.first_offset = reader->next};
+    pass_over(reader, RING_NAME, &unknown, "the ring is damaged: events that no segment had yet can't be read");
+    reader->ring_told = inode;
+  }
+  dead_close(reader->dead);
+  reader->dead = NULL;
+  reader->stage = AT_END;
+  return STEP_AGAIN;
+}
+
+static step open_lanes(weir_reader *reader, weir_error *error) {
+  int result = dead_open(reader->directory, &reader->dead);
+  if (result != 0) return ring_failed(reader, result, error);
+  if (!reader->dead) {
+    reader->stage = AT_END;
+    return STEP_END;
+  }
+  /* A writer may have come and gone between the last look at the segments and the ring: then there are new ones. */
+  int goes_on = route_goes_on(&reader->route);
+  if (goes_on < 0) return failed(reader, goes_on, NULL, error);
+  if (goes_on) return back_to_segments(reader);
+  reader->asked_ring = 0;
+  pass_over_hole(reader, RING_NAME, reader->dead->start_offset, 0,
+                 "these offsets had been given, but no block holds their events");
+  return STEP_AGAIN;
+}
+
+static step read_lanes(weir_reader *reader, weir_event *event, weir_error *error) {
+  if (!reader->dead) return open_lanes(reader, error);
+  dead_item item;
+  int result;
+  do result = dead_next(reader->dead, reader->directory, &item);
+  while (result == 1 && item.offset < reader->next);
+  if (result < 0) return ring_failed(reader, result, error);
+  if (result == 0) {
+    reader->stage = AT_END;
+    return STEP_END;
+  }
+  weir_id id = item.kind == DEAD_RECORD ? id_of(reader->dead->header.opening, item.lane, item.position)
+                                        : id_of(reader->dead->header.opening, NOTICE_LANE, item.offset << 3);
+  fill_event(reader, event, item.offset, id, &reader->dead->calibration, (const uint8_t *)item.record);
+  return STEP_EVENT;
+}
+
+/* ---- The machine ------------------------------------------------------------------------------------------------- */
+
+static step take_step(weir_reader *reader, weir_event *event, weir_error *error) {
+  if (reader->records_left > 0 && next_of_block(reader, event)) return STEP_EVENT;
+  if (reader->stage == IN_SEGMENTS) return read_segments(reader, error);
+  if (reader->stage == IN_LANES) return read_lanes(reader, event, error);
+  return STEP_END;
+}
+
+weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error) {
+  weir_error unwanted;
+  if (!error) error = &unwanted;
+  if (reader->stage == AT_END && (!reader->dead || !dead_is_current(reader->dead, reader->directory))) {
+    back_to_segments(reader); /* perhaps there is more now */
+  }
+  for (;;) {
+    if (reader->has_skip) {
+      reader->has_skip = 0;
+      if (skip) *skip = reader->skip;
+      return WEIR_SKIPPED;
+    }
+    switch (take_step(reader, event, error)) {
+      case STEP_AGAIN: break;
+      case STEP_EVENT: return WEIR_OK;
+      case STEP_END: return WEIR_END;
+      case STEP_FAILED: return error->status;
+    }
+  }
+}

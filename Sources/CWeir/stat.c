@@ -1,0 +1,259 @@
+/*
+ * stat.c: weir_stat_directory. Sums up a directory: from the seals of what is sealed, from the blocks of what is not,
+ * and from the ring. Writes nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "dead.h"
+#include "error.h"
+#include "system.h"
+
+typedef struct summing {
+  int directory;
+  const char *path;
+  weir_stat *stat;
+  uint64_t timed; /* events whose times are in the stat */
+} summing;
+
+static void take_times(summing *summing, uint64_t events, int64_t first, int64_t last) {
+  weir_stat *stat = summing->stat;
+  if (events == 0) return;
+  if (summing->timed == 0 || first < stat->first_time_ns) stat->first_time_ns = first;
+  if (summing->timed == 0 || last > stat->last_time_ns) stat->last_time_ns = last;
+  summing->timed += events;
+}
+
+static void reach(weir_stat *stat, uint64_t next_offset) {
+  if (stat->next_offset < next_offset) stat->next_offset = next_offset;
+}
+
+/* ---- Segments ---------------------------------------------------------------------------------------------------- */
+
+static void take_seal(summing *summing, const seal_summary *seal) {
+  weir_stat *stat = summing->stat;
+  stat->events += seal->events;
+  stat->notices += seal->notices;
+  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) stat->dropped[reason] += seal->dropped[reason];
+  take_times(summing, seal->events, seal->first_ns, seal->last_ns);
+  reach(stat, seal->next_offset);
+}
+
+static void take_block(summing *summing, const segment_scan *scan) {
+  const block_header *block = &scan->block;
+  weir_stat *stat = summing->stat;
+  reach(stat, block->base_offset + block->count);
+  if (block->kind == BLOCK_EVENTS) {
+    stat->events += block->count;
+    take_times(summing, block->count, block->first_ns, block->last_ns);
+  }
+  if (block->kind != BLOCK_NOTICES) return;
+  stat->notices += block->count;
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < block->count; i++) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    int32_t reason;
+    uint64_t dropped;
+    if (scan_gap(scan->payload + at, &reason, &dropped)) stat->dropped[reason] += dropped;
+    at += record_size(record.length);
+  }
+}
+
+/* Of a live writer's last segment the end is being written, so a bad block there is no damage. */
+static int take_blocks(summing *summing, segment_scan *scan, int resync) {
+  for (;;) {
+    scan_damage damage;
+    switch (scan_next(scan, resync, &damage)) {
+      case SCAN_BLOCK:
+        take_block(summing, scan);
+        break;
+      case SCAN_DAMAGE:
+        summing->stat->damaged = 1;
+        break;
+      case SCAN_TAIL:
+        if (damage.reason || !scan->active) summing->stat->damaged = 1;
+        return 0;
+      case SCAN_ERROR:
+        return damage.error;
+      case SCAN_SEALED:
+        return 0;
+    }
+  }
+}
+
+static int take_segment(summing *summing, const segment_name *name, int last) {
+  weir_stat *stat = summing->stat;
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, summing->directory, name->name, name->base, name->active, &damage);
+  if (error == -ELOOP) {
+    stat->damaged = 1;
+    return 0;
+  }
+  if (error != 0) return error;
+  if (damage.reason && damage.to > 0) stat->damaged = 1;
+  if (scan.header.salt != 0) {
+    if (stat->segments++ == 0) stat->first_offset = scan.header.base_offset;
+    stat->segment_bytes += scan.file_bytes;
+    reach(stat, scan.header.base_offset);
+    if (scan_seal(&scan) == 0) take_seal(summing, scan_summary(&scan));
+    else error = take_blocks(summing, &scan, !(stat->live && last && name->active));
+  }
+  scan_close(&scan);
+  return error;
+}
+
+/* A live writer seals and renames while this runs: a file that went away has its other name. */
+static int take_named(summing *summing, segment_name *name, int last) {
+  int error = take_segment(summing, name, last);
+  if (error != -ENOENT || !name->active) return error == -ENOENT ? 0 : error;
+  name->active = 0;
+  segment_file_name(name->name, name->base, 0);
+  error = take_segment(summing, name, 0);
+  return error == -ENOENT ? 0 : error;
+}
+
+/* ---- The ring ---------------------------------------------------------------------------------------------------- */
+
+static int take_dead(summing *summing, dead_ring *ring) {
+  weir_stat *stat = summing->stat;
+  uint8_t in_use[WEIR_MAX_LANES] = {0};
+  dead_item item;
+  int result;
+  stat->lanes = ring->header.lane_count;
+  if (stat->segments == 0) stat->first_offset = ring->start_offset;
+  while ((result = dead_next(ring, summing->directory, &item)) == 1) {
+    if (item.kind == DEAD_GAP) {
+      stat->dropped[item.reason] += item.dropped;
+      continue;
+    }
+    in_use[item.lane] = 1;
+    stat->lane_bytes += item.bytes;
+    if (item.kind == DEAD_HOLE) {
+      stat->damaged = 1;
+      continue;
+    }
+    int64_t time = calibration_time(&ring->calibration, item.record->ticks);
+    stat->lane_events++;
+    take_times(summing, 1, time, time);
+  }
+  for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) stat->lanes_in_use += in_use[i];
+  reach(stat, ring->next_offset);
+  return result;
+}
+
+/* A live writer's ring: a moment's picture of who has a lane and what is on its way, without the records themselves. */
+static int take_live(summing *summing) {
+  weir_stat *stat = summing->stat;
+  dead_ring *ring = calloc(1, sizeof *ring);
+  if (!ring) return -ENOMEM;
+  int error = dead_read_ring(ring, summing->directory);
+  if (error == 0) {
+    stat->lanes = ring->header.lane_count;
+    for (uint32_t i = 0; i < ring->header.lane_count; i++) {
+      const lane_control *control = &ring->controls[i];
+      stat->lanes_in_use += control->owned == 1 || control->tail != control->head;
+      if (control->tail > control->head) stat->lane_bytes += control->tail - control->head;
+    }
+  }
+  dead_close(ring);
+  return error == -ENOENT ? 0 : error;
+}
+
+static int take_ring(summing *summing) {
+  if (summing->stat->live) return take_live(summing);
+  dead_ring *ring;
+  int error = dead_open(summing->directory, &ring);
+  if (error == 0 && ring) error = take_dead(summing, ring);
+  if (error == 0 && !ring && summing->stat->segments > 0) summing->stat->damaged = 1;
+  dead_close(ring);
+  return error;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+typedef struct sizing {
+  int directory;
+  uint64_t bytes;
+  int has_quarantine;
+} sizing;
+
+static int take_file(void *context, const char *name) {
+  sizing *sizing = context;
+  struct stat status;
+  if (sys_status_at(sizing->directory, name, &status) != 0) return 0; /* renamed or removed meanwhile */
+  sizing->bytes += (uint64_t)status.st_blocks * 512;
+  if (S_ISDIR(status.st_mode) && strcmp(name, QUARANTINE_NAME) == 0) sizing->has_quarantine = 1;
+  return 0;
+}
+
+static int take_sizes(summing *summing) {
+  sizing files = {.directory = summing->directory};
+  int error = sys_list(summing->directory, take_file, &files);
+  summing->stat->total_bytes = files.bytes;
+  if (error != 0 || !files.has_quarantine) return error;
+  uint64_t room = strlen(summing->path) + sizeof "/" QUARANTINE_NAME;
+  char *path = malloc(room);
+  if (!path) return -ENOMEM;
+  snprintf(path, room, "%s/" QUARANTINE_NAME, summing->path);
+  sizing quarantine = {.directory = sys_open_directory(path)};
+  free(path);
+  if (quarantine.directory < 0) return 0; /* not ours to look into */
+  error = sys_list(quarantine.directory, take_file, &quarantine);
+  summing->stat->total_bytes += quarantine.bytes;
+  sys_close(quarantine.directory);
+  return error;
+}
+
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
+
+static weir_status failure(const summing *summing, int result, const char *name, weir_error *error) {
+  if (result == -ENOTSUP) {
+    return fail(error, WEIR_ERROR_VERSION, 0, summing->path,
+                "%s%s%s was written by a newer version of Weir; look at it with that one", summing->path,
+                name ? "/" : "", name ? name : "");
+  }
+  return fail_system(error, result, "sum up", summing->path, name);
+}
+
+static weir_status sum_up(summing *summing, weir_error *error) {
+  segment_list list;
+  summing->stat->live = (uint32_t)directory_is_live(summing->directory);
+  int result = segment_list_settled(summing->directory, &list);
+  if (result != 0) return failure(summing, result, NULL, error);
+  weir_status status = WEIR_OK;
+  for (uint64_t i = 0; i < list.count && status == WEIR_OK; i++) {
+    result = take_named(summing, &list.items[i], i + 1 == list.count);
+    if (result != 0) status = failure(summing, result, list.items[i].name, error);
+  }
+  segment_list_free(&list);
+  if (status != WEIR_OK) return status;
+  result = take_ring(summing);
+  if (result == -EBADMSG || result == -ELOOP) {
+    summing->stat->damaged = 1;
+    result = 0;
+  } else if (result == -EAGAIN) { /* a writer opened the log meanwhile: its picture, without the dead one's lanes */
+    summing->stat->live = 1;
+    result = 0;
+  }
+  if (result != 0) return failure(summing, result, RING_NAME, error);
+  result = take_sizes(summing);
+  return result == 0 ? WEIR_OK : failure(summing, result, NULL, error);
+}
+
+weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_error *error) {
+  memset(stat, 0, sizeof *stat);
+  if (!crc_available()) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
+  }
+  summing summing = {.path = directory, .stat = stat, .directory = -1};
+  weir_status status = directory_open_read(directory, &summing.directory, error);
+  if (status != WEIR_OK) return status;
+  status = sum_up(&summing, error);
+  sys_close(summing.directory);
+  return status;
+}
