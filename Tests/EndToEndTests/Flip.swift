@@ -189,14 +189,19 @@ extension EndToEnd.Flip {
     for line in try CatLine.parse(outcome.output) where !line.isNotice {
       if after.updateValue(line.raw, forKey: line.offset) != nil { problems.append("offset \(line.offset) twice") }
     }
-    for (offset, raw) in before where !lost.contains(offset) && after[offset] != raw {
-      problems.append("offset \(offset) is gone or different")
+    for (offset, raw) in before.sorted(by: { $0.key < $1.key }) where !lost.contains(offset) && after[offset] != raw {
+      let now = after[offset].map { String(decoding: $0.prefix(200), as: UTF8.self) }
+      problems.append("offset \(offset) outside \(lost) is \(now ?? "gone") and was one of \(before.count)")
+      break
     }
     let tails = Set(before.values.map(Self.withoutOffset))
     for (offset, raw) in after where before[offset] != raw {
       // Rescued from a lane of the dead process, under a new offset.
       let isRescued = before[offset] == nil && tails.contains(Self.withoutOffset(raw))
-      if !isRescued { problems.append("offset \(offset) is wrong") }
+      if !isRescued {
+        problems.append("offset \(offset) is wrong: \(String(decoding: raw.prefix(200), as: UTF8.self))")
+        break
+      }
     }
     return problems
   }

@@ -53,6 +53,6 @@ let subjects: [any Subject.Type] = [
 
 /// The string that each thread holds, made at run time so that it is not a constant, and not shared between threads, as
 /// it is not in a program either.
-func coupons(threads: Int) -> [String] {
+func makeCoupons(threads: Int) -> [String] {
   (0..<threads).map { thread in "SPRING-SALE-2026-\(100 + thread % 900)" }
 }

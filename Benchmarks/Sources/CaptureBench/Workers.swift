@@ -11,8 +11,9 @@ struct Placement {
   /// threads as processors there is nothing left, and the drainer shares them.
   init(threads: Int) {
     let all = Placement.available
-    capturing = (0..<threads).map { all[all.count - 1 - $0 % all.count] }
-    let left = all.filter { !capturing.contains($0) }
+    let taken = (0..<threads).map { all[all.count - 1 - $0 % all.count] }
+    let left = all.filter { !taken.contains($0) }
+    capturing = taken
     others = left.isEmpty ? all : left
   }
 

@@ -32,7 +32,7 @@ struct DemoCommand: ParsableCommand {
   var remove = false
 
   @Option(help: ArgumentHelp("How many acknowledgements to await before the kill.", visibility: .hidden))
-  var killAfter = 200_000
+  var killAfter = 300_000
 
   private static let threads = 3
 
@@ -136,12 +136,15 @@ struct DemoCommand: ParsableCommand {
     let nanoseconds = monotonicNanoseconds() - start
     let report = tracker.recovery
     try tracker.close()
+    let recovered = report.eventsInSegments + report.eventsFromLanes
+    let sealed = report.firstOffset - min(recovered, report.firstOffset)
     try writeOutput(
       """
       2. The log is opened again, in \(Quantity.seconds(nanoseconds)).
-           In the segment files:      \(Quantity.count(report.eventsInSegments)) events
-           Saved from the lanes:      \(Quantity.count(report.eventsFromLanes)) events
-           Cut, half written:         \(Quantity.count(report.tornBytes)) bytes
+           In sealed segments:        \(Quantity.count(sealed)) events, not touched
+           In the unsealed ones:      \(Quantity.count(report.eventsInSegments)) events, checked
+           Still in the lanes:        \(Quantity.count(report.eventsFromLanes)) events, moved into a segment
+           Half written:              \(Quantity.count(report.tornBytes)) bytes, cut
            Damaged:                   \(Quantity.count(report.damagedBlocks + report.damagedRecords)) places
 
 
@@ -157,13 +160,14 @@ struct DemoCommand: ParsableCommand {
       comparison.take(event, lane: stored.id.sequence >> 48)
     }
     let lost = comparison.lost(of: acknowledged)
+    let extra = comparison.found - min(comparison.found, UInt64(acknowledged.count))
+    let remark = extra == 0 ? "" : " (\(extra) were captured and not acknowledged yet)"
     let isWhole = lost == 0 && comparison.different == 0 && reader.skippedCount == 0
     try writeOutput(
       """
       3. Every event in the log is compared with the line that it came from.
            Acknowledged:              \(Quantity.count(UInt64(acknowledged.count)))
-           Found:                     \(Quantity.count(comparison.found))  (the kill fell between capture and \
-      acknowledgement of the rest)
+           Found:                     \(Quantity.count(comparison.found))\(remark)
            Lost:                      \(lost)
            Twice, or different:       \(comparison.different)
 

@@ -5,7 +5,7 @@ final class Scratch {
   let path: String
 
   init() throws {
-    let template = FileManager.default.temporaryDirectory.appendingPathComponent("weir-test-XXXXXX").path
+    let template = FileManager.default.temporaryDirectory.appendingPathComponent("weir-e2e-XXXXXX").path
     var characters = template.utf8CString.map { $0 }
     guard mkdtemp(&characters) != nil else { throw ChildProblem(description: "mkdtemp \(template): errno \(errno)") }
     path = characters.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }

@@ -56,7 +56,7 @@ private final class FloorLanes: @unchecked Sendable {
   private let coupons: [[CChar]]
 
   init(directory: String, threads: Int) throws {
-    coupons = CaptureBench.coupons(threads: threads).map { $0.utf8.map { CChar(bitPattern: $0) } }
+    coupons = makeCoupons(threads: threads).map { $0.utf8.map { CChar(bitPattern: $0) } }
     lanes = try (0..<threads).map { thread in
       guard let lane = floor_open("\(directory)/floor-\(thread)") else {
         throw SubjectFailure(description: "floor: could not map a lane in \(directory)")

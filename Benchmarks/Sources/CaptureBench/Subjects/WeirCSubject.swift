@@ -54,7 +54,7 @@ private final class CLog: @unchecked Sendable {
     }
     self.subject = subject
     self.directory = directory + "/log"
-    coupons = CaptureBench.coupons(threads: threads).map { $0.utf8.map { CChar(bitPattern: $0) } }
+    coupons = makeCoupons(threads: threads).map { $0.utf8.map { CChar(bitPattern: $0) } }
   }
 
   func settle() throws {

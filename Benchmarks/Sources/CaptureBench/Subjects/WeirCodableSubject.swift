@@ -11,7 +11,7 @@ final class WeirCodableSubject: Subject {
 
   init(directory: String, threads: Int) throws {
     log = try SwiftLog(directory: directory)
-    coupons = CaptureBench.coupons(threads: threads)
+    coupons = makeCoupons(threads: threads)
   }
 
   @inline(never)

@@ -12,7 +12,7 @@ final class WeirSwiftSubject: Subject {
 
   init(directory: String, threads: Int) throws {
     log = try SwiftLog(directory: directory)
-    coupons = CaptureBench.coupons(threads: threads)
+    coupons = makeCoupons(threads: threads)
   }
 
   @inline(never)
@@ -79,7 +79,9 @@ struct SwiftLog: Sendable {
 
   init(directory: String) throws {
     self.directory = directory + "/log"
-    tracker = try Tracker(directory: self.directory)
+    var configuration = Tracker.Configuration()
+    configuration.logger = nil  // dozens of openings would each report that there was nothing to recover
+    tracker = try Tracker(directory: self.directory, configuration: configuration)
   }
 
   func finish() throws -> Delivery {

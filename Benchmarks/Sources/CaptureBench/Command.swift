@@ -1,9 +1,9 @@
-// CaptureBench.swift: the command. `capture-bench --help` says what it takes.
+// Command.swift: the command. `capture-bench --help` says what it takes.
 import ArgumentParser
 import Foundation
 
 @main
-struct CaptureBench: ParsableCommand {
+struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "capture-bench",
     abstract: "Measures what one capture costs the thread that makes it, beside a bare copy into a mapped file.",

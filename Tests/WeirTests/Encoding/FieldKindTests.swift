@@ -1,0 +1,109 @@
+// Every kind of field, written by hand-written events and read back.
+
+import Foundation
+import Testing
+
+@testable import Weir
+
+struct FieldKindTests {
+  private func check<Value: EventValue & Equatable>(_ values: Value...) throws {
+    for value in values { #expect(try roundTrip(Single(value)).event.value == value) }
+  }
+
+  @Test func integersKeepTheirExtremes() throws {
+    try check(Int8.min, Int8.max, 0)
+    try check(Int16.min, Int16.max)
+    try check(Int32.min, Int32.max)
+    try check(Int64.min, Int64.max)
+    try check(Int.min, Int.max)
+    try check(UInt8.min, UInt8.max)
+    try check(UInt16.max)
+    try check(UInt32.max)
+    try check(UInt64.max)
+    try check(UInt.max)
+  }
+
+  @Test func floatingPointKeepsEveryBit() throws {
+    let doubles: [Double] = [
+      0, -0.0, .pi, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .nan,
+      Double(bitPattern: 0xfff8_dead_beef_0001), Double(bitPattern: 0x7ff0_0000_0000_0001),
+    ]
+    for value in doubles { #expect(try roundTrip(Single(value)).event.value.bitPattern == value.bitPattern) }
+    for value in [Float.nan, -0, .infinity, Float(bitPattern: 0xffc1_2345)] {
+      #expect(try roundTrip(Single(value)).event.value.bitPattern == value.bitPattern)
+    }
+  }
+
+  @Test func textAndBytes() throws {
+    try check("", "a", "fünfzehn Bytes!", "exactly fifteen", "sixteen bytes!!!", "a\0b\n\u{feff}", "\u{10ffff}🏞️")
+    for count in 0..<40 { try check(String(repeating: "x", count: count)) }
+    try check([UInt8](), [0], [UInt8](0...255))
+    try check(Data(), Data([1, 2, 3]))
+    try check("substring of a text".dropFirst(13).description)
+  }
+
+  @Test func aStringOf64KiBFitsAndALargerOneIsRefused() throws {
+    let large = String(repeating: "ö", count: 32 << 10)
+    #expect(try roundTrip(Single(large)).event.value == large)
+    let limit = Tracker.Configuration().maximumEventBytes
+    try check([UInt8](repeating: 7, count: limit - 4))
+    let (receipt, _, stored) = try capture(Single([UInt8](repeating: 7, count: limit - 3)))
+    #expect(receipt == .dropped(.tooLarge))
+    #expect(stored.filter { !$0.isNotice }.isEmpty)
+  }
+
+  @Test func otherScalars() throws {
+    try check(true, false)
+    try check(UUID(), UUID(uuidString: "00112233-4455-6677-8899-AABBCCDDEEFF")!)
+    try check(Date(), Date.distantPast, Date(timeIntervalSinceReferenceDate: 0.1))
+    try check(Plan.free, .paid)
+  }
+
+  @Test func optionalsAndArrays() throws {
+    try check(Int?.none, 5)
+    try check(String?.none, "", "x")
+    try check([Int](), [1, -1])
+    try check([[String]](), [[], ["a"], ["b", ""]])
+    try check([Int?](), [nil, 1, nil])
+    try check([[UInt8]](), [[], [1]])
+    try check([Bool]?.none, [], [true])
+    try check([UUID()], [Date]().map { _ in UUID() })
+  }
+
+  @Test func nestedObjects() throws {
+    let price = Price(amount: 1999, currency: "EUR", discounts: [0.5, nil])
+    try check(price)
+    try check([price, Price(amount: -1, currency: "")], [])
+    try check(Price?.none, price)
+    let stored = try capture(Single(price)).stored
+    #expect(stored[0].fields == ["value": ["amount": 1999, "currency": "EUR", "discounts": [.float(0.5), nil]]])
+  }
+
+  @Test func valuesOfAnyKind() throws {
+    let value: FieldValue = [
+      nil, true, -5, 1.5, "text", .uint(.max), .float(2), .bytes([0, 255]), .uuid(UUID()), .date(Date()),
+      ["a": [1, ["b": nil]], "": []],
+    ]
+    try check(value, .null)
+    try check([value, .null])
+    try check(FieldValue?.none, value)
+  }
+
+  @Test func anyValueNestsSixteenDeepAndNoDeeper() throws {
+    var value: FieldValue = 1
+    for _ in 0..<16 { value = .array([value]) }
+    try check(value)
+    let (receipt, _, stored) = try capture(Single(FieldValue.array([value])))
+    #expect(receipt == .dropped(.invalid))
+    #expect(stored.allSatisfy(\.isNotice))
+  }
+
+  @Test func fieldsKeepTheirOrderAndNames() throws {
+    let event = Checkout.completed(order: 7, total: 19.9, items: -3, coupon: "SPRING")
+    #expect(try roundTrip(event).event == event)
+    let stored = try capture(event).stored
+    #expect(stored.count == 1)
+    #expect(stored[0].name == "checkout.completed")
+    #expect(stored[0].fields == ["order": .uint(7), "total": 19.9, "items": -3, "coupon": "SPRING"])
+  }
+}

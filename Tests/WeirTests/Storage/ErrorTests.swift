@@ -1,0 +1,178 @@
+// Directories that can't be opened, and what the errors say.
+
+import Foundation
+import Testing
+
+@testable import Weir
+
+struct ErrorTests {
+  private func code(_ directory: String, _ configuration: Tracker.Configuration = quiet()) -> WeirError.Code? {
+    do throws(WeirError) {
+      _ = try Tracker(directory: directory, configuration: configuration)
+      return nil
+    } catch {
+      #expect(!error.message.isEmpty && !error.message.contains("\n"))
+      #expect(error.description == error.message)
+      return error.code
+    }
+  }
+
+  @Test func aFileIsNoDirectory() throws {
+    try withDirectory { directory in
+      let file = directory + "/file"
+      try Data("x".utf8).write(to: URL(filePath: file))
+      #expect(code(file) == .directory)
+      #expect(try Data(contentsOf: URL(filePath: file)) == Data("x".utf8))
+    }
+  }
+
+  @Test func aMissingDirectory() throws {
+    try withDirectory { directory in
+      #expect(code(directory + "/none", quiet { $0.createDirectory = false }) == .missing)
+      #expect(!FileManager.default.fileExists(atPath: directory + "/none"))
+      #expect(code(directory + "/none") == nil)
+      let attributes = try FileManager.default.attributesOfItem(atPath: directory + "/none")
+      #expect(attributes[.posixPermissions] as? Int == 0o700)
+      #expect(code(directory + "/no/parent") == .missing)
+    }
+  }
+
+  @Test(.enabled(if: geteuid() != 0)) func anUnwritableDirectory() throws {
+    try withDirectory { directory in
+      try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: directory)
+      #expect(code(directory) == .access)
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
+    }
+  }
+
+  @Test func aDirectoryThatOthersMayWriteTo() throws {
+    try withDirectory { directory in
+      try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
+      #expect(code(directory) == .unsafe)
+    }
+  }
+
+  @Test func anotherWriter() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      #expect(code(directory) == .locked)
+      try tracker.close()
+      #expect(code(directory) == nil)
+    }
+  }
+
+  @Test func aNewerVersion() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      tracker.track("event")
+      try tracker.close()
+      // The major version, in bytes 8 and 9 of every file with a header.
+      for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name.hasSuffix(".weir") {
+        let url = URL(filePath: directory + "/" + name)
+        var data = try Data(contentsOf: url)
+        data[8] = 2
+        try data.write(to: url)
+      }
+      let error = #expect(throws: WeirError.self) { try EventReader(directory: directory).all() }
+      #expect(error?.code == .version)
+      #expect(code(directory) == .version)
+    }
+  }
+
+  @Test func optionsOutOfRange() throws {
+    try withDirectory { directory in
+      #expect(code(directory, quiet { $0.laneCount = -1 }) == .invalid)
+      #expect(code(directory, quiet { $0.laneCount = 1 << 40 }) == .invalid)
+      #expect(code(directory, quiet { $0.laneCount = 257 }) == .invalid)
+      #expect(code(directory, quiet { $0.spareLanes = 6 }) == .invalid)
+      #expect(code(directory, quiet { $0.laneBytes = 3 << 20 }) == .invalid)
+      #expect(code(directory, quiet { $0.maximumEventBytes = 1 }) == .invalid)
+      #expect(code("") == .invalid)
+    }
+  }
+
+  @Test func everyClockAndPolicyOpens() throws {
+    for clock in Tracker.ClockSource.allCases {
+      for policy in [Tracker.OverflowPolicy.dropNewest, .block, .block(upTo: .milliseconds(1))] {
+        try withDirectory { directory in
+          let tracker = try Tracker(
+            directory: directory,
+            configuration: quiet {
+              $0.clock = clock
+              $0.whenFull = policy
+            })
+          let before = Date()
+          #expect(tracker.track(Checkout.started(cart: 1)).isAccepted)
+          let time = try tracker.events()[0].time
+          let seconds = Double(time.nanosecondsSince1970) / 1e9
+          #expect(abs(seconds - before.timeIntervalSince1970) < 1, "\(clock)")
+        }
+      }
+    }
+  }
+
+  @Test func readersOfNoLog() throws {
+    try withDirectory { directory in
+      for call in [
+        { _ = try EventReader(directory: directory + "/none") },
+        { _ = try LogDirectory(directory + "/none").verify() },
+        { _ = try LogDirectory(directory + "/none").statistics() },
+      ] as [() throws -> Void] {
+        let error = #expect(throws: WeirError.self) { try call() }
+        #expect(error?.code == .missing)
+      }
+    }
+  }
+
+  @Test func verifyAndStatistics() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<100 as Range<UInt64> { tracker.track(Checkout.started(cart: number)) }
+      tracker.track("")
+      try tracker.drain()
+      let log = LogDirectory(directory)
+      #expect(try log.verify().isLive)
+      try tracker.close()
+      let verification = try log.verify { Issue.record("\($0)") }
+      #expect(verification.findings == 0 && !verification.isLive && verification.missingEvents == 0)
+      let statistics = try log.statistics()
+      #expect(statistics.events == 100)
+      #expect(statistics.notices == 1)
+      #expect(statistics.dropped == [.invalid: 1])
+      #expect(statistics.nextOffset == 101)
+      #expect(statistics.firstTime != nil && statistics.firstTime! <= statistics.lastTime!)
+      #expect(!statistics.isDamaged)
+    }
+  }
+
+  @Test func damageIsFoundAndPassedOver() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for round in 0..<5 as Range<UInt64> {
+        for number in 0..<100 { tracker.track(Checkout.started(cart: round * 100 + UInt64(number))) }
+        try tracker.drain()
+      }
+      let all = try tracker.events()
+      try tracker.close()
+      let name = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: directory).first { $0.hasSuffix(".weir") })
+      let url = URL(filePath: directory + "/" + name)
+      var data = try Data(contentsOf: url)
+      data[data.count / 2] ^= 1
+      try data.write(to: url)
+
+      var findings: [LogDirectory.Finding] = []
+      let verification = try LogDirectory(directory).verify { findings.append($0) }
+      #expect(verification.findings == UInt64(findings.count) && findings.count == 1)
+      #expect(findings.first?.file == name)
+      let reader = try EventReader(directory: directory)
+      var told: [EventReader.Skip] = []
+      reader.onSkip = { told.append($0) }
+      let left = try reader.all()
+      #expect(left.count < all.count && Set(left).isSubset(of: Set(all)))
+      #expect(told == reader.skipped && reader.skippedCount == 1)
+      #expect(UInt64(left.count) + told.reduce(0) { $0 + $1.count } == 500)
+      #expect(verification.missingEvents == told.reduce(0) { $0 + $1.count })
+    }
+  }
+}
