@@ -137,7 +137,7 @@ static void check_records(checker *checker, const segment_scan *scan) {
     int64_t time = calibration_time(&block->calibration, record.ticks);
     if (i == 0 || time < first) first = time;
     if (i == 0 || time > last) last = time;
-    if (!checker->damaged && !checker->undefined_told &&
+    if (record.type >= WEIR_TYPE_FIRST && !checker->damaged && !checker->undefined_told &&
         !definitions_find(&checker->defined, block->opening, record.type)) {
       checker->undefined_told = 1;
       tell_rule(checker, block->position + sizeof *block + at, size, "event's type is not defined before it");

@@ -54,13 +54,18 @@ static void sample(uint32_t clock, uint64_t *ticks, uint64_t *monotonic, int64_t
   }
 }
 
+calibration_slot clock_slot(const calibration *value, uint32_t sequence) {
+  calibration_slot slot = {.value = *value, .sequence = sequence};
+  slot.crc = crc32c(&slot, offsetof(calibration_slot, crc));
+  return slot;
+}
+
 /* Stores the calibration in the ring so that a kill at any instruction leaves one whole slot. */
 static void persist(ring_header *header, const calibration *value) {
   int newer = (int32_t)(header->calibration[1].sequence - header->calibration[0].sequence) > 0;
-  calibration_slot *slot = &header->calibration[newer ? 0 : 1];
-  calibration_slot made = {.value = *value, .sequence = header->calibration[newer].sequence + 1};
-  if (made.sequence == 0) made.sequence = 1;
-  made.crc = crc32c(&made, offsetof(calibration_slot, crc));
+  uint32_t sequence = header->calibration[newer].sequence + 1;
+  calibration_slot *slot = &header->calibration[!newer];
+  calibration_slot made = clock_slot(value, sequence == 0 ? 1 : sequence);
   slot->crc = ~made.crc;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   slot->value = made.value;
@@ -75,8 +80,7 @@ void clock_start(event_log *log) {
   sample(clock, &log->clock_start_ticks, &log->clock_start_ns, &wall);
 }
 
-void clock_calibrate(event_log *log, int first) {
-  uint32_t clock = log->header->clock;
+int clock_measure(event_log *log, uint32_t clock) {
   uint64_t ticks, now;
   int64_t wall;
   for (;;) {
@@ -84,15 +88,19 @@ void clock_calibrate(event_log *log, int first) {
     if (clock != WEIR_CLOCK_TSC || now - log->clock_start_ns >= FIRST_BASELINE_NS) break;
     sys_sleep_ns(FIRST_BASELINE_NS / 10);
   }
+  /* Often at first, while the rate still grows more exact, then once a second. */
+  uint64_t age = now - log->clock_start_ns;
+  log->calibrate_at = now + (age < 1000000000 ? age : 1000000000);
   uint64_t multiplier = UINT64_C(1) << 32;
   if (clock == WEIR_CLOCK_TSC) {
     uint64_t elapsed = ticks - log->clock_start_ticks;
-    if (elapsed == 0 || (int64_t)elapsed < 0) return; /* the counter stepped back: keep the calibration there is */
+    if (elapsed == 0 || (int64_t)elapsed < 0) return 0; /* keep the calibration there is */
     multiplier = (uint64_t)(((unsigned __int128)(now - log->clock_start_ns) << 32) / elapsed);
   }
   log->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier};
-  persist(log->header, &log->calibration);
-  /* Often at first, while the rate still grows more exact, then once a second. */
-  uint64_t age = now - log->clock_start_ns;
-  log->calibrate_at = now + (first || age < 1000000000 ? age : 1000000000);
+  return 1;
+}
+
+void clock_calibrate(event_log *log) {
+  if (clock_measure(log, log->header->clock)) persist(log->header, &log->calibration);
 }

@@ -36,14 +36,16 @@ int dead_read_ring(dead_ring *ring, int directory) {
     error = read_whole(ring->fd, &ring->controls[lane], sizeof *ring->controls,
                        ring->header.lanes_at + lane * ring->header.lane_stride);
   }
-  if (!ring_calibration(&ring->header, &ring->calibration)) memset(&ring->calibration, 0, sizeof ring->calibration);
   return error;
 }
 
 int dead_is_current(const dead_ring *ring, int directory) {
   struct stat status;
   if (directory_is_live(directory)) return 0;
-  return sys_status_at(directory, RING_NAME, &status) == 0 && (uint64_t)status.st_ino == ring->inode;
+  if (sys_status_at(directory, RING_NAME, &status) != 0 || (uint64_t)status.st_ino != ring->inode) return 0;
+  /* A new opening may use the file again: then it has written its own header before anything else. */
+  uint8_t fixed[RING_FIXED_BYTES];
+  return read_whole(ring->fd, fixed, sizeof fixed, 0) == 0 && memcmp(fixed, &ring->header, sizeof fixed) == 0;
 }
 
 static int open_dead(dead_ring *ring, int directory) {
@@ -57,6 +59,7 @@ static int open_dead(dead_ring *ring, int directory) {
   if (error != 0) return error;
   /* What was read is of one state only if no writer was at work in the meantime. */
   if (!dead_is_current(ring, directory)) return -EAGAIN;
+  ring->calibration = handover_calibration(&ring->handover, &ring->header);
   ring->log_end = ring->handover.log_end;
   ring->start_offset = ring->log_end;
   if (ring->start_offset < ring->header.log_end) ring->start_offset = ring->header.log_end;

@@ -32,7 +32,7 @@ typedef struct dead_ring {
   uint64_t inode;
   ring_header header;
   lane_control *controls;
-  calibration calibration; /* all zeros if the ring's are damaged: the times are 0 then */
+  calibration calibration; /* as recovery will take it */
   handover handover;
   uint64_t start_offset;
   uint64_t log_end; /* by the segments alone; below start_offset where offsets are missing */
@@ -59,7 +59,7 @@ int dead_open(int directory, dead_ring **made);
 /* The next item: 1; 0 at the end; or a negative errno, of which -EAGAIN says that a writer has turned up. */
 int dead_next(dead_ring *ring, int directory, dead_item *item);
 
-/* Whether no writer has been at work since dead_open: the lock is free, the ring is the same file. */
+/* Whether no writer has been at work since dead_open: the lock is free, the ring is that of the same opening. */
 int dead_is_current(const dead_ring *ring, int directory);
 
 /* The definitions in the ring of that opening, live or dead, into `table`. 0 if they can't be had, too; or -ENOMEM. */

@@ -70,7 +70,9 @@ weir_status status_of(int negative_errno) {
     case EACCES:
     case EPERM:
     case EROFS: return WEIR_ERROR_ACCESS;
-    case ELOOP: return WEIR_ERROR_UNSAFE; /* what the sys_ calls answer for whatever is not a plain file */
+    case ELOOP: /* what the sys_ calls answer for whatever is not a plain file */
+    case EISDIR:
+    case ENXIO: return WEIR_ERROR_UNSAFE;
     case EAGAIN: return WEIR_ERROR_LOCKED;
     case ENOSPC:
     case EDQUOT:

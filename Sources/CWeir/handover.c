@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "notice.h"
+#include "ring.h"
 
 static void raise_to(uint64_t *value, uint64_t least) {
   if (*value < least) *value = least;
@@ -53,6 +54,7 @@ void handover_block(handover *handover, const segment_scan *scan) {
   const block_header *block = &scan->block;
   raise_to(&handover->log_end, block->base_offset + block->count);
   if (block->opening != handover->opening) return;
+  handover->calibration = block->calibration;
   if (block->lane < WEIR_MAX_LANES) { /* events, or a notice that hands over a hole */
     raise_to(&handover->position[block->lane], block->lane_to);
     handover->known[block->lane] = 1;
@@ -141,6 +143,11 @@ void handover_lane(const handover *handover, const lane_view *view, uint32_t lan
   if (*from > UINT64_MAX - view->capacity) return;
   uint64_t end = *from + view->capacity;
   while (*to < end && record_at(view, *to, end, &size)) *to += size;
+}
+
+calibration handover_calibration(const handover *handover, const ring_header *ring) {
+  calibration value;
+  return ring_calibration(ring, &value) ? value : handover->calibration;
 }
 
 uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring) {

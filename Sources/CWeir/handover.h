@@ -15,6 +15,7 @@ typedef struct handover {
   uint64_t position[WEIR_MAX_LANES];
   uint8_t known[WEIR_MAX_LANES];        /* the log says so; else the lane's head is all there is */
   int unsealed;                         /* an unsealed segment of the opening was seen */
+  calibration calibration;              /* of the last block of the opening; multiplier 0: none was seen */
   uint64_t log_end;                     /* the offset after the last event of all segments seen */
   uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* highest totals in gap records; the last row: lane 65535 */
 } handover;
@@ -58,6 +59,9 @@ int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity);
  */
 void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, uint64_t head, uint64_t tail,
                    uint64_t *from, uint64_t *to);
+
+/* The calibration for what is left in the ring: the ring's own, or where that is damaged the log's last one, or zeros. */
+calibration handover_calibration(const handover *handover, const ring_header *ring);
 
 /* The refusals of a lane (WEIR_MAX_LANES: unlaned) that are in the log, given what the ring says about it. */
 uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring);

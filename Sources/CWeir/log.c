@@ -95,22 +95,6 @@ static weir_status lock_directory(event_log *log, weir_error *error) {
               "the log %s is open in another process or tracker; close that one, or use another directory", log->path);
 }
 
-/* What an opening that did not get to its end left: files that hold no event. */
-static int remove_leftover(void *context, const char *name) {
-  event_log *log = context;
-  if (strcmp(name, RING_NEW_NAME) == 0) log->ring_was_being_made = 1;
-  if (strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0 || strcmp(name, RING_NEW_NAME) == 0) {
-    int error = sys_unlink(log->directory, name);
-    return error == -ENOENT ? 0 : error;
-  }
-  return 0;
-}
-
-static weir_status remove_leftovers(event_log *log, weir_error *error) {
-  int result = sys_list(log->directory, remove_leftover, log);
-  return result == 0 ? WEIR_OK : fail_system(error, result, "clear leftovers from", log->path, NULL);
-}
-
 /* ---- Opening ------------------------------------------------------------------------------------------------------ */
 
 static event_log *make_log(const char *directory, const weir_options *options) {
@@ -160,19 +144,18 @@ static weir_status start_threads(event_log *log, weir_error *error) {
 static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
   weir_status status = open_directory(log, error);
   if (status == WEIR_OK) status = lock_directory(log, error);
-  if (status == WEIR_OK) status = remove_leftovers(log, error);
   uint64_t next_offset = 0;
   clock_start(log);
   if (status == WEIR_OK) status = recover(log, recovery, &next_offset, error);
   if (status != WEIR_OK) return status;
   int result = sys_random(&log->producer.opening, sizeof log->producer.opening);
   if (result != 0) return fail_system(error, result, "get random bytes for", log->path, NULL);
+  clock_measure(log, clock_resolve(log->options.clock));
   status = ring_create(log, next_offset, error);
   if (status != WEIR_OK) return status;
   recovery->opening = log->producer.opening;
   recovery->first_offset = log->next_offset = log->counters.next_offset = next_offset;
   types_load(log);
-  clock_calibrate(log, 1);
   log->membarrier = sys_membarrier_register() == 0;
   status = begin_first_segment(log, error);
   if (status == WEIR_OK) status = start_threads(log, error);

@@ -81,7 +81,6 @@ typedef struct event_log {
   lane *lanes;
   uint32_t lane_count;
   uint32_t owned_lanes; /* the first ones; the rest are spare */
-  int ring_was_being_made; /* an opening died while it made an empty ring: that there is none is no loss */
   int membarrier;       /* works on this kernel */
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
@@ -138,7 +137,9 @@ void types_load(event_log *log); /* the type table from the ring's region */
 /* ---- clock.c ---- */
 uint32_t clock_resolve(uint32_t wanted);
 void clock_start(event_log *log);
-void clock_calibrate(event_log *log, int first);
+int clock_measure(event_log *log, uint32_t clock); /* sets the log's calibration; 0 if the counter stepped back */
+calibration_slot clock_slot(const calibration *value, uint32_t sequence);
+void clock_calibrate(event_log *log); /* measures, and persists in the ring */
 
 /* ---- drain.c ---- */
 typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;

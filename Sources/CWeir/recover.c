@@ -75,7 +75,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
   /* A segment must be able to hold any record of this ring, whatever this opening's options are. */
   uint64_t least = LEAST_SEGMENT_BYTES(dead->header->record_bytes);
   if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
-  if (!ring_calibration(dead->header, &dead->calibration)) dead->calibration = (calibration){0};
+  ring_calibration(dead->header, &dead->calibration);
   types_load(dead);
   recovery->report->previous_opening = dead->header->opening;
   return WEIR_OK;
@@ -85,7 +85,10 @@ static weir_status open_ring(recovery *recovery) {
   const char *path = recovery->log->path;
   int fd = sys_open_write(recovery->log->directory, RING_NAME);
   if (fd == -ENOENT) {
-    recovery->report->ring_replaced = recovery->list.count > 0 && !recovery->log->ring_was_being_made;
+    /* An opening may have died while it made an empty ring out of the drained one. */
+    struct stat status;
+    int being_made = sys_status_at(recovery->log->directory, RING_NEW_NAME, &status) == 0;
+    recovery->report->ring_replaced = recovery->list.count > 0 && !being_made;
     return WEIR_OK;
   }
   if (fd < 0) return fail_system(recovery->error, fd, "open", path, RING_NAME);
@@ -195,6 +198,7 @@ static void choose_segment_bytes(event_log *dead) {
 static weir_status settle_heads(recovery *recovery) {
   event_log *dead = recovery->dead;
   handover *handover = &recovery->handover;
+  dead->calibration = handover_calibration(handover, dead->header);
   uint64_t end = handover->log_end > dead->header->log_end ? handover->log_end : dead->header->log_end;
   if (end < dead->header->base_offset) end = dead->header->base_offset;
   if (dead->header->log_end > handover->log_end && handover->log_end >= dead->header->base_offset) {
@@ -255,10 +259,24 @@ static weir_status drain_dead(recovery *recovery) {
 
 /* ---- All of it ---------------------------------------------------------------------------------------------------- */
 
+/* What an opening that did not get to its end left: files that hold no event. */
+static int remove_leftover(void *context, const char *name) {
+  const event_log *log = context;
+  if (strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) != 0 && strcmp(name, RING_NEW_NAME) != 0) return 0;
+  int error = sys_unlink(log->directory, name);
+  return error == -ENOENT ? 0 : error;
+}
+
+static weir_status remove_leftovers(recovery *recovery) {
+  int error = sys_list(recovery->log->directory, remove_leftover, recovery->log);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
+}
+
 static weir_status run(recovery *recovery) {
   event_log *log = recovery->log;
   weir_status status = check_versions(recovery);
   if (status == WEIR_OK) status = open_ring(recovery);
+  if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
   handover_start(&recovery->handover, recovery->dead ? recovery->dead->header->opening : 0);
   status = take_last_sealed(recovery);

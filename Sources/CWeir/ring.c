@@ -132,6 +132,8 @@ static void fill_header(ring_header *header, const event_log *log, uint64_t base
   header->base_offset = base_offset;
   header->log_end = base_offset;
   header->clock = clock;
+  /* From its first moment on the ring has a good calibration: of two slots, at most one is being replaced. */
+  header->calibration[0] = clock_slot(&log->calibration, 1);
 }
 
 /* Writes everything of an empty ring but its lanes' records: whatever lies there has another opening's checksums. */

@@ -404,13 +404,19 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
   return 0;
 }
 
-/* Whether what follows the header contradicts a higher version: a good block of this version, or nothing at all. */
-static int version_is_contradicted(segment_scan *scan) {
+/*
+ * Whether a higher version in the header is believed. It lies outside the checksum, so what follows has its say: a good
+ * block of this version, or nothing at all, contradicts it. The next version's number is believed all the same: it differs
+ * from this one's in two bits, so no flipped bit makes it.
+ */
+static int is_newer(segment_scan *scan) {
+  if (scan->header.magic != SEGMENT_MAGIC || scan->header.major <= FORMAT_MAJOR) return 0;
+  if (scan->header.major == FORMAT_MAJOR + 1) return 1;
   block_header header;
   const char *problem;
   int whole_header;
-  if (read_block(scan, scan->start, &header, &problem, &whole_header) != 0) return 0;
-  return !problem || all_zero((const uint8_t *)&header, sizeof header);
+  if (read_block(scan, scan->start, &header, &problem, &whole_header) != 0) return 1;
+  return problem && !all_zero((const uint8_t *)&header, sizeof header);
 }
 
 static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
@@ -429,9 +435,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   scan->header_valid = 1;
   scan->start = length;
   scan_rewind(scan);
-  if (scan->header.magic == SEGMENT_MAGIC && scan->header.major > FORMAT_MAJOR && !version_is_contradicted(scan)) {
-    return -ENOTSUP;
-  }
+  if (is_newer(scan)) return -ENOTSUP;
   damage->reason = surface_problem(&scan->header, base_from_name);
   damage->to = damage->reason ? length : 0;
   return 0;

@@ -51,8 +51,8 @@ typedef struct scan_damage {
  * still vouches for the fields that count (the damage is in the magic, the version, the length or the name). `damage`
  * has a null reason where the header is right. With neither a good header nor a good block the salt is 0: it is no
  * segment, and if `damage` ends at 0, a file of nothing but zeros. Errors: a negative errno; -ENOTSUP for a newer major
- * version, or an unknown incompatible flag. The version lies outside the checksum, so a higher one is believed only where
- * what follows the header is neither a good block of this version nor empty.
+ * version, or an unknown incompatible flag. The version lies outside the checksum, so one that is higher by more than one
+ * is believed only where what follows the header is neither a good block of this version nor empty.
  */
 int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
               scan_damage *damage);

@@ -329,7 +329,7 @@ void types_load(event_log *log) {
     uint64_t from = at;
     const definition_header *entry = definition_next(region, end, &at, header->opening);
     if (!entry) break;
-    if (entry->type == 0 || entry->type >= MAX_TYPES) continue;
+    if (entry->type == 0 || entry->type >= MAX_TYPES || entry->bytes > MAX_DEFINITION_BYTES) continue;
     log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
     if (entry->type > limit) limit = entry->type;
   }

@@ -110,13 +110,16 @@ static inline void scratch_remove(char *path) {
   free(path);
 }
 
-/* `folder`/`name`, in one of a few static buffers: good until the eighth call after. */
+/* `folder`/`name`, good until the thousandth call after. */
 static inline const char *join(const char *folder, const char *name) {
-  static char paths[8][4608];
+  static char *paths[1000];
   static unsigned next;
-  char *path = paths[next++ % 8];
-  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-  return path;
+  char **path = &paths[next++ % 1000];
+  free(*path);
+  *path = malloc(strlen(folder) + strlen(name) + 2);
+  REQUIRE(*path);
+  sprintf(*path, "%s/%s", folder, name);
+  return *path;
 }
 
 static uint64_t tree_sum;

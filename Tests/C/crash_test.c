@@ -145,10 +145,15 @@ static void check_kept(const found_log *earlier, const found_log *later, int all
   CHECK_EQUAL(different, 0);
 }
 
+static void print_finding(void *context, const weir_finding *finding) {
+  fprintf(stderr, "%s: %s: %s at %" PRIu64 ": %s\n", test_name, (const char *)context, finding->file, finding->position,
+          finding->problem);
+}
+
 static void check_intact(const char *directory, uint64_t events) {
   weir_verification verification;
   weir_error error;
-  if (!CHECK_EQUAL(weir_verify(directory, NULL, NULL, &verification, &error), WEIR_OK)) return;
+  if (!CHECK_EQUAL(weir_verify(directory, print_finding, (void *)directory, &verification, &error), WEIR_OK)) return;
   CHECK_EQUAL(verification.findings, 0);
   CHECK_EQUAL(verification.live, 0);
   CHECK(verification.events + verification.lane_events >= events);
@@ -203,8 +208,12 @@ static void run(const scenario *scenario) {
     last = after;
   }
   found_free(&last);
-  if (checks_failed != failed_before) printf("%s: kept for a look: %s\n", scenario->name, directory);
-  else scratch_remove(folder);
+  if (checks_failed != failed_before) {
+    printf("%s: kept for a look: %s\n", scenario->name, directory);
+    free(folder);
+  } else {
+    scratch_remove(folder);
+  }
   printf("%s: %d kills, %" PRIu64 " of them before the first capture, %" PRIu64 " events acknowledged\n",
          scenario->name, KILLS, killed_in_open, accepted);
 }

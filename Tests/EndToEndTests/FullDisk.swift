@@ -16,10 +16,10 @@ extension EndToEnd {
       return try Child("unshare", ["-m", "sh", "-euc", script, "sh", Tool.path] + arguments).wait(300)
     }
 
-    @Test(arguments: ["30m", "24m", "40m", "48m"])
+    @Test(arguments: Run.isLong ? ["22m", "24m", "27m", "30m", "34m", "40m", "48m"] : ["24m", "31m"])
     func `a disk that fills up while recording`(_ size: String) throws {
       let scratch = try Scratch()
-      let input = try scratch.file("input", Numbered.lines(1...(400_000)))
+      let input = try scratch.file("input", Numbered.lines(1...(Run.isLong ? 400_000 : 150_000)))
       let script = """
         weir=$1 out=$2 input=$3
         mkdir "$out/disk"

@@ -47,6 +47,8 @@ struct JSONTextTests {
       #expect(read.first.map { Array($0.utf8) } == Array(text.utf8))
     }
     #expect(json(.string("\u{1}\u{1F}\n")) == #""\u0001\u001f\n""#)
+    #expect(json(.string("\u{7F}\u{80}\u{9F}\u{A0}¡")) == "\"\\u007f\\u0080\\u009f\u{A0}¡\"")
+    #expect(json(.string("\u{FEFF}\u{2028}\u{2029}\u{2030}")) == "\"\\ufeff\\u2028\\u2029\u{2030}\"")
   }
 
   /// What this parser reads, this writer writes again.

@@ -46,7 +46,7 @@ struct Command: ParsableCommand {
   }
 
   func run() throws {
-    let plan = Plan(rounds: rounds ?? (quick ? 6 : 20), bursts: bursts ?? (quick ? 100 : 250), events: events)
+    let plan = Plan(rounds: rounds ?? (quick ? 10 : 30), bursts: bursts ?? (quick ? 40 : 100), events: events)
     let chosen = try chosenSubjects()
     let resultsFile = results.map { URL(fileURLWithPath: $0) }
     let base = resultsFile?.deletingLastPathComponent() ?? FileManager.default.temporaryDirectory

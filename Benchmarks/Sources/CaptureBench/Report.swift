@@ -13,7 +13,7 @@ struct ResultLine: Encodable {
   let bench: String
   let subject: String
   let threads: Int
-  let event_bytes: Int
+  let eventBytes: Int
   let unit = "ns"
   let p50: Double
   let p99: Double
@@ -28,7 +28,7 @@ struct ResultLine: Encodable {
     bench = "capture"
     subject = outcome.subject.name
     threads = outcome.threads
-    event_bytes = outcome.subject.eventBytes
+    eventBytes = outcome.subject.eventBytes
     p50 = rounded(0.5)
     p99 = rounded(0.99)
     p999 = rounded(0.999)
@@ -67,5 +67,6 @@ private func fixed(_ value: Double) -> String {
 func resultLines(_ outcomes: [Outcome]) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys]
+  encoder.keyEncodingStrategy = .convertToSnakeCase
   return try outcomes.map { String(decoding: try encoder.encode(ResultLine($0)), as: UTF8.self) + "\n" }.joined()
 }

@@ -43,24 +43,24 @@ extension EventEncoder {
     record = weir_record()
     index = Self.ended
 
-    let writer = Scratch.take()
-    defer { Scratch.give(writer) }
+    var writer = Scratch.take()
+    defer { Scratch.give(&writer) }
     // The largest event, and the case's name and the like, which do not go into it.
-    writer.start(limit: room + 2 * EventType.maximumNameBytes)
+    writer.buffer.pointee.start(limit: room + 2 * EventType.maximumNameBytes)
     do {
       try writer.encode(event, into: 0)
     } catch {
-      writer.fail("\(error)")
+      writer.buffer.pointee.fail("\(error)")
     }
-    let type = writer.isGood ? tracker.type(of: event, in: writer) : nil
-    if let failure = writer.failure { tracker.note(E.self, failure) }
+    let type = writer.buffer.pointee.isGood ? tracker.type(of: event, in: writer) : nil
+    if let failure = writer.buffer.pointee.failure { tracker.note(E.self, failure) }
 
     let drop = weir_begin(tracker.log, &record)
     guard drop == WEIR_ACCEPTED else {
       outcome = UInt32(drop)
       return
     }
-    if writer.isTooLarge {
+    if writer.buffer.pointee.isTooLarge {
       weir_put_raw(&record, nil, .max)  // more than there is room for
       index = 0
     } else if let type {
@@ -75,22 +75,14 @@ extension EventEncoder {
   /// Puts the fields as they were encoded.
   private mutating func putFields(of writer: TaggedWriter) {
     let bytes: UnsafeRawBufferPointer
-    if let frame = writer.fieldsFrame {
-      bytes = writer.contents(of: frame)
+    if let frame = writer.buffer.pointee.fieldsFrame {
+      bytes = writer.buffer.pointee.contents(of: frame)
     } else {
       weir_put_u32(&record, 1)
       putText(singleField)
-      bytes = writer.value(of: 0)
+      bytes = writer.buffer.pointee.value(of: 0)
     }
     weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
-  }
-}
-
-extension TaggedWriter {
-  /// The frame of an enum's case, if what was encoded looks like one: a nested container is all there is.
-  var caseFrame: Int? {
-    guard frames.count > 1, frames[0].kind == .object, frames[0].count == 1 else { return nil }
-    return frames[1].isNestedContainer && frames[1].parent == 0 && frames[1].kind == .object ? 1 : nil
   }
 }
 
@@ -99,19 +91,19 @@ extension Tracker {
   /// the log is closed.
   fileprivate func type<E: Event & Encodable>(of event: E, in writer: TaggedWriter) -> UInt32? {
     let owner = Self.owner(E.self)
-    if let frame = writer.caseFrame, let key = writer.frames[frame].key?.stringValue {
+    if let frame = writer.buffer.pointee.caseFrame, let key = writer.buffer.pointee.key(of: frame) {
       let known = handle.findType(owner: owner, key: key)
       // Asked only until the type is known: a structure that encodes a nested container itself keeps its own name.
       if known != 0 || Mirror(reflecting: event).displayStyle == .enum {
-        guard !writer.hasUnlabelledField else {
-          writer.fail("case \(key) has an associated value without a label; give it one, for the log needs a name")
+        guard !writer.buffer.pointee.hasUnlabelledField else {
+          writer.buffer.pointee.fail("case \(key) has an associated value without a label; give it one, for the log needs a name")
           return nil
         }
-        writer.fieldsFrame = frame
+        writer.buffer.pointee.fieldsFrame = frame
         return known != 0 ? known : define(E.self, EventType(tagged: "\(E.eventName).\(key)"), key: key)
       }
     }
-    writer.fieldsFrame = writer.frames[0].kind == .object ? 0 : nil
+    writer.buffer.pointee.fieldsFrame = writer.buffer.pointee.frames[0].kind == .object ? 0 : nil
     return weir_find_owner(log, owner)?.pointee.first
   }
 }

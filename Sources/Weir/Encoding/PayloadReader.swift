@@ -29,11 +29,6 @@ struct PayloadReader {
     return object
   }
 
-  /// Passes over the name of a dynamic event, which the core has read already.
-  mutating func skipName() throws(Malformed) {
-    _ = try bytes.counted()
-  }
-
   private mutating func object(_ fields: [Field], depth: Int) throws(Malformed) -> FieldObject {
     var members: [FieldObject.Member] = []
     members.reserveCapacity(fields.count)

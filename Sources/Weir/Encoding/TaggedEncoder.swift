@@ -11,16 +11,16 @@ struct TaggedEncoder: Encoder {
   let writer: TaggedWriter
   let frame: Int
 
-  var codingPath: [any CodingKey] { writer.path(of: frame) }
+  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    writer.shape(frame, as: .object)
+    writer.buffer.pointee.shape(frame, as: .object)
     return KeyedEncodingContainer(TaggedKeyedContainer(writer: writer, frame: frame))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    writer.shape(frame, as: .array)
+    writer.buffer.pointee.shape(frame, as: .array)
     return TaggedUnkeyedContainer(writer: writer, frame: frame)
   }
 
@@ -33,22 +33,22 @@ struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let writer: TaggedWriter
   let frame: Int
 
-  var codingPath: [any CodingKey] { writer.path(of: frame) }
+  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
 
   func encodeNil(forKey key: Key) {
-    writer.appendKey(key, to: frame)
+    writer.buffer.pointee.appendKey(key, to: frame)
     writer.put(.null, 0, at: .member(of: frame)) { _ in }
   }
 
   // Stands in for every overload that the protocol lists.
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    writer.appendKey(key, to: frame)
+    writer.buffer.pointee.appendKey(key, to: frame)
     try writer.encodeMember(value, of: frame, key: key)
   }
 
   func nestedContainer<Nested: CodingKey>(keyedBy: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
     let child = open(key)
-    writer.markNested(child)
+    writer.buffer.pointee.markNested(child)
     return TaggedEncoder(writer: writer, frame: child).container(keyedBy: Nested.self)
   }
 
@@ -65,8 +65,8 @@ struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   private func open(_ key: some CodingKey) -> Int {
-    writer.appendKey(key, to: frame)
-    return writer.openFrame(in: frame, key: key)
+    writer.buffer.pointee.appendKey(key, to: frame)
+    return writer.buffer.pointee.openFrame(in: frame, key: key)
   }
 }
 
@@ -74,17 +74,17 @@ struct TaggedUnkeyedContainer: UnkeyedEncodingContainer {
   let writer: TaggedWriter
   let frame: Int
 
-  var codingPath: [any CodingKey] { writer.path(of: frame) }
-  var count: Int { Int(writer.frames[frame].count) }
+  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
+  var count: Int { Int(writer.buffer.pointee.frames[frame].count) }
 
   func encodeNil() {
-    writer.bumpCount(of: frame)
+    writer.buffer.pointee.bumpCount(of: frame)
     writer.put(.null, 0, at: .member(of: frame)) { _ in }
   }
 
   func encode<T: Encodable>(_ value: T) throws {
     let key = TextKey(index: count)
-    writer.bumpCount(of: frame)
+    writer.buffer.pointee.bumpCount(of: frame)
     try writer.encodeMember(value, of: frame, key: key)
   }
 
@@ -102,8 +102,8 @@ struct TaggedUnkeyedContainer: UnkeyedEncodingContainer {
 
   private func open() -> Int {
     let key = TextKey(index: count)
-    writer.bumpCount(of: frame)
-    return writer.openFrame(in: frame, key: key)
+    writer.buffer.pointee.bumpCount(of: frame)
+    return writer.buffer.pointee.openFrame(in: frame, key: key)
   }
 }
 
@@ -111,7 +111,7 @@ struct TaggedSingleContainer: SingleValueEncodingContainer {
   let writer: TaggedWriter
   let frame: Int
 
-  var codingPath: [any CodingKey] { writer.path(of: frame) }
+  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
 
   func encodeNil() {
     writer.put(.null, 0, at: .frame(frame)) { _ in }

@@ -21,8 +21,8 @@
 ///
 ///   init(fieldValue: FieldValue) throws {
 ///     let object = try fieldValue.object()
-///     amount = try object["amount"]
-///     currency = try object["currency"]
+///     amount = try object.value("amount")
+///     currency = try object.value("currency")
 ///   }
 /// }
 /// ```

@@ -37,13 +37,15 @@ public struct FieldObject: Hashable, Sendable {
   ///
   /// Throws a ``FieldError`` if the value is missing, of another kind, or out of the type's range. An optional type takes
   /// a missing value as nil.
-  public subscript<T: EventValue>(name: String) -> T {
-    get throws {
-      do {
-        return try T(fieldValue: self[name] ?? .null)
-      } catch let error as FieldError {
-        throw error.inside(name)
-      }
+  ///
+  /// ```swift
+  /// let amount: Int64 = try object.value("amount")
+  /// ```
+  public func value<T: EventValue>(_ name: String) throws -> T {
+    do {
+      return try T(fieldValue: self[name] ?? .null)
+    } catch let error as FieldError {
+      throw error.inside(name)
     }
   }
 }

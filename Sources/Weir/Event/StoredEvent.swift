@@ -34,7 +34,7 @@ public struct StoredEvent: Hashable, Sendable {
   /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. An optional type takes
   /// a missing field as nil, so that a field can be added to an event while older logs are read.
   public subscript<T: EventValue>(name: String) -> T {
-    get throws { try fields[name] }
+    get throws { try fields.value(name) }
   }
 
   /// Whether the log itself wrote this: a gap (captures that were refused), or a hole (offsets that no event has).

@@ -100,11 +100,11 @@ public final class EventReader {
   private func stored(_ event: weir_event) -> StoredEvent {
     let definition = definition(of: event)
     let payload = UnsafeRawBufferPointer(start: event.payload, count: Int(event.payload_bytes))
-    let isDynamic = event.type == LogHandle.dynamicType
-    let name = isDynamic ? StoredDefinition.name(of: event) : definition.name
+    // A dynamic event has its own name, which the core has taken off its payload already.
+    let name = event.type == LogHandle.dynamicType ? StoredDefinition.name(of: event) : definition.name
     // The bytes are vouched for by checksums; where they don't fit the definition, they are given as they are.
     let fields =
-      (try? definition.fields(of: payload, isDynamic: isDynamic)) ?? ["payload": .bytes(Array(payload))]
+      (try? definition.fields(of: payload)) ?? ["payload": .bytes(Array(payload))]
     return StoredEvent(
       offset: event.offset, id: EventID(opening: event.id.opening, sequence: event.id.sequence),
       time: Timestamp(nanosecondsSince1970: event.time_ns), name: name, fields: fields)
@@ -152,12 +152,8 @@ private struct StoredDefinition {
     return bytes.isEmpty ? StoredEvent.undefinedName : String(decoding: bytes, as: UTF8.self)
   }
 
-  func fields(of payload: UnsafeRawBufferPointer, isDynamic: Bool) throws(Malformed) -> FieldObject {
+  func fields(of payload: UnsafeRawBufferPointer) throws(Malformed) -> FieldObject {
     var reader = PayloadReader(payload)
-    if isDynamic {
-      try reader.skipName()
-      return try reader.tagged()
-    }
     switch layout {
     case .packed(let fields): return try reader.packed(fields)
     case .tagged: return try reader.tagged()

@@ -94,10 +94,11 @@ struct VerifyReport: Encodable {
   }
 
   func text(of directory: String) -> String {
-    findings.map { $0.text + "\n" }.joined()
+    let places = findings.count == 1 ? "1 place" : "\(Quantity.count(UInt64(findings.count))) places"
+    return findings.map { $0.text + "\n" }.joined()
       + Table.text([
         ("log", directory + (live ? " (live: drained events only)" : "")),
-        ("result", intact ? "intact" : "damaged: \(Quantity.count(UInt64(findings.count))) places"),
+        ("result", intact ? "intact" : "damaged in \(places)"),
         ("segments", Quantity.count(segments)),
         ("blocks", Quantity.count(blocks)),
         ("events", Quantity.count(events)),

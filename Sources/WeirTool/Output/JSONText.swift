@@ -46,22 +46,38 @@ enum JSONText {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// A string with its quotation marks. Only what must be escaped is.
+  /// A string with its quotation marks. Escaped is what must be, and what would change on its way or in a terminal: the
+  /// other control characters, the separators U+2028 and U+2029, and U+FEFF, which many readers take away.
   static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     var text = text
     text.withUTF8 { utf8 in
       var done = 0
-      for index in 0..<utf8.count {
-        let byte = utf8[index]
-        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-        bytes.append(contentsOf: utf8[done..<index])
-        appendEscaped(byte, to: &bytes)
-        done = index + 1
+      var index = 0
+      while index < utf8.count {
+        let (unit, count) = escaped(utf8, at: index)
+        if let unit {
+          bytes.append(contentsOf: utf8[done..<index])
+          appendEscaped(unit, to: &bytes)
+          done = index + count
+        }
+        index += count
       }
       bytes.append(contentsOf: utf8[done...])
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// The character at `index` if it is to be escaped, and how many bytes to go on by.
+  private static func escaped(_ utf8: UnsafeBufferPointer<UInt8>, at index: Int) -> (unit: UInt16?, count: Int) {
+    switch utf8[index] {
+    case 0..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F: return (UInt16(utf8[index]), 1)
+    case 0xC2 where utf8[index + 1] < 0xA0: return (UInt16(utf8[index + 1]), 2)
+    case 0xE2 where utf8[index + 1] == 0x80 && (0xA8...0xA9).contains(utf8[index + 2]):
+      return (utf8[index + 2] == 0xA8 ? 0x2028 : 0x2029, 3)
+    case 0xEF where utf8[index + 1] == 0xBB && utf8[index + 2] == 0xBF: return (0xFEFF, 3)
+    default: return (nil, 1)
+    }
   }
 
   static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
@@ -92,17 +108,16 @@ enum JSONText {
 
   static func append(raw text: String, to bytes: inout [UInt8]) { bytes.append(contentsOf: text.utf8) }
 
-  private static func appendEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
+  private static func appendEscaped(_ unit: UInt16, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\\"))
-    switch byte {
-    case UInt8(ascii: "\n"): bytes.append(UInt8(ascii: "n"))
-    case UInt8(ascii: "\r"): bytes.append(UInt8(ascii: "r"))
-    case UInt8(ascii: "\t"): bytes.append(UInt8(ascii: "t"))
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+    switch unit {
+    case 0x0A: bytes.append(UInt8(ascii: "n"))
+    case 0x0D: bytes.append(UInt8(ascii: "r"))
+    case 0x09: bytes.append(UInt8(ascii: "t"))
+    case 0x22, 0x5C: bytes.append(UInt8(unit))
     default:
-      append(raw: "u00", to: &bytes)
-      bytes.append(hexadecimalDigits[Int(byte >> 4)])
-      bytes.append(hexadecimalDigits[Int(byte & 15)])
+      bytes.append(UInt8(ascii: "u"))
+      for shift in [12, 8, 4, 0] as [UInt16] { bytes.append(hexadecimalDigits[Int(unit >> shift & 15)]) }
     }
   }
 

@@ -57,6 +57,8 @@ struct Recorder<Format: LineFormat> {
         while let chunk = mailbox.take() { worker.record(chunk) }
         total.withLock { $0.add(worker.tally) }
         done.leave()
+        // A thread that ends gives its lane back. It waits for the others, so that no lane has the lines of two.
+        done.wait()
       }
     }
     let inputError = eachChunk(count) { chunk in

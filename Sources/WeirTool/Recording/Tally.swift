@@ -34,7 +34,8 @@ struct RecordSummary: Sendable, Equatable {
 
   /// One line, as `weir record` ends with it.
   var description: String {
-    var line = "\(Quantity.count(tally.accepted)) events recorded in \(Quantity.seconds(nanoseconds)), "
+    var line = "\(Quantity.count(tally.accepted)) \(tally.accepted == 1 ? "event" : "events") recorded in "
+    line += "\(Quantity.seconds(nanoseconds)), "
     line += "\(Quantity.count(UInt64(eventsPerSecond))) events/s, "
     line += "\(Quantity.decimal(nanosecondsPerEvent)) ns an event in the capture, \(Quantity.count(dropped)) dropped"
     let reasons = tally.refused.sorted { $0.key.rawValue < $1.key.rawValue }

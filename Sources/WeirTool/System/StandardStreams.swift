@@ -38,9 +38,11 @@ func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(WriteFailure) {
   try result.get()
 }
 
-/// Writes one line to standard error. There is nowhere to report that this failed, so a failure is passed over.
+/// Writes one line to standard error, on a terminal in place of the progress line. There is nowhere to report that this
+/// failed, so a failure is passed over.
 func writeDiagnostic(_ line: String) {
-  try? writeAll(Array("weir: \(line)\n".utf8), to: STDERR_FILENO)
+  let clearing = isatty(STDERR_FILENO) == 1 ? "\r\u{1B}[K" : ""
+  try? writeAll(Array("\(clearing)weir: \(line)\n".utf8), to: STDERR_FILENO)
 }
 
 /// Writes text to standard output, or ends the command: with 0 where the reader has what it wanted (`| head`).

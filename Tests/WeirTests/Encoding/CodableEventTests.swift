@@ -113,7 +113,7 @@ struct CodableEventTests {
     let (receipt, error, stored) = try capture(Failing())
     #expect(receipt == .dropped(.invalid))
     #expect(error?.message.contains("Failure") == true)
-    #expect(stored.allSatisfy(\.isNotice))
+    #expect(stored.allSatisfy { $0.isNotice })
     #expect(try capture(Swallowing()).receipt == .dropped(.invalid))
   }
 
@@ -132,7 +132,7 @@ struct CodableEventTests {
     var levels: Int
     func encode(to encoder: any Encoder) throws {
       var container = encoder.unkeyedContainer()
-      for _ in 1..<levels { container = container.nestedUnkeyedContainer() as! any UnkeyedEncodingContainer }
+      for _ in 1..<levels { container = container.nestedUnkeyedContainer() }
     }
   }
 

@@ -95,7 +95,7 @@ struct FieldKindTests {
     try check(value)
     let (receipt, _, stored) = try capture(Single(FieldValue.array([value])))
     #expect(receipt == .dropped(.invalid))
-    #expect(stored.allSatisfy(\.isNotice))
+    #expect(stored.allSatisfy { $0.isNotice })
   }
 
   @Test func fieldsKeepTheirOrderAndNames() throws {

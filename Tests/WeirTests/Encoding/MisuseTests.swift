@@ -10,7 +10,7 @@ struct MisuseTests {
     #expect(receipt == .dropped(.invalid))
     #expect(error?.code == .invalid)
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "nothing noted")")
-    #expect(stored.allSatisfy(\.isNotice))
+    #expect(stored.allSatisfy { $0.isNotice })
   }
 
   private func accepted(_ encoding: @escaping @Sendable (inout EventEncoder) -> Void) throws {
@@ -46,7 +46,7 @@ struct MisuseTests {
     for index in [Int.max, Int(UInt32.max) - 2, Int(UInt32.max) - 1, Int(UInt32.max) - 3] {
       let (receipt, _, stored) = try capture(Loose { $0.begin(index) })
       #expect(receipt == .dropped(.invalid), "\(index)")
-      #expect(stored.allSatisfy(\.isNotice))
+      #expect(stored.allSatisfy { $0.isNotice })
     }
   }
 

@@ -72,9 +72,10 @@ struct PayloadReaderTests {
       Field("a", .optional(.array(.object([Field("b", .uuid), Field("ö", .any)])))), Field("c", .bytes),
     ]
     let bytes = try #require(EventType("t", fields).encodedFields())
-    try bytes.withUnsafeBytes { raw in
+    bytes.withUnsafeBytes { raw in
       var reader = DefinitionReader(raw)
-      #expect(try reader.fields(count: 2) == fields)
+      let found = try? reader.fields(count: 2)
+      #expect(found == fields)
       for count in [0, 1, 3, 60_000] {
         var reader = DefinitionReader(raw)
         #expect(throws: Malformed.self) { try reader.fields(count: count) }

@@ -15,7 +15,10 @@ struct EventTextTests {
     #expect(EventID(extreme.description) == extreme)
   }
 
-  @Test(arguments: ["", "0", String(repeating: "0", count: 31), String(repeating: "0", count: 33), "0123456789abcdeg" + "0000000000000000", "+123456789abcdef0000000000000000"])
+  @Test(arguments: [
+    "", "0", String(repeating: "0", count: 31), String(repeating: "0", count: 33),
+    "0123456789abcdeg" + "0000000000000000", "+123456789abcdef0000000000000000",
+  ])
   func otherTextsAreNoIDs(_ text: String) {
     #expect(EventID(text) == nil)
   }
@@ -55,7 +58,7 @@ struct EventTextTests {
     #expect(object["a"] == .int(2))
     #expect(object["c"] == nil)
     #expect(object.map(\.name) == ["a", "b", "a"])
-    let number: Int = try object["a"]
+    let number: Int = try object.value("a")
     #expect(number == 2)
   }
 
@@ -63,7 +66,7 @@ struct EventTextTests {
     let object: FieldObject = ["n": 300, "price": ["amount": "ten", "currency": "EUR", "discounts": []], "s": "x"]
     func message<T: EventValue>(_ name: String, _ type: T.Type) -> String {
       do {
-        let _: T = try object[name]
+        let _: T = try object.value(name)
         return "no error"
       } catch {
         return "\(error)"
@@ -74,7 +77,7 @@ struct EventTextTests {
     #expect(message("s", Int.self) == "field s: string, where integer is wanted")
     #expect(message("price", Price.self) == "field price.amount: string, where integer is wanted")
     #expect(message("s", Plan.self).contains("x is no value of Plan"))
-    let missing: Int? = try object["none"]
+    let missing: Int? = try object.value("none")
     #expect(missing == nil)
   }
 }

@@ -62,19 +62,32 @@ struct ErrorTests {
   }
 
   @Test func aNewerVersion() throws {
+    /// Changes the files whose names end so.
+    func change(_ directory: String, _ suffix: String, _ change: (inout Data) -> Void) throws {
+      for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name.hasSuffix(suffix) {
+        let url = URL(filePath: directory + "/" + name)
+        var data = try Data(contentsOf: url)
+        change(&data)
+        try data.write(to: url)
+      }
+    }
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track("event")
       try tracker.close()
-      // The major version, in bytes 8 and 9 of every file with a header.
-      for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name.hasSuffix(".weir") {
-        let url = URL(filePath: directory + "/" + name)
-        var data = try Data(contentsOf: url)
+      // The major version, and a block that this version does not read either: with one it does, the version would be
+      // taken for damaged.
+      let firstBlock = 256 + 8 * quiet().laneCount
+      try change(directory, ".weir") { data in
         data[8] = 2
-        try data.write(to: url)
+        data[firstBlock] ^= 0xff
       }
       let error = #expect(throws: WeirError.self) { try EventReader(directory: directory).all() }
       #expect(error?.code == .version)
+    }
+    try withDirectory { directory in
+      try Tracker(directory: directory, configuration: quiet()).close()
+      try change(directory, "ring") { $0[8] = 2 }
       #expect(code(directory) == .version)
     }
   }

@@ -101,9 +101,9 @@ struct Price: EventValue, Hashable {
 
   init(fieldValue: FieldValue) throws {
     let object = try fieldValue.object()
-    amount = try object["amount"]
-    currency = try object["currency"]
-    discounts = try object["discounts"]
+    amount = try object.value("amount")
+    currency = try object.value("currency")
+    discounts = try object.value("discounts")
   }
 }
 

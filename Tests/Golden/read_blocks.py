@@ -1,0 +1,152 @@
+"""read_blocks.py: checksums, definitions, records and blocks, after the sections of those names in FileFormat.md.
+
+Each is made from its bytes and raises Damaged unless what the page says of a valid one holds.
+"""
+import struct
+
+from read_values import Damaged, Values, require, string
+
+EVENTS, DEFINITIONS, NOTICES, SEAL = 1, 2, 3, 4
+GAP, HOLE = 1, 2
+NO_LANE = 65535
+
+
+# ---- Checksums and numbers -------------------------------------------------------------------------------------------
+
+def crc_table():
+  for byte in range(256):
+    for _ in range(8): byte = byte >> 1 ^ (0x82f63b78 if byte & 1 else 0)
+    yield byte
+
+
+TABLE = list(crc_table())
+
+
+def crc32c(*parts):
+  crc = 0xffffffff
+  for part in parts:
+    for byte in part: crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
+  return crc ^ 0xffffffff
+
+
+assert crc32c(b'123456789') == 0xe3069283
+
+
+def u32(data, at): return struct.unpack_from('<I', data, at)[0]
+def u64(data, at): return struct.unpack_from('<Q', data, at)[0]
+def eight(number): return struct.pack('<Q', number)
+def is_zero(data): return not any(data)
+
+
+def signed(number):
+  """A number of 64 bits, the highest of them its sign; what is above is cut."""
+  return (number + 2**63) % 2**64 - 2**63
+
+
+def time_of(ticks, calibration):
+  base_ticks, wall_ns, multiplier = calibration
+  return signed(wall_ns + (signed(ticks - base_ticks) * multiplier >> 32))
+
+
+# ---- Definitions -----------------------------------------------------------------------------------------------------
+
+class Definition:
+  """The entry at `at` in `data`."""
+
+  def __init__(self, data, at, opening):
+    require(at + 24 <= len(data), 'a definition is cut')
+    self.size, crc, self.type, self.flags, fields_bytes = struct.unpack_from('<5I', data, at)
+    name_bytes, field_count = struct.unpack_from('<2H', data, at + 20)
+    end = 24 + name_bytes + fields_bytes
+    require(self.size == (end + 7 & ~7) and at + self.size <= len(data), 'a definition has a wrong length')
+    entry = data[at:at + self.size]
+    require(crc == crc32c(eight(opening), entry[8:]), 'a definition does not match its checksum')
+    require(is_zero(entry[end:]), 'padding of a definition is not zero')
+    self.name, self.bytes = string(entry[24:24 + name_bytes]), entry[24 + name_bytes:end]
+    values = Values(self.bytes)
+    self.fields = values.fields(field_count)
+    values.finish()
+
+
+def definitions(data, opening):
+  """The definitions that fill `data`, by opening and type."""
+  found, at = {}, 0
+  while at < len(data):
+    definition = Definition(data, at, opening)
+    found[opening, definition.type] = definition
+    at += definition.size
+  return found
+
+
+# ---- Records ---------------------------------------------------------------------------------------------------------
+
+class Record:
+  """The record at `at` in `data`, which is position `position` of `lane`. `check` holds the rest of its bytes up."""
+
+  def __init__(self, data, at, opening, lane, position):
+    require(at + 24 <= len(data), 'a record is cut')
+    self.checksum, self.length, self.type, self.reserved, self.ticks = struct.unpack_from('<4IQ', data, at)
+    self.size = 24 + self.length + 7 & ~7
+    require(at + self.size <= len(data), 'a record is cut')
+    self.header, self.payload = data[at + 4:at + 24], data[at + 24:at + 24 + self.length]
+    self.padding = data[at + 24 + self.length:at + self.size]
+    self.origin = eight(opening), eight(lane), eight(position)
+    self.opening, self.sequence = opening, lane << 48 | position // 8 & 2**48 - 1
+
+  def check(self):
+    require(self.reserved == 0 and is_zero(self.padding), 'reserved bytes or padding of a record are not zero')
+    require(self.checksum == crc32c(*self.origin, self.payload, self.header), 'a record does not match its checksum')
+    return self
+
+
+# ---- Blocks ----------------------------------------------------------------------------------------------------------
+
+class Block:
+  """The block at `at` in `data`, of the segment with that salt and opening (0: not known)."""
+
+  def __init__(self, data, at, salt, opening, lane_count):
+    require(data[at:at + 4] == b'WBLK' and at + 128 <= len(data), 'no block where one should be')
+    header = data[at:at + 128]
+    require(u32(header, 4) == crc32c(header[8:]), 'a block header does not match its checksum')
+    (self.salt, position, self.opening, self.kind, size, payload_crc, self.count, self.base, self.lane, reserved,
+     self.lane_from, self.lane_to) = struct.unpack_from('<3Q4IQ2I2Q', header, 8)
+    self.calibration = struct.unpack_from('<QqQ', header, 96)
+    self.at, self.end = at, at + 128 + size
+    require(reserved == 0 and is_zero(header[120:]), 'reserved bytes of a block are not zero')
+    require(position == at and self.salt == (salt or self.salt) != 0 and self.opening == (opening or self.opening),
+            'a block of another place')
+    require(size % 8 == 0 and size <= 2 << 20 and self.end <= len(data), 'a block has an impossible length')
+    require(self.base + self.count < 2**64, 'a block has an impossible offset')
+    self.check_lane(lane_count, size)
+    self.payload = data[at + 128:self.end]
+    require(payload_crc == crc32c(self.payload), 'a block does not match its checksum')
+    self.records, self.definitions = [], {}
+    if self.kind == DEFINITIONS: self.definitions = definitions(self.payload, self.opening)
+    elif self.kind == SEAL: self.read_seal()
+    else: self.read_records()
+
+  def check_lane(self, lane_count, size):
+    require(self.kind in (EVENTS, DEFINITIONS, NOTICES, SEAL), 'a block of an unknown kind')
+    self.hands_over = self.lane < lane_count and self.kind in (EVENTS, NOTICES)
+    if self.hands_over:
+      length = self.lane_to - self.lane_from
+      require(self.lane_from % 8 == 0 and length % 8 == 0, 'lane positions of a block are impossible')
+      require(length == size if self.kind == EVENTS else length > 0, 'lane positions of a block do not fit its length')
+    else:
+      require(self.kind != EVENTS and self.lane == NO_LANE and self.lane_from == self.lane_to == 0,
+              'a block of a lane that there is not')
+    require(self.count == 0 or self.kind in (EVENTS, NOTICES), 'a count in a block that counts nothing')
+
+  def read_seal(self):
+    require(len(self.payload) >= 192, 'a seal is cut')
+    size = u32(self.payload, 180)
+    require(len(self.payload) == 192 + size and u64(self.payload, 184 + size) == self.at, 'a seal has a wrong length')
+    self.definitions = definitions(self.payload[184:184 + size], self.opening)
+
+  def read_records(self):
+    at = 0
+    for index in range(self.count):
+      lane, position = (self.lane, self.lane_from + at) if self.kind == EVENTS else (NO_LANE, 8 * (self.base + index))
+      self.records.append(Record(self.payload, at, self.opening, lane, position))
+      at += self.records[-1].size
+    require(at == len(self.payload), 'a block has not as many records as it says')

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""read_log.py: a second reader of Weir logs, made from FileFormat.md alone.
+
+That page promises to be enough to decode a log. This program holds it to that: it shares no code with Weir, uses only
+Python's standard library, and its answers are compared with those of the C reader. It reads a log that no writer has
+open, file by file as a whole, checks every checksum, and passes over what is damaged.
+
+    read_log.py [--raw] DIRECTORY
+
+Prints one JSON object a line: offset, id, time_ns, event, fields; with --raw also payload and definition, the bytes
+behind `fields` in hexadecimal. On standard error: what was passed over. Exit status: 0 nothing is damaged, 1 something
+is, 2 there is no log, or one of a newer version.
+"""
+import fcntl, os, re, struct, sys
+
+from read_blocks import GAP, HOLE, NO_LANE, NOTICES, SEAL, Block, Record
+from read_blocks import crc32c, definitions, eight, is_zero, time_of, u32, u64
+from read_values import OBJECT, Damaged, Values, require, string, to_json
+
+DYNAMIC = 3
+REASONS = ['', 'full', 'no_lane', 'too_large', 'closed', 'detached', 'storage', 'invalid']
+REASONS += [f'reason_{number}' for number in range(8, 16)]
+F_OFD_GETLK = 36
+
+
+class Unreadable(Exception):
+  """Not for this reader: no log, or one of a newer version."""
+
+
+# ---- Segments --------------------------------------------------------------------------------------------------------
+
+class Segment:
+  """A file of the log: what its header says, and its valid blocks."""
+
+  def __init__(self, log, name):
+    self.log, self.name, self.is_sealed, self.data = log, name, name.endswith('.weir'), log.bytes_of(name)
+    self.salt, self.opening, self.base, self.lane_count, self.handed = 0, 0, int(name[:20]), 256, []
+    self.blocks = []
+    start = self.read_header()
+    self.definitions = self.seal_definitions()
+    self.read_blocks(start)
+
+  def read_header(self):
+    """Answers where the blocks begin."""
+    lane_count = u32(self.data, 104) if len(self.data) >= 256 else 257
+    header = self.data[:256 + 8 * lane_count]
+    if (lane_count > 256 or len(header) < 256 + 8 * lane_count or u64(header, 24) == 0 or
+        u32(header, 16) != crc32c(header[20:])):
+      if any(self.data): self.log.damaged(self.name, 0, 'the segment header does not match its checksum')
+      return 256
+    major = struct.unpack_from('<H', header, 8)[0]
+    if u64(header, 80) or major == 2: raise Unreadable(f'{self.name} was written by a newer version')
+    if (header[:8] != b'WEIRSEGM' or major != 1 or u32(header, 12) != len(header) or not is_zero(header[108:256]) or
+        u64(header, 40) != self.base):
+      self.log.damaged(self.name, 0, 'the segment header is wrong')
+    self.salt, self.opening, self.base, self.lane_count = u64(header, 24), u64(header, 32), u64(header, 40), lane_count
+    self.handed = [u64(header, at) for at in range(256, len(header), 8)]
+    return len(header)
+
+  def block(self, at): return Block(self.data, at, self.salt, self.opening, self.lane_count)
+
+  def seal_definitions(self):
+    """Those in the seal, found from the end: with them, a damaged definitions block costs no event."""
+    try: return self.block(u64(self.data, len(self.data) - 8)).definitions if self.is_sealed else {}
+    except (Damaged, struct.error): return {}
+
+  def read_blocks(self, start):
+    at = start
+    while not (self.blocks and self.blocks[-1].kind == SEAL):
+      block, problem = self.next_block(at)
+      if not block: break
+      if problem and self.salt: self.log.damaged(self.name, at, f'{block.at - at} bytes: {problem}')
+      if not self.salt: self.salt, self.opening, self.base = block.salt, block.opening, block.base
+      self.blocks.append(block)
+      self.definitions.update(block.definitions)
+      at = block.end
+    if self.is_sealed and not (self.blocks and self.blocks[-1].kind == SEAL and at == len(self.data)):
+      self.log.damaged(self.name, at, 'a sealed segment does not end with its seal')
+    elif not self.is_sealed and not is_zero(self.data[at:]): self.log.say(self.name, at, 'a torn tail')
+
+  def next_block(self, at):
+    """The first valid block from `at` on, and why it is not at `at`."""
+    problem = None
+    while at < len(self.data):
+      try:
+        if at % 8 == 0: return self.block(at), problem
+      except Damaged as damaged: problem = problem or damaged
+      found = self.data.find(b'WBLK', at + 1)
+      at = found if found >= 0 else len(self.data)
+    return None, problem
+
+
+# ---- The lanes -------------------------------------------------------------------------------------------------------
+
+class Ring:
+  """The lanes of a writer that died: what no segment has yet."""
+
+  def __init__(self, log):
+    self.log, self.data = log, log.bytes_of('ring')
+    require(len(self.data) >= 4096 and self.data[:8] == b'WEIRRING', 'no ring')
+    major, _, crc = struct.unpack_from('<2HI', self.data, 8)
+    if major > 1: raise Unreadable('the ring was written by a newer version')
+    require(crc == crc32c(self.data[16:256]), 'the ring header does not match its checksum')
+    (self.opening, file_bytes, self.lane_count, spare, self.lane_bytes, self.record_bytes, self.lanes_at, self.stride,
+     self.types_at, self.types_bytes, self.base, incompatible) = struct.unpack_from('<2Q2I8Q', self.data, 16)
+    if incompatible: raise Unreadable('the ring was written by a newer version')
+    require(file_bytes <= len(self.data), 'the ring is cut')
+    self.log_end, types_end = u64(self.data, 256), u64(self.data, 264)
+    types = self.data[self.types_at:self.types_at + min(types_end, self.types_bytes)]
+    try: self.definitions = definitions(types, self.opening)
+    except Damaged: self.definitions = {}
+
+  def read_lanes(self, segments):
+    self.take_word(segments)
+    log = self.log
+    start = max(log.end, self.log_end, self.base)
+    if start > log.next: log.say('ring', 256, f'offsets {log.next} to {start - 1} are missing')
+    log.next = max(log.next, start)
+    for lane in range(self.lane_count): self.read_lane(lane)
+    for lane in range(self.lane_count): self.read_gaps(lane, self.control(lane) + 8, self.control(lane) + 192)
+    self.read_gaps(NO_LANE, 384 + 8, 512 + 8)
+
+  def control(self, lane): return self.lanes_at + lane * self.stride
+
+  def take_word(self, segments):
+    """What the log says: how far lanes are handed over, which refusals it reports, the last calibration."""
+    self.handed, self.reported, self.calibration, slots = {}, {}, (0, 0, 0), []
+    sealed = [segment for segment in segments if segment.is_sealed][-1:]
+    unsealed = [segment for segment in segments if not segment.is_sealed]
+    self.is_unsealed = any(segment.opening == self.opening for segment in unsealed)
+    for segment in sealed + unsealed:
+      if segment.opening != self.opening: continue
+      for lane, position in enumerate(segment.handed): self.hand_over(lane, position)
+      for block in segment.blocks:
+        if block.kind == SEAL: continue
+        self.calibration = block.calibration
+        if block.hands_over: self.hand_over(block.lane, block.lane_to)
+        for record in block.records if block.kind == NOTICES else []: self.take_notice(record)
+    for at in (320, 352):
+      *calibration, sequence, crc = struct.unpack_from('<QqQ2I', self.data, at)
+      if sequence and crc == crc32c(self.data[at:at + 28]): slots.append((sequence, calibration))
+    if slots: self.calibration = max(slots)[1]
+
+  def hand_over(self, lane, position): self.handed[lane] = max(position, self.handed.get(lane, 0))
+
+  def take_notice(self, record):
+    if record.type != GAP: return
+    values = Values(record.payload)
+    lane, reason = values.number('<I'), string(values.text())
+    total = values.number('<Q') and values.number('<Q')
+    self.reported[lane, reason] = max(total, self.reported.get((lane, reason), 0))
+
+  def read_lane(self, lane):
+    at = self.control(lane)
+    tail, head = u64(self.data, at), u64(self.data, at + 128)
+    view = self.data[at + 4096:at + self.stride]
+    position = self.handed.get(lane, head) if self.is_unsealed else max(head, self.handed.get(lane, 0))
+    position = max(position, tail - self.lane_bytes)
+    while position < tail:
+      record = self.record(view, lane, position, tail)
+      if record:
+        self.log.event(record, time_of(record.ticks, self.calibration))
+        position += record.size
+        continue
+      start, position = position, position + 8
+      while position < tail and not self.record(view, lane, position, tail): position += 8
+      self.notice(HOLE, text('damaged in the ring') + struct.pack('<QQIQ', 0, 0, lane, position - start))
+
+  def record(self, view, lane, position, tail):
+    try:
+      record = Record(view, position % self.lane_bytes, self.opening, lane, position)
+      require(position + record.size <= tail and record.length <= self.record_bytes - 24, 'a record is too long')
+      return record.check()
+    except Damaged: return None
+
+  def read_gaps(self, lane, dropped_at, reported_at):
+    for reason in range(1, 16):
+      at = 8 * (reason - 1)
+      dropped, name = u64(self.data, dropped_at + at), REASONS[reason]
+      reported = max(u64(self.data, reported_at + at), self.reported.get((lane, name), 0))
+      if dropped > reported:
+        self.notice(GAP, struct.pack('<I', lane) + text(name) + struct.pack('<QQ', dropped - reported, dropped))
+
+  def notice(self, kind, payload):
+    header = struct.pack('<4IQ', 0, len(payload), kind, 0, self.calibration[0])
+    record = Record(header + payload + bytes(7), 0, self.opening, NO_LANE, 8 * self.log.next)
+    self.log.event(record, self.calibration[1])
+
+
+def text(words): return struct.pack('<I', len(words)) + words.encode()
+
+
+# ---- The log ---------------------------------------------------------------------------------------------------------
+
+class Log:
+  """A directory, read from its first offset to its last."""
+
+  def __init__(self, directory, raw):
+    self.directory, self.raw, self.damages, self.next, self.end, self.definitions = directory, raw, 0, 0, 0, {}
+
+  def bytes_of(self, name):
+    with open(os.path.join(self.directory, name), 'rb') as file: return file.read()
+
+  def say(self, name, at, what): print(f'{name}: byte {at}: {what}', file=sys.stderr)
+
+  def damaged(self, name, at, what):
+    self.damages += 1
+    self.say(name, at, what)
+
+  def is_live(self):
+    """Whether a writer holds the lock: asks for the write lock on the whole file, and takes none."""
+    try:
+      with open(os.path.join(self.directory, 'lock'), 'rb') as file:
+        answer = fcntl.fcntl(file, F_OFD_GETLK, struct.pack('hhqqi4x', fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    except FileNotFoundError: return False
+    return struct.unpack('hhqqi4x', answer)[0] != fcntl.F_UNLCK
+
+  def read(self):
+    names = sorted(name for name in os.listdir(self.directory) if re.fullmatch(r'\d{20}\.weir(\.active)?', name))
+    if not names and not os.path.exists(os.path.join(self.directory, 'ring')): raise Unreadable('there is no log')
+    ring, segments = self.ring(), []
+    if ring: self.definitions.update(ring.definitions)
+    for name in names:
+      segment = Segment(self, name)
+      if not segment.salt: continue
+      if not segments: self.next = segment.base
+      for before in segments: before.data = None
+      if segment.is_sealed: segments = []  # of the sealed ones, only the last has a say about the lanes
+      segments.append(segment)
+      self.read_segment(segment)
+    if ring and not self.is_live(): ring.read_lanes(segments)
+
+  def ring(self):
+    try: return Ring(self)
+    except FileNotFoundError: return None
+    except Damaged as damaged: self.damaged('ring', 0, damaged)
+
+  def read_segment(self, segment):
+    self.definitions.update(segment.definitions)
+    self.end = max(self.end, segment.base)
+    for block in segment.blocks:
+      self.end = max(self.end, block.base + block.count)
+      if block.base > self.next:
+        self.say(segment.name, block.at, f'offsets {self.next} to {block.base - 1} are missing')
+        self.next = block.base
+      for offset, record in enumerate(block.records, block.base):
+        if offset < self.next: continue
+        try: self.event(record.check(), time_of(record.ticks, block.calibration))
+        except Damaged as damaged:
+          self.damaged(segment.name, block.at, f'offset {offset}: {damaged}')
+          self.next = offset + 1
+
+  def event(self, record, time):
+    """Prints the record as the event with the next offset."""
+    definition, name, members = self.definitions.get((record.opening, record.type)), '', None
+    try:
+      require(definition, f'type {record.type} has no definition')
+      values, name = Values(record.payload), definition.name
+      if record.type == DYNAMIC: name = string(values.text())
+      is_tagged = definition.flags & 1 or record.type == DYNAMIC
+      members = values.tagged(OBJECT, 0) if is_tagged else values.packed(definition.fields)
+      values.finish()
+    except Damaged as damaged: self.damaged('event', self.next, damaged)
+    raw = f',"payload":"{record.payload.hex()}","definition":"{definition.bytes.hex() if definition else ""}"' if self.raw else ''
+    print(f'{{"offset":{self.next},"id":"{record.opening:016x}{record.sequence:016x}","time_ns":{time},'
+          f'"event":{to_json(name)},"fields":{to_json(members)}{raw}}}')
+    self.next += 1
+
+
+def main(arguments):
+  directories = [argument for argument in arguments if argument != '--raw']
+  if len(directories) != 1: raise Unreadable('usage: read_log.py [--raw] DIRECTORY')
+  log = Log(directories[0], '--raw' in arguments)
+  log.read()
+  return 1 if log.damages else 0
+
+
+if __name__ == '__main__':
+  sys.stdout.reconfigure(encoding='utf-8')
+  try: sys.exit(main(sys.argv[1:]))
+  except (Unreadable, OSError) as error:
+    print(f'read_log.py: {error}', file=sys.stderr)
+    sys.exit(2)
