@@ -39,7 +39,6 @@ let package = Package(
       resources: [.copy("Sample")],
       swiftSettings: swiftSettings
     ),
-    .testTarget(name: "CWeirTests", dependencies: ["CWeir"], swiftSettings: swiftSettings),
     .testTarget(name: "WeirTests", dependencies: ["Weir"], swiftSettings: swiftSettings),
     .testTarget(name: "WeirToolTests", dependencies: ["WeirTool"], swiftSettings: swiftSettings),
     .testTarget(

@@ -146,7 +146,7 @@ typedef struct weir_recovery {
 /*
  * Opens a log for writing: locks the directory, recovers what a dead writer left, prepares the ring and the first
  * segment, starts the threads. Blocks for the recovery. On success `*log` is to be given to weir_close and weir_free.
- * `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest record)) and two segments, mapped.
+ * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest record)) and two segments, mapped.
  * Killed at any instruction, the next call recovers the same events with the same offsets and ids.
  * Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED, VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID.
  */

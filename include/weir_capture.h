@@ -130,9 +130,18 @@ enum {
   WEIR_CLOCK_COARSE = 3     /* clock_gettime(CLOCK_MONOTONIC_COARSE): 1 to 4 ms of resolution, half the cost */
 };
 
+/* Private: a lane with room that the caller holds for one capture, or null and the reason. By value, so that no record's
+ * address leaves the inlined code and a record's members stay in registers. */
+typedef struct weir_place {
+  weir_lane *lane;
+  uint64_t *tail;
+  int32_t drop;
+} weir_place;
+
 /* Private, out of line: the paths that are not taken in steady state. */
-int32_t weir_begin_slow(weir_log *log, weir_record *record);
-int32_t weir_begin_full(weir_lane *lane, weir_record *record);
+weir_place weir_find_place(weir_log *log);  /* no lane of this thread is at hand */
+weir_place weir_make_room(weir_lane *lane); /* the lane, marked as busy, is full or closed */
+int32_t weir_refuse_place(weir_lane *lane, int32_t reason);
 void weir_after_commit(weir_lane *lane);
 uint64_t weir_ticks_slow(uint32_t clock);
 
@@ -199,34 +208,52 @@ static inline uint64_t weir_ticks(uint32_t clock) {
   return weir_ticks_slow(clock);
 }
 
-/* Private: a record at a position that has room for it. */
-static inline void weir_start(weir_record *record, weir_lane *lane, uint64_t *tail, uint64_t position) {
-  record->lane = lane;
-  record->tail = tail;
-  record->position = position;
-  record->start = lane->data + (position & lane->mask);
-  record->cursor = record->start + WEIR_RECORD_HEADER_BYTES;
-  record->end = record->start + lane->record_bytes;
-  record->checksum = weir_crc_u64(lane->seed, position);
-  record->signature = 0;
+/*
+ * Private: asks for a cache line that a later capture writes to. The drainer has read it since, perhaps on a processor far
+ * away; fetched in time it costs nothing.
+ */
+static inline void weir_fetch_ahead(const uint8_t *address) {
+#if defined(__x86_64__)
+  __asm__ volatile("prefetchw %0" : : "m"(*address));
+#else
+  __asm__ volatile("prfm pstl1keep, %0" : : "Q"(*address));
+#endif
 }
 
 /*
  * Begins an event on the calling thread. Answers WEIR_ACCEPTED and prepares `record`, or answers why not (counted).
- * After WEIR_ACCEPTED, call weir_commit or weir_cancel exactly once. The first call of a thread claims a lane (one
- * compare-and-swap); later ones do not. May overlap with every other call of the library except weir_free.
+ * After WEIR_ACCEPTED, call weir_commit, weir_refuse or weir_cancel exactly once. The first call of a thread claims a
+ * lane (one compare-and-swap); later ones do not. May overlap with every other call of the library except weir_free.
  */
 static inline int32_t weir_begin(weir_log *log, weir_record *record) {
+  enum { AHEAD_BYTES = 1024 };
   weir_lane *lane = weir_this_thread.lane;
-  if (WEIR_UNLIKELY(weir_this_thread.log != log || __atomic_load_n(&lane->busy, __ATOMIC_RELAXED))) {
-    return weir_begin_slow(log, record);
+  uint64_t *tail;
+  if (WEIR_LIKELY(weir_this_thread.log == log && !__atomic_load_n(&lane->busy, __ATOMIC_RELAXED))) {
+    __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1: before `tail` is read */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+    if (WEIR_UNLIKELY(__atomic_load_n(tail, __ATOMIC_RELAXED) > lane->limit)) {
+      weir_place place = weir_make_room(lane);
+      if (place.drop != WEIR_ACCEPTED) return place.drop;
+      tail = place.tail;
+    }
+  } else {
+    weir_place place = weir_find_place(log);
+    if (place.drop != WEIR_ACCEPTED) return place.drop;
+    lane = place.lane;
+    tail = place.tail;
   }
-  __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1: before `tail` is read */
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
   uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
-  if (WEIR_UNLIKELY(position > lane->limit)) return weir_begin_full(lane, record);
-  weir_start(record, lane, tail, position);
+  record->lane = lane;
+  record->tail = tail;
+  record->position = position;
+  record->start = lane->data + (position & lane->mask);
+  weir_fetch_ahead(record->start + AHEAD_BYTES);
+  record->cursor = record->start + WEIR_RECORD_HEADER_BYTES;
+  record->end = record->start + lane->record_bytes;
+  record->checksum = weir_crc_u64(lane->seed, position);
+  record->signature = 0;
   return WEIR_ACCEPTED;
 }
 
@@ -333,7 +360,7 @@ static inline void weir_put_string(weir_record *record, const char *bytes, uint6
  * Ends a capture that weir_begin began as refused for a reason that the caller found (WEIR_DROP_INVALID,
  * WEIR_DROP_TOO_LARGE): nothing was captured, the refusal is counted. Answers the reason.
  */
-int32_t weir_refuse(weir_record *record, int32_t reason);
+static inline int32_t weir_refuse(weir_record *record, int32_t reason) { return weir_refuse_place(record->lane, reason); }
 
 /* Ends a capture without an event: nothing was captured, nothing is counted. */
 static inline void weir_cancel(weir_record *record) {

@@ -113,12 +113,14 @@ static void count_refusal(weir_lane *producer, int32_t reason) {
   __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
-int32_t weir_refuse(weir_record *record, int32_t reason) {
+int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   if (reason <= WEIR_ACCEPTED || reason >= WEIR_DROP_REASONS) reason = WEIR_DROP_INVALID;
-  count_refusal(record->lane, reason);
-  end_capture(record->lane);
+  count_refusal(lane, reason);
+  end_capture(lane);
   return reason;
 }
+
+static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
 
 /* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
 static void forget(weir_thread *entry) {
@@ -236,19 +238,15 @@ static weir_lane *borrow_lane(event_log *log) {
   }
 }
 
-int32_t weir_begin_slow(weir_log *producer, weir_record *record) {
+weir_place weir_find_place(weir_log *producer) {
   event_log *log = log_of(producer);
-  if (state_of(log) != STATE_OPEN) return count_loose(log, closed_reason(log));
+  if (state_of(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
   weir_lane *lane = own_lane(log);
   if (!lane || lane->busy) lane = borrow_lane(log);
-  if (!lane) return count_unlaned(log, WEIR_DROP_NO_LANE);
+  if (!lane) return refused(count_unlaned(log, WEIR_DROP_NO_LANE));
   __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
-  uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
-  if (position > lane->limit) return weir_begin_full(lane, record);
-  weir_start(record, lane, tail, position);
-  return WEIR_ACCEPTED;
+  return weir_make_room(lane);
 }
 
 /* What to do about a lane that stays full. */
@@ -256,35 +254,39 @@ static int32_t full_reason(const event_log *log) {
   return __atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
 }
 
-int32_t weir_begin_full(weir_lane *lane, weir_record *record) {
+weir_place weir_make_room(weir_lane *lane) {
   event_log *log = log_of(lane->log);
-  lane_control *control = lane_of(lane)->control;
   lane_view view = {.capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
   uint64_t deadline = 0, pause = 20000;
   for (;;) {
     uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
-    uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
     if (tail == &lane_of(lane)->closed_tail) {
       end_capture(lane);
-      return count_loose(log, closed_reason(log));
+      return refused(count_loose(log, closed_reason(log)));
     }
-    lane->limit = lane_limit(&view, __atomic_load_n(&control->head, __ATOMIC_ACQUIRE)); /* L4 */
-    if (position <= lane->limit) {
-      weir_start(record, lane, tail, position);
-      return WEIR_ACCEPTED;
-    }
+    if (*tail <= lane->limit) return (weir_place){.lane = lane, .tail = tail};
+    lane->limit = lane_limit(&view, __atomic_load_n(&lane_of(lane)->control->head, __ATOMIC_ACQUIRE)); /* L4 */
+    if (*tail <= lane->limit) return (weir_place){.lane = lane, .tail = tail};
     int32_t reason = full_reason(log);
     uint64_t now = sys_monotonic_ns(), wait = log->options.full_wait_ns;
     if (deadline == 0) deadline = wait > UINT64_MAX - now ? UINT64_MAX : now + wait;
     if (reason == WEIR_DROP_STORAGE || now >= deadline) {
       count_refusal(lane, reason);
       end_capture(lane);
-      return reason;
+      return refused(reason);
     }
     wake_if_asleep(log);
     sys_sleep_ns(pause);
     if (pause < 1000000) pause *= 2;
   }
+}
+
+int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
+  weir_record record;
+  int32_t drop = weir_begin(log, &record);
+  if (drop != WEIR_ACCEPTED) return drop;
+  weir_put_raw(&record, payload, length);
+  return weir_commit(&record, type, id);
 }
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ static weir_status bad_option(weir_error *error, const char *name, uint64_t valu
 }
 
 static weir_status check_options(const weir_options *options, weir_error *error) {
-  if (options->struct_bytes != sizeof *options) {
+  if (options->struct_bytes != sizeof *options || options->reserved != 0) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the options were not made by weir_options_init of this version");
   }
   uint64_t record = record_size(options->max_event_bytes);

@@ -252,18 +252,20 @@ class Log:
 
   def event(self, record, time):
     """Prints the record as the event with the next offset."""
-    definition, name, members = self.definitions.get((record.opening, record.type)), '', None
+    definition, name, payload, members = self.definitions.get((record.opening, record.type)), '', record.payload, None
     try:
       require(definition, f'type {record.type} has no definition')
-      values, name = Values(record.payload), definition.name
-      if record.type == DYNAMIC: name = string(values.text())
-      is_tagged = definition.flags & 1 or record.type == DYNAMIC
+      values, name, is_tagged = Values(payload), definition.name, definition.flags & 1
+      if record.type == DYNAMIC:
+        name, is_tagged = string(values.text()), 1
+        payload = payload[values.at:]
       members = values.tagged(OBJECT, 0) if is_tagged else values.packed(definition.fields)
       values.finish()
     except Damaged as damaged: self.damaged('event', self.next, damaged)
-    raw = f',"payload":"{record.payload.hex()}","definition":"{definition.bytes.hex() if definition else ""}"' if self.raw else ''
     print(f'{{"offset":{self.next},"id":"{record.opening:016x}{record.sequence:016x}","time_ns":{time},'
-          f'"event":{to_json(name)},"fields":{to_json(members)}{raw}}}')
+          f'"event":{to_json(name)},"fields":{to_json(members)}', end='')
+    described = definition.bytes.hex() if definition else ''
+    print(f',"payload":"{payload.hex()}","definition":"{described}"}}' if self.raw else '}')
     self.next += 1
 
 
