@@ -18,7 +18,8 @@ endif
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean \
-        test-c test-c-headers test-c-examples test-c-core check-aarch64 need-swift need-lz4 need-c bench-build
+        test-c test-c-headers test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-c \
+        need-python bench-build
 
 help:
 	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
@@ -32,6 +33,7 @@ help:
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
 	@echo 'make install-free how to use that library without installing anything'
 	@echo 'make test-c       the C checks alone'
+	@echo 'make test-golden  the logs of earlier versions, read by two readers'
 	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'
 	@echo 'make clean        removes $(BUILD)'
 	@echo
@@ -64,6 +66,9 @@ need-lz4:
 
 need-c:
 	@command -v $(CC) >/dev/null 2>&1 && command -v $(CXX) >/dev/null 2>&1 || $(call install,gcc g++ libc6-dev)
+
+need-python:
+	@command -v python3 >/dev/null 2>&1 || $(call install,python3)
 
 # ---- Build and show --------------------------------------------------------------------------------------------------
 
@@ -176,6 +181,11 @@ test-c-examples: libcweir
 	  [ $$status = 0 ] || exit 1; echo "ok: $$program, without Swift"; done
 
 test-c-core: $(C_TEST_RUNS)
+
+# Logs of earlier versions, and a second reader of the format, in Python.
+$(C)/checked/golden_test.run: | need-python
+
+test-golden: need-c $(C)/checked/golden_test.run
 
 $(C)/checked/%.o: Sources/CWeir/%.c
 	@mkdir -p $(@D)

@@ -43,7 +43,7 @@ let package = Package(
     .testTarget(name: "WeirToolTests", dependencies: ["WeirTool"], swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["WeirTool"],
+      dependencies: ["WeirTool", "Weir"],
       swiftSettings: swiftSettings
     ),
   ]

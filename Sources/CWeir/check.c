@@ -59,7 +59,8 @@ static void check_handed(checker *checker, const segment_scan *scan) {
     if (same && lane->known && (lane->loose ? handed < lane->to : handed != lane->to)) agrees = 0;
     *lane = (lane_progress){.to = handed, .known = 1};
   }
-  if (!agrees) tell_rule(checker, SEGMENT_HEADER_BYTES, 0, "lane positions in the header are not those of the blocks before");
+  if (agrees) return;
+  tell_rule(checker, SEGMENT_HEADER_BYTES, 0, "lane positions in the header are not those of the blocks before");
 }
 
 static void check_header(checker *checker, const segment_scan *scan, const scan_damage *damage) {
@@ -95,22 +96,16 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-static int is_zero(const uint8_t *bytes, uint64_t count) {
-  uint8_t any = 0;
-  for (uint64_t i = 0; i < count; i++) any |= bytes[i];
-  return any == 0;
-}
-
 /* What is wrong with a record in a block whose checksum is right; null if nothing. */
 static const char *record_problem(const block_header *block, uint32_t seed, uint64_t position, const uint8_t *bytes) {
   record_header record;
   memcpy(&record, bytes, sizeof record);
   uint64_t used = sizeof record + record.length;
   if (record.reserved != 0) return "reserved bytes of a record are not zero";
-  if (!is_zero(bytes + used, record_size(record.length) - used)) return "padding of a record is not zero";
+  if (!all_zero(bytes + used, record_size(record.length) - used)) return "padding of a record is not zero";
   if (record_checksum(seed, position, bytes) != record.checksum) return "record checksum does not match";
   int notice = record.type == WEIR_TYPE_GAP || record.type == WEIR_TYPE_HOLE;
-  if (notice != (block->kind == BLOCK_NOTICES)) return "record has a type that its block cannot have";
+  if (block->kind == BLOCK_NOTICES && !notice) return "record has a type that is no notice's";
   return NULL;
 }
 
@@ -194,7 +189,8 @@ static int check_block(checker *checker, const segment_scan *scan) {
     sums->events += block->count;
     checker->out->events += block->count;
   }
-  if (block->base_offset + block->count > checker->next_offset) checker->next_offset = block->base_offset + block->count;
+  uint64_t end = block->base_offset + block->count;
+  if (end > checker->next_offset) checker->next_offset = end;
   return 0;
 }
 
@@ -250,7 +246,7 @@ static int check_after_seal(checker *checker, const segment_scan *scan) {
     int64_t got = sys_read_at(scan->fd, bytes, sizeof bytes, at);
     if (got < 0) return (int)got;
     if (got == 0) break;
-    if (!is_zero(bytes, (uint64_t)got)) {
+    if (!all_zero(bytes, (uint64_t)got)) {
       tell_rule(checker, at, (uint64_t)got, "bytes after the seal are not zero");
       break;
     }

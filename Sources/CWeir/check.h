@@ -1,6 +1,6 @@
 /*
- * check.h: what weir_verify keeps while it goes from segment to segment. check.c holds one segment against every rule of
- * FileFormat.md; verify.c goes through the directory and the ring.
+ * check.h: what weir_verify keeps while it goes from segment to segment. check.c holds one segment against every rule
+ * of FileFormat.md; verify.c goes through the directory and the ring.
  */
 #ifndef WEIR_CHECK_H
 #define WEIR_CHECK_H
@@ -52,8 +52,8 @@ void check_tell(checker *checker, const char *file, uint64_t position, uint64_t 
 void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem);
 
 /*
- * Checks one segment; `last` says that no other follows. 0, or a negative errno: -ENOENT if the file has gone, -ENOTSUP for
- * a newer version.
+ * Checks one segment; `last` says that no other follows. 0, or a negative errno: -ENOENT if the file has gone,
+ * -ENOTSUP for a newer version.
  */
 int check_segment(checker *checker, const segment_name *name, int last);
 

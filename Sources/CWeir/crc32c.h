@@ -1,4 +1,7 @@
-/* crc32c.h: CRC32C (Castagnoli, iSCSI: reflected, initial value and final xor of all ones) with the CPU's instruction. */
+/*
+ * crc32c.h: CRC32C (Castagnoli, iSCSI: reflected, initial value and final xor of all ones) with the CPU's
+ * instruction.
+ */
 #ifndef WEIR_CRC32C_H
 #define WEIR_CRC32C_H
 

@@ -1,6 +1,6 @@
 /*
- * dead.h: what is left in the ring of a writer that died: the records that no segment has yet, in the order and with the
- * offsets that recovery will give them. Read by pread into private memory; nothing is written.
+ * dead.h: what is left in the ring of a writer that died: the records that no segment has yet, in the order and with
+ * the offsets that recovery will give them. Read by pread into private memory; nothing is written.
  */
 #ifndef WEIR_DEAD_H
 #define WEIR_DEAD_H
@@ -50,9 +50,9 @@ typedef struct dead_ring {
 } dead_ring;
 
 /*
- * Opens the ring of a directory that no writer has open. `*made` is null where there is no ring. 0, or a negative errno:
- * -EBADMSG for a damaged one, -ENOTSUP for a newer version, -ELOOP for what is no plain file, -EAGAIN if a writer turned
- * up, or was there and went, while this was reading.
+ * Opens the ring of a directory that no writer has open. `*made` is null where there is no ring. 0, or a negative
+ * errno: -EBADMSG for a damaged one, -ENOTSUP for a newer version, -ELOOP for what is no plain file, -EAGAIN if a
+ * writer turned up, or was there and went, while this was reading.
  */
 int dead_open(int directory, dead_ring **made);
 
@@ -67,7 +67,9 @@ int dead_definitions(int directory, uint64_t opening, definition_table *table);
 
 void dead_close(dead_ring *ring);
 
-/* Reads and checks a ring's header and control pages; for a live ring they are a moment's picture. 0 or as dead_open. */
+/*
+ * Reads and checks a ring's header and control pages; for a live ring they are a moment's picture. 0 or as dead_open.
+ */
 int dead_read_ring(dead_ring *ring, int directory);
 
 #endif

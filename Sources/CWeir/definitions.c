@@ -7,7 +7,9 @@
 
 #include "scan.h"
 
-static uint64_t slot_of(uint32_t type, uint64_t room) { return (type * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1); }
+static uint64_t slot_of(uint32_t type, uint64_t room) {
+  return (type * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1);
+}
 
 /* The slot of a type, or the free one where it belongs. `room` is a power of two with free slots. */
 static definition_slot *find_slot(definition_slot *slots, uint64_t room, uint32_t type) {

@@ -25,8 +25,8 @@ int segment_list_equal(const segment_list *left, const segment_list *right);
 void segment_file_name(char name[64], uint64_t base, int active);
 
 /*
- * Opens a directory for reading. Answers a descriptor in `*fd`, or an error as weir_reader_open documents it: MISSING too
- * where there is a directory, but no lock file, no ring and no segment in it.
+ * Opens a directory for reading. Answers a descriptor in `*fd`, or an error as weir_reader_open documents it: MISSING
+ * too where there is a directory, but no lock file, no ring and no segment in it.
  */
 weir_status directory_open_read(const char *path, int *fd, weir_error *error);
 

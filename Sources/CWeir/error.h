@@ -12,8 +12,8 @@ weir_status fail(weir_error *error, weir_status status, int system_error, const 
 weir_status status_of(int negative_errno);
 
 /*
- * The same from a system call's negative errno, with its name's remedy: "cannot <action> <directory>/<name>: <strerror>;
- * <remedy>". `name` may be null.
+ * The same from a system call's negative errno, with its name's remedy: "cannot <action> <directory>/<name>:
+ * <strerror>; <remedy>". `name` may be null.
  */
 weir_status fail_system(weir_error *error, int negative_errno, const char *action, const char *directory,
                         const char *name);

@@ -67,7 +67,9 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
   if (scan->header.salt == 0) return 0;
   raise_to(&handover->log_end, scan->next_offset);
   if (scan->header.opening != handover->opening) return 0;
-  /* A second scan, so that `scan` stays as it is. Only whole blocks count, as they did before the segment was sealed. */
+  /*
+   * A second scan, so that `scan` stays as it is. Only whole blocks count, as they did before the segment was sealed.
+   */
   segment_scan walk = *scan;
   walk.payload = NULL;
   walk.payload_room = 0;

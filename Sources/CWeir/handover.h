@@ -17,7 +17,7 @@ typedef struct handover {
   int unsealed;                         /* an unsealed segment of the opening was seen */
   calibration calibration;              /* of the last block of the opening; multiplier 0: none was seen */
   uint64_t log_end;                     /* the offset after the last event of all segments seen */
-  uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* highest totals in gap records; the last row: lane 65535 */
+  uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* highest totals in gap records; last: unlaned */
 } handover;
 
 void handover_start(handover *handover, uint64_t opening);
@@ -29,9 +29,9 @@ void handover_segment(handover *handover, const segment_scan *scan);
 void handover_block(handover *handover, const segment_scan *scan);
 
 /*
- * Takes in the last sealed segment, after scan_seal, or read to its end where it has no good seal: its positions are a
- * lower bound, its end is the log's so far. Its blocks are read too, because after a power cut the ring may be older than
- * what was sealed. Call first, whether or not there are unsealed ones. 0 or a negative errno.
+ * Takes in the last sealed segment, after scan_seal, or read to its end where it has no good seal: its positions are
+ * a lower bound, its end is the log's so far. Its blocks are read too, because after a power cut the ring may be
+ * older than what was sealed. Call first, whether or not there are unsealed ones. 0 or a negative errno.
  */
 int handover_sealed(handover *handover, const segment_scan *scan);
 
@@ -60,7 +60,10 @@ int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity);
 void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, uint64_t head, uint64_t tail,
                    uint64_t *from, uint64_t *to);
 
-/* The calibration for what is left in the ring: the ring's own, or where that is damaged the log's last one, or zeros. */
+/*
+ * The calibration for what is left in the ring: the ring's own, or where that is damaged the log's last one, or
+ * zeros.
+ */
 calibration handover_calibration(const handover *handover, const ring_header *ring);
 
 /* The refusals of a lane (WEIR_MAX_LANES: unlaned) that are in the log, given what the ring says about it. */

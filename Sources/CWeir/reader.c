@@ -1,9 +1,10 @@
 /*
  * reader.c: iterating over the events of a directory, live or after its writer's death.
  *
- * Two stages: the segments, in order of offset; and, once no writer is alive and no segment is left, what a dead writer's
- * ring still holds. A writer that turns up leads back to the segments. Recovery gives the events of the second stage the
- * offsets that they had here, so one number, the next offset, is enough to give nothing twice and leave nothing out.
+ * Two stages: the segments, in order of offset; and, once no writer is alive and no segment is left, what a dead
+ * writer's ring still holds. A writer that turns up leads back to the segments. Recovery gives the events of the
+ * second stage the offsets that they had here, so one number, the next offset, is enough to give nothing twice and
+ * leave nothing out.
  *
  * A block is being written at the end of a live log, so there a bad one is the end for now. It is damage only once
  * something follows: a good block after the segment has a successor or a seal, or after the writer's death.
@@ -107,8 +108,9 @@ void weir_reader_close(weir_reader *reader) {
 
 static step failed(weir_reader *reader, int error, const char *name, weir_error *out) {
   if (error == -ENOTSUP) {
-    fail(out, WEIR_ERROR_VERSION, 0, reader->path, "%s%s%s was written by a newer version of Weir; read it with that one",
-         reader->path, name ? "/" : "", name ? name : "");
+    fail(out, WEIR_ERROR_VERSION, 0, reader->path,
+         "%s%s%s was written by a newer version of Weir; read it with that one", reader->path, name ? "/" : "",
+         name ? name : "");
   } else {
     fail_system(out, error, "read", reader->path, name);
   }
@@ -137,7 +139,8 @@ static void pass_over(weir_reader *reader, const char *file, const scan_damage *
 }
 
 /* Offsets below `base` that no block has. */
-static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base, uint64_t position, const char *reason) {
+static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base, uint64_t position,
+                           const char *reason) {
   if (base <= reader->next) return;
   scan_damage hole = {
       .from = position, .to = position, .first_offset = reader->next, .count = base - reader->next};
@@ -155,7 +158,7 @@ static const definition *find_definition(weir_reader *reader, uint64_t opening, 
     found = definitions_find(&reader->definitions, opening, type);
   }
   if (!found && type < WEIR_TYPE_FIRST) {
-    uint8_t entries[1024];
+    _Alignas(8) uint8_t entries[1024];
     definitions_take(&reader->definitions, opening, entries, notice_definitions(entries, opening));
     found = definitions_find(&reader->definitions, opening, type);
   }

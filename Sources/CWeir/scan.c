@@ -1,7 +1,7 @@
 /*
- * scan.c: see scan.h. A block is believed only when its header's checksum, its salt, its position, its payload's checksum
- * and the shape of its payload all agree; so neither a half-written block, nor a copy of one, nor bytes of an event that
- * look like one, ever pass.
+ * scan.c: see scan.h. A block is believed only when its header's checksum, its salt, its position, its payload's
+ * checksum and the shape of its payload all agree; so neither a half-written block, nor a copy of one, nor bytes of
+ * an event that look like one, ever pass.
  */
 #include "scan.h"
 
@@ -15,9 +15,10 @@
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + 8 * WEIR_MAX_LANES };
 
-static int all_zero(const uint8_t *bytes, uint64_t count) {
+int all_zero(const void *bytes, uint64_t count) {
+  const uint8_t *byte = bytes;
   uint8_t any = 0;
-  for (uint64_t i = 0; i < count; i++) any |= bytes[i];
+  for (uint64_t i = 0; i < count; i++) any |= byte[i];
   return any == 0;
 }
 
@@ -37,7 +38,7 @@ static const char *field_problem(const segment_scan *scan, const block_header *h
   if (header->payload_bytes % 8 != 0 || header->payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) {
     return "block has an impossible length";
   }
-  if (header->payload_bytes > scan->file_bytes - position - sizeof *header) return "block runs past the end of the file";
+  if (header->payload_bytes > scan->file_bytes - position - sizeof *header) return "block runs past the file's end";
   if (header->base_offset > UINT64_MAX - header->count) return "block has an impossible offset";
   if (header->kind == BLOCK_EVENTS) {
     if (header->lane >= scan->header.lane_count) return "block of a lane that there is not";
@@ -116,8 +117,8 @@ static int payload_room(segment_scan *scan, uint64_t bytes) {
 }
 
 /*
- * Reads the block at `position`, its header into `header`. 0, with `*problem` null for a good block; or a negative errno.
- * `*whole_header` tells whether the header at least is right.
+ * Reads the block at `position`, its header into `header`. 0, with `*problem` null for a good block; or a negative
+ * errno. `*whole_header` tells whether the header at least is right.
  */
 static int read_block(segment_scan *scan, uint64_t position, block_header *header, const char **problem,
                       int *whole_header) {
@@ -165,7 +166,9 @@ typedef struct search {
   uint64_t used; /* position after the last byte that is not zero, as far as was looked */
 } search;
 
-/* The first multiple of 8 from `from` on where a right block header lies: 1, 0 if there is none, or a negative errno. */
+/*
+ * The first multiple of 8 from `from` on where a right block header lies: 1, 0 if there is none, or a negative errno.
+ */
 static int find_header(search *search, uint64_t from, uint64_t *found) {
   segment_scan *scan = search->scan;
   uint64_t at = from;
@@ -192,8 +195,8 @@ static int find_header(search *search, uint64_t from, uint64_t *found) {
 }
 
 /*
- * The first good block from `from` on, its header in `header`: 1, 0, or a negative errno. `*used` is where bytes that are
- * not zero end, if there is none.
+ * The first good block from `from` on, its header in `header`: 1, 0, or a negative errno. `*used` is where bytes that
+ * are not zero end, if there is none.
  */
 static int find_block(segment_scan *scan, uint64_t from, block_header *header, uint64_t *used) {
   search search = {scan, malloc(CHUNK_BYTES), from};
@@ -220,7 +223,8 @@ static int find_block(segment_scan *scan, uint64_t from, block_header *header, u
 
 /*
  * Whether one changed byte explains why a block header is not right; then `header` is as it was. Tells a damaged last
- * block from one that was being written: of the latter, whole stretches are missing. Half a millisecond, once a segment.
+ * block from one that was being written: of the latter, whole stretches are missing. Half a millisecond, once a
+ * segment.
  */
 static int repair_header(const segment_scan *scan, block_header *header, uint64_t position) {
   uint8_t *bytes = (uint8_t *)header;
@@ -405,9 +409,9 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
 }
 
 /*
- * Whether a higher version in the header is believed. It lies outside the checksum, so what follows has its say: a good
- * block of this version, or nothing at all, contradicts it. The next version's number is believed all the same: it differs
- * from this one's in two bits, so no flipped bit makes it.
+ * Whether a higher version in the header is believed. It lies outside the checksum, so what follows has its say: a
+ * good block of this version, or nothing at all, contradicts it. The next version's number is believed all the same:
+ * it differs from this one's in two bits, so no flipped bit makes it.
  */
 static int is_newer(segment_scan *scan) {
   if (scan->header.magic != SEGMENT_MAGIC || scan->header.major <= FORMAT_MAJOR) return 0;
@@ -416,7 +420,7 @@ static int is_newer(segment_scan *scan) {
   const char *problem;
   int whole_header;
   if (read_block(scan, scan->start, &header, &problem, &whole_header) != 0) return 1;
-  return problem && !all_zero((const uint8_t *)&header, sizeof header);
+  return problem && !all_zero(&header, sizeof header);
 }
 
 static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {

@@ -30,10 +30,10 @@ typedef enum scan_result {
   SCAN_BLOCK,   /* a good block is in `block` and `payload`; `position` and `next_offset` are after it */
   SCAN_SEALED,  /* the good seal is in `block` and `payload`: the segment is complete. Repeats */
   SCAN_TAIL,    /* no good block at `position` nor anywhere after it: the end of what was written. Ask again if live.
-                   With `resync`, `damage` tells the tail: [from, to) up to its last byte that is not zero. Its reason is
-                   null for a torn tail; not null where a block was whole before it was damaged, and then its offsets
-                   are in `damage` */
-  SCAN_DAMAGE,  /* bytes [damage_from, damage_to) are no good block, but a good one follows, which the next call gives */
+                   With `resync`, `damage` tells the tail: [from, to) up to its last byte that is not zero. Its reason
+                   is null for a torn tail; not null where a block was whole before it was damaged, and then its
+                   offsets are in `damage` */
+  SCAN_DAMAGE,  /* bytes [from, to) are no good block, but a good one follows, which the next call gives */
   SCAN_ERROR    /* a system error: its negative errno in `error` */
 } scan_result;
 
@@ -47,12 +47,12 @@ typedef struct scan_damage {
 } scan_damage;
 
 /*
- * Opens a segment. A damaged header is no error: `damage` then has a reason, and header_valid is 0 unless the checksum
- * still vouches for the fields that count (the damage is in the magic, the version, the length or the name). `damage`
- * has a null reason where the header is right. With neither a good header nor a good block the salt is 0: it is no
- * segment, and if `damage` ends at 0, a file of nothing but zeros. Errors: a negative errno; -ENOTSUP for a newer major
- * version, or an unknown incompatible flag. The version lies outside the checksum, so one that is higher by more than one
- * is believed only where what follows the header is neither a good block of this version nor empty.
+ * Opens a segment. A damaged header is no error: `damage` then has a reason, and header_valid is 0 unless the
+ * checksum still vouches for the fields that count (the damage is in the magic, the version, the length or the name).
+ * `damage` has a null reason where the header is right. With neither a good header nor a good block the salt is 0: it
+ * is no segment, and if `damage` ends at 0, a file of nothing but zeros. Errors: a negative errno; -ENOTSUP for a
+ * newer major version, or an unknown incompatible flag. The version lies outside the checksum, so one that is higher
+ * by more than one is believed only where what follows the header is neither a good block of this version nor empty.
  */
 int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
               scan_damage *damage);
@@ -64,8 +64,8 @@ int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base
 scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage);
 
 /*
- * Reads the header of the next block, without its payload: 1 if it is right, 0 if not, or a negative errno. scan_pass then
- * goes past the block; `block` is that header, and `payload` is not the block's. Not for a seal.
+ * Reads the header of the next block, without its payload: 1 if it is right, 0 if not, or a negative errno. scan_pass
+ * then goes past the block; `block` is that header, and `payload` is not the block's. Not for a seal.
  */
 int scan_peek(segment_scan *scan, block_header *header);
 void scan_pass(segment_scan *scan, const block_header *header);
@@ -79,6 +79,9 @@ int scan_seal(segment_scan *scan);
 
 /* The summary in the payload after SCAN_SEALED or scan_seal; null if its size is wrong. */
 const seal_summary *scan_summary(const segment_scan *scan);
+
+/* Whether all of the bytes are zero, as reserved ones and padding are. */
+int all_zero(const void *bytes, uint64_t count);
 
 /* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
 int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);

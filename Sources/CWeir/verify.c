@@ -14,13 +14,6 @@
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
-static int is_zero(const void *bytes, uint64_t count) {
-  const uint8_t *byte = bytes;
-  uint8_t any = 0;
-  for (uint64_t i = 0; i < count; i++) any |= byte[i];
-  return any == 0;
-}
-
 static void tell_ring(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
   check_tell(checker, RING_NAME, position, bytes, checker->next_offset, 0, problem);
 }
@@ -29,15 +22,18 @@ static void check_ring_header(checker *checker, const dead_ring *ring) {
   const ring_header *header = &ring->header;
   calibration calibration;
   checker->out->bytes += sizeof *header;
-  if (!is_zero(header->reserved0, sizeof header->reserved0) || !is_zero(header->reserved1, sizeof header->reserved1) ||
-      !is_zero(header->reserved2, sizeof header->reserved2) || header->unlaned_dropped[0] || header->unlaned_reported[0]) {
+  if (!all_zero(header->reserved0, sizeof header->reserved0) ||
+      !all_zero(header->reserved1, sizeof header->reserved1) ||
+      !all_zero(header->reserved2, sizeof header->reserved2) || header->unlaned_dropped[0] ||
+      header->unlaned_reported[0]) {
     tell_ring(checker, 0, sizeof *header, "reserved bytes of the ring's header are not zero");
   }
   if (header->major != FORMAT_MAJOR || header->minor > FORMAT_MINOR) {
     tell_ring(checker, offsetof(ring_header, major), 4, "the ring's version is damaged, or of a later minor one");
   }
   if (!ring_calibration(header, &calibration)) {
-    tell_ring(checker, offsetof(ring_header, calibration), sizeof header->calibration, "the ring's calibration is damaged");
+    tell_ring(checker, offsetof(ring_header, calibration), sizeof header->calibration,
+              "the ring's calibration is damaged");
   }
   if (header->types_end > header->types_bytes) {
     tell_ring(checker, offsetof(ring_header, types_end), 8, "the ring's definitions are longer than their room");
@@ -49,8 +45,8 @@ static void check_controls(checker *checker, const dead_ring *ring) {
     const lane_control *control = &ring->controls[i];
     uint64_t at = ring->header.lanes_at + i * ring->header.lane_stride;
     checker->out->bytes += sizeof *control;
-    if (!is_zero(control->reserved0, sizeof control->reserved0) || control->reserved1 ||
-        !is_zero(control->reserved2, sizeof control->reserved2)) {
+    if (!all_zero(control->reserved0, sizeof control->reserved0) || control->reserved1 ||
+        !all_zero(control->reserved2, sizeof control->reserved2)) {
       tell_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
     }
     if (!handover_plausible(control->head, control->tail, ring->header.lane_bytes)) {
@@ -124,7 +120,7 @@ static int check_ring(checker *checker) {
   return error;
 }
 
-/* ---- The directory ------------------------------------------------------------------------------------------------ */
+/* ---- The directory ----------------------------------------------------------------------------------------------- */
 
 static weir_status failure(const checker *checker, int result, const char *name, weir_error *error) {
   if (result == -ENOTSUP) {
@@ -183,8 +179,8 @@ static weir_status check_all(checker *checker, weir_error *error) {
   return result == 0 ? WEIR_OK : failure(checker, result, RING_NAME, error);
 }
 
-weir_status weir_verify(const char *directory, void (*report)(void *context, const weir_finding *finding), void *context,
-                        weir_verification *verification, weir_error *error) {
+weir_status weir_verify(const char *directory, void (*report)(void *context, const weir_finding *finding),
+                        void *context, weir_verification *verification, weir_error *error) {
   weir_verification unwanted;
   if (!verification) verification = &unwanted;
   memset(verification, 0, sizeof *verification);

@@ -1,7 +1,7 @@
 /*
- * log_builder.h: builds segments and a ring by hand, byte by byte as FileFormat.md says, without the code that writes them
- * in the library. So a test of the reading side does not depend on the writing side, and a mistake that both would make
- * shows. Only checksums come from the library; those are tested against a definition bit by bit.
+ * log_builder.h: builds segments and a ring by hand, byte by byte as FileFormat.md says, without the code that writes
+ * them in the library. So a test of the reading side does not depend on the writing side, and a mistake that both
+ * would make shows. Only checksums come from the library; those are tested against a definition bit by bit.
  */
 #ifndef WEIR_TESTS_LOG_BUILDER_H
 #define WEIR_TESTS_LOG_BUILDER_H
@@ -14,7 +14,9 @@
 #include "record.h"
 
 enum { BUILT_TYPE = 16, BUILT_LANES = 3, BUILT_LANE_BYTES = 4096, BUILT_RECORD_BYTES = 512, BUILT_TYPES_BYTES = 4096 };
-#define BUILT_CALIBRATION ((calibration){.base_ticks = 1000, .wall_ns = 1700000000000000000, .multiplier = UINT64_C(3) << 32})
+/* Three nanoseconds a tick. */
+#define BUILT_CALIBRATION \
+  ((calibration){.base_ticks = 1000, .wall_ns = 1700000000000000000, .multiplier = UINT64_C(3) << 32})
 
 /* Bytes of a file in the making. */
 typedef struct built {

@@ -48,8 +48,8 @@ static inline void expect_block(fixture *fixture, const built *file, uint64_t in
   }
 }
 
-static inline void put_events(fixture *fixture, built *file, uint64_t index, uint32_t lane, uint64_t *position, uint64_t value,
-                       uint32_t count) {
+static inline void put_events(fixture *fixture, built *file, uint64_t index, uint32_t lane, uint64_t *position,
+                              uint64_t value, uint32_t count) {
   uint64_t before = *position, from = file->count;
   built_events(file, lane, position, value, count);
   expect_block(fixture, file, index, lane, before, value, count, from);
@@ -128,6 +128,11 @@ static const built *file_of(const fixture *fixture, uint64_t index) {
   return index == 0 ? &fixture->first : index == 1 ? &fixture->second : &fixture->last;
 }
 
+/* Bytes of a file that say something: without the zeros at the end of the segment that is not sealed. */
+static inline uint64_t used_bytes(const fixture *fixture, uint64_t index) {
+  return index == 3 ? fixture->ring.count : index == 2 ? fixture->last_used : file_of(fixture, index)->count;
+}
+
 static inline void write_log(const fixture *fixture) {
   for (uint64_t i = 0; i < 3; i++) {
     write_file(join(fixture->path, names[i]), file_of(fixture, i)->bytes, file_of(fixture, i)->count);
@@ -160,7 +165,7 @@ typedef struct reading {
   uint64_t missing;     /* offsets that skips tell of */
   uint64_t disorder;    /* offsets that do not grow */
   weir_status end;
-  char message[256];
+  char message[1024];
 } reading;
 
 static inline int holds_value(const weir_event *event, uint64_t value) {

@@ -1,7 +1,8 @@
 /*
- * reader_damage_test.c: the reading side against damage. Every single byte of the segments is changed, every length cut,
- * the ring changed byte by byte; nothing wrong may ever be read, nothing outside the damage may be lost, verify must name
- * it; and what a reader gives of a damaged dead log, recovery must write down with the same offsets and ids.
+ * reader_damage_test.c: the reading side against damage. Every single byte of the segments is changed, every length
+ * cut, the ring changed byte by byte; nothing wrong may ever be read, nothing outside the damage may be lost, verify
+ * must name it; and what a reader gives of a damaged dead log, recovery must write down with the same offsets and
+ * ids.
  */
 #include "log_fixture.h"
 
@@ -26,10 +27,10 @@ static int lost_or_moved(const expected *event, const void *context) {
 static void flip_every_byte(fixture *fixture, uint64_t index) {
   char *path = strdup(join(fixture->path, names[index]));
   const built *file = file_of(fixture, index);
-  uint64_t count = index == 2 ? fixture->last_used : file->count;
+  uint64_t count = used_bytes(fixture, index);
   for (uint64_t at = 0; at < count; at++) {
     for (int m = 0; m < 2; m++) {
-      uint8_t changed = file->bytes[at] ^ (uint8_t)(m == 0 ? 1 << random_below(8) : 1 + random_below(255));
+      uint8_t changed = file->bytes[at] ^ (uint8_t)(m == 0 ? UINT64_C(1) << random_below(8) : 1 + random_below(255));
       overwrite(path, at, &changed, 1);
       damage damage = {index, at};
       if (at == offsetof(segment_header, major) && changed == 2) {
@@ -72,17 +73,19 @@ static int from_cut_on(const expected *event, const void *context) {
 }
 
 static void test_cuts(fixture *fixture) {
-  test("segments cut at every length");
+  test("segments cut at any length");
   for (uint64_t index = 0; index < 3; index++) {
     char *path = strdup(join(fixture->path, names[index]));
     const built *file = file_of(fixture, index);
-    uint64_t count = index == 2 ? fixture->last_used : file->count;
-    for (uint64_t length = 0; length < count; length++) {
+    uint64_t count = used_bytes(fixture, index);
+    for (uint64_t length = 0; length < count; length += 1 + random_below(3)) {
       write_file(path, file->bytes, length);
       damage damage = {index, length};
       reading reading = read_log(fixture, 0);
       CHECK_EQUAL(reading.end, WEIR_END);
-      if (!CHECK(all_but(fixture, &reading, from_cut_on, &damage))) fprintf(stderr, "  %s cut at %" PRIu64 "\n", path, length);
+      if (!CHECK(all_but(fixture, &reading, from_cut_on, &damage))) {
+        fprintf(stderr, "  %s cut at %" PRIu64 "\n", path, length);
+      }
       findings found = verify(fixture, NULL, NULL);
       if (index < 2) CHECK(found.count >= 1 && found.count != UINT64_MAX);
       else CHECK(found.count != UINT64_MAX);
@@ -143,7 +146,7 @@ static void test_random_damage(fixture *fixture) {
     uint64_t index = random_below(4);
     char *path = strdup(join(fixture->path, names[index]));
     const uint8_t *bytes = index == 3 ? fixture->ring.bytes : file_of(fixture, index)->bytes;
-    uint64_t count = index == 3 ? fixture->ring.count : index == 2 ? fixture->last_used : file_of(fixture, index)->count;
+    uint64_t count = used_bytes(fixture, index);
     uint8_t noise[256];
     uint64_t length = 1 + random_below(sizeof noise), at = random_below(count);
     if (length > count - at) length = count - at;
@@ -221,10 +224,11 @@ static const char *damage_at_random(const fixture *fixture) {
   text[0] = 0;
   for (uint64_t times = random_below(4); times > 0; times--) {
     uint64_t index = 1 + random_below(3), length = random_below(3) == 0 ? 1 + random_below(300) : 1;
-    uint64_t count = index == 3 ? fixture->ring.count : index == 2 ? fixture->last_used : fixture->second.count;
+    uint64_t count = used_bytes(fixture, index);
     uint64_t at = random_below(count);
     if (index == 3 && random_below(4) != 0) { /* where the records and the lanes' positions are */
-      at = 4096 + random_below(BUILT_LANES) * fixture->ring.header->lane_stride + random_below(2) * 4096 + random_below(640);
+      at = 4096 + random_below(BUILT_LANES) * fixture->ring.header->lane_stride;
+      at += random_below(2) * 4096 + random_below(640);
     }
     if (length > count - at) length = count - at;
     uint8_t noise[300];

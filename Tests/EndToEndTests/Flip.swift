@@ -48,6 +48,41 @@ extension EndToEnd {
       try sweepThroughTool(scratch("log"), flips: Run.isLong ? 1000 : 24, isDead: true)
     }
 
+    @Test func `a damaged log of a dead process reads the same before and after recovery`() throws {
+      let scratch = try Scratch()
+      let arguments = ["record", scratch("dead"), "--format", "lines", "--threads", "3", "--acknowledge"]
+      let input = try scratch.file("input", Numbered.lines(1...60_000))
+      let child = try Child(Tool.path, arguments + ["--segment-bytes", "320K"], input: .file(input))
+      child.serve(until: Moment.now + 20) { $0.output.count > 20_000 }
+      _ = try child.kill()
+      let seed = Run.seed()
+      var random = SeededRandom(seed: seed)
+      let names = try Files.segments(in: scratch("dead")).suffix(3)
+      for _ in 0..<(Run.isLong ? 300 : 16) {
+        try? FileManager.default.removeItem(atPath: scratch("log"))
+        try Files.copy(scratch("dead"), to: scratch("log"))
+        let name = try #require(names.randomElement(using: &random))
+        let bytes = try Files.read(scratch("log/\(name)"))
+        let segment = try SegmentFile(bytes)
+        let position = Self.position(in: segment, &random)
+        try Files.overwrite(scratch("log/\(name)"), at: position, with: [~bytes[position]])
+        let what = "WEIR_SEED=\(seed), \(name) byte \(position) (\(segment.part(at: position).part))"
+
+        let before = CatLine.rawLines(try Tool.run("cat", scratch("log")).output)
+        let recovered = try Tool.run("recover", scratch("log"))
+        #expect(recovered.code == 0 || recovered.code == 1, "\(what): \(recovered.errors)")
+        let after = CatLine.rawLines(try Tool.run("cat", scratch("log")).output)
+        var promise = Promise()
+        promise.compare(before: before, after: after, "after recovery")
+        if !promise.problems.isEmpty {
+          let kept = Files.keepEvidence(
+            [scratch("dead"), scratch("log")], name: "flip-\(seed)-\(position)", note: what)
+          Issue.record("\(what): \(promise.problems.joined(separator: "\n"))\nevidence: \(kept)")
+          break
+        }
+      }
+    }
+
     // MARK: In process
 
     /// A log of few events in many blocks: each pause lets the drainer write a block of its own.

@@ -66,6 +66,7 @@ static void die(const char *directory, uint32_t clock, int ready) {
   capture_on_another_thread(log, &types);
   nest_captures(log, &types);
   refuse_some(log, &types);
+  alarm(60); /* should the parent die first */
   require(write(ready, "", 1) == 1, "the parent has gone");
   for (;;) pause();
 }

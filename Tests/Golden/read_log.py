@@ -154,8 +154,13 @@ class Ring:
     at = self.control(lane)
     tail, head = u64(self.data, at), u64(self.data, at + 128)
     view = self.data[at + 4096:at + self.stride]
-    position = self.handed.get(lane, head) if self.is_unsealed else max(head, self.handed.get(lane, 0))
-    position = max(position, tail - self.lane_bytes)
+    word = self.handed.get(lane)
+    if head % 8 or tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
+      self.log.damaged('ring', at, f'positions of lane {lane} are impossible')
+      position = head & ~7 if word is None else word
+      if tail % 8 or not position <= tail <= position + self.lane_bytes: tail = self.run_of_records(view, lane, position)
+    elif word is None: position = head
+    else: position = max(word if self.is_unsealed else max(word, head), tail - self.lane_bytes)
     while position < tail:
       record = self.record(view, lane, position, tail)
       if record:
@@ -165,6 +170,12 @@ class Ring:
       start, position = position, position + 8
       while position < tail and not self.record(view, lane, position, tail): position += 8
       self.notice(HOLE, text('damaged in the ring') + struct.pack('<QQIQ', 0, 0, lane, position - start))
+
+  def run_of_records(self, view, lane, position):
+    """The end of the valid records that follow on one another from `position` on, within one lap."""
+    limit = position + self.lane_bytes
+    while position < limit and (record := self.record(view, lane, position, limit)): position += record.size
+    return position
 
   def record(self, view, lane, position, tail):
     try:
@@ -217,7 +228,7 @@ class Log:
 
   def read(self):
     names = sorted(name for name in os.listdir(self.directory) if re.fullmatch(r'\d{20}\.weir(\.active)?', name))
-    if not names and not os.path.exists(os.path.join(self.directory, 'ring')): raise Unreadable('there is no log')
+    if not names and not {'lock', 'ring'} & set(os.listdir(self.directory)): raise Unreadable('there is no log')
     ring, segments = self.ring(), []
     if ring: self.definitions.update(ring.definitions)
     for name in names:

@@ -38,7 +38,8 @@ extension Tracker {
     }
   }
 
-  /// Notes a definition that failed. That of a closed log is no fault of the type: captures answer `closed` by themselves.
+  /// Notes a definition that failed. That of a closed log is no fault of the type: captures answer `closed` by
+  /// themselves.
   private func refuse(_ type: ObjectIdentifier, _ error: WeirError, forGood: Bool = true) {
     guard error.code != .closed else { return }
     if forGood { refusals.withLock { _ = $0.undefinable.insert(type) } }

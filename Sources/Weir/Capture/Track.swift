@@ -6,14 +6,14 @@ extension Tracker {
   /// Captures an event.
   ///
   /// Does not throw, wait, lock, allocate or call the system: the fields are written in place into the calling thread's
-  /// lane, in mapped memory, and published with one store. About 20 ns for a hand-written event of a few fields. The first
-  /// event of a type defines it, and the first event of a thread takes a lane: these two are slower.
+  /// lane, in mapped memory, and published with one store. About 20 ns for a hand-written event of a few fields. The
+  /// first event of a type defines it, and the first event of a thread takes a lane: these two are slower.
   ///
   /// With ``OverflowPolicy/block`` it may wait while the lane is full.
   ///
   /// When this answers ``Receipt/accepted(_:)`` the event survives the death of the process, at any instruction. Events
-  /// of one thread keep their order; those of different threads are ordered by time. May be called from any thread, also
-  /// while another capture of the thread is in progress (from ``Event/encode(into:)``).
+  /// of one thread keep their order; those of different threads are ordered by time. May be called from any thread,
+  /// also while another capture of the thread is in progress (from ``Event/encode(into:)``).
   @inlinable
   @inline(__always)
   @discardableResult
@@ -25,8 +25,8 @@ extension Tracker {
     }
   }
 
-  /// Captures events, in order. Costs for each as much as ``track(_:)``; answers how many were accepted, and how many were
-  /// dropped for which reason.
+  /// Captures events, in order. Costs for each as much as ``track(_:)``; answers how many were accepted, and how many
+  /// were dropped for which reason.
   @inlinable
   @discardableResult
   public func track<E: Event>(contentsOf events: some Sequence<E>) -> BulkReceipt {
@@ -42,8 +42,8 @@ extension Tracker {
   /// ```
   ///
   /// Costs a few tens of nanoseconds more than an event with a type, and the names' bytes in the log. Dropped as
-  /// ``DropReason/invalid`` if the name is empty, longer than 1,024 bytes or begins with `weir.`, or if values are nested
-  /// deeper than 16.
+  /// ``DropReason/invalid`` if the name is empty, longer than 1,024 bytes or begins with `weir.`, or if values are
+  /// nested deeper than 16.
   @discardableResult
   public func track(_ name: String, fields: FieldObject = [:]) -> Receipt {
     withExtendedLifetime(self) {
@@ -114,7 +114,7 @@ extension Tracker {
     case EventEncoder.unset:
       note(type, "encode(into:) did not call begin; call it with an index into eventTypes before the fields are put")
     case EventEncoder.misused:
-      note(type, "encode(into:) called begin twice, or put a value that its kind does not allow")
+      note(type, "encode(into:) called begin twice or out of range, or put a value that its kind does not allow")
     default:
       let names = type.eventTypes.map(\.name)
       if index < names.count {

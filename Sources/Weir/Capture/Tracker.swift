@@ -22,8 +22,8 @@ import Synchronization
 /// **The end.** ``close()`` drains and seals the log. A tracker that is released without it is closed then. A process
 /// that just ends loses nothing either: the next opening recovers what was captured.
 public final class Tracker: Sendable {
-  /// The open log, from `init` to `deinit`. Sendable in truth though the compiler can't see it: the core's functions may
-  /// be called from any threads at once, all but the freeing, which is in `deinit`, when no call is in progress.
+  /// The open log, from `init` to `deinit`. Sendable in truth though the compiler can't see it: the core's functions
+  /// may be called from any threads at once, all but the freeing, which is in `deinit`, when no call is in progress.
   @usableFromInline nonisolated(unsafe) let log: UnsafeMutablePointer<weir_log>
 
   /// What this opening found of the one before.
@@ -87,8 +87,8 @@ public final class Tracker: Sendable {
 
   /// Ends the intake, drains every lane, seals the log, and gives up the directory.
   ///
-  /// Captures in progress end first; later ones are dropped as ``DropReason/closed``. Waits. A second call does nothing.
-  /// If the disk has no room for what is in the lanes, this throws, and the next opening recovers it.
+  /// Captures in progress end first; later ones are dropped as ``DropReason/closed``. Waits. A second call does
+  /// nothing. If the disk has no room for what is in the lanes, this throws, and the next opening recovers it.
   public func close() throws(WeirError) {
     try handle.close()
   }
@@ -96,8 +96,8 @@ public final class Tracker: Sendable {
   /// Counters of this opening. Never waits; each is exact, together they are a moment's picture.
   public var counters: Counters { handle.counters() }
 
-  /// Why events of some type were last dropped as ``DropReason/invalid``: the definition was refused, or an event did not
-  /// keep to it. Nil if that never happened. Each type is reported to the logger once.
+  /// Why events of some type were last dropped as ``DropReason/invalid``: the definition was refused, or an event did
+  /// not keep to it. Nil if that never happened. Each type is reported to the logger once.
   public var lastDefinitionError: WeirError? {
     refusals.withLock { $0.last }
   }

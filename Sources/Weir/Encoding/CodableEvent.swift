@@ -1,9 +1,9 @@
 // The conformance to Event that Codable types get for nothing.
 //
 // The compiler's code for an enum encodes one nested container, named after the case, with the associated values by
-// label. That container becomes the event: "Checkout.completed" with the labels as fields. Anything else that a type may
-// encode becomes one event named after the type: a keyed container's values are its fields, any other value is the field
-// "value".
+// label. That container becomes the event: "Checkout.completed" with the labels as fields. Anything else that a type
+// may encode becomes one event named after the type: a keyed container's values are its fields, any other value is the
+// field "value".
 
 import CWeirCapture
 
@@ -32,8 +32,8 @@ let singleField = "value"
 extension EventEncoder {
   /// Writes an event that encodes itself.
   ///
-  /// The lane is given back meanwhile: encoding takes its time, runs the user's code, and may define a type, for which a
-  /// lock is needed that no thread may wait for while it holds up a lane.
+  /// The lane is given back meanwhile: encoding takes its time, runs the user's code, and may define a type, for which
+  /// a lock is needed that no thread may wait for while it holds up a lane.
   @usableFromInline
   mutating func encodeTagged<E: Event & Encodable>(_ event: E) {
     guard index == Self.unset else { return spoil() }
@@ -96,7 +96,8 @@ extension Tracker {
       // Asked only until the type is known: a structure that encodes a nested container itself keeps its own name.
       if known != 0 || Mirror(reflecting: event).displayStyle == .enum {
         guard !writer.buffer.pointee.hasUnlabelledField else {
-          writer.buffer.pointee.fail("case \(key) has an associated value without a label; give it one, for the log needs a name")
+          writer.buffer.pointee.fail(
+            "case \(key) has an associated value without a label; give it one, for the log needs a name")
           return nil
         }
         writer.buffer.pointee.fieldsFrame = frame

@@ -24,7 +24,8 @@ extension EventType {
     case .optional(let inner), .array(let inner):
       return depth <= maximumDepth && append(inner, to: &bytes, depth: depth + 1)
     case .object(let fields):
-      // Without fields it would take no bytes, and a reader could not hold an array's count against the bytes there are.
+      // Without fields it would take no bytes, and a reader could not hold an array's count against the bytes there
+      // are.
       guard depth <= maximumDepth, !fields.isEmpty, let count = UInt16(exactly: fields.count) else { return false }
       append(count, to: &bytes)
       return append(fields, to: &bytes, depth: depth + 1)

@@ -5,15 +5,15 @@ public import CWeirCapture
 /// Writes the fields of one event, in place, into the calling thread's lane.
 ///
 /// Made by ``Tracker/track(_:)`` and given to ``Event/encode(into:)``; it can't be kept or copied. Nothing that is put
-/// exists before the whole event is committed: a process killed in the midst of it leaves no trace of the event. Putting
-/// a number costs a store and a step of the checksum, a string its copying.
+/// exists before the whole event is committed: a process killed in the midst of it leaves no trace of the event.
+/// Putting a number costs a store and a step of the checksum, a string its copying.
 ///
 /// An encoder that is used against its declaration refuses the whole event as ``DropReason/invalid``: without
 /// ``begin(_:)``, with two of them, with an index that is out of range, or with fields of other kinds than declared. An
 /// event that grows past the largest size is refused as ``DropReason/tooLarge``.
 public struct EventEncoder: ~Copyable {
-  /// The record being written, from begin to commit in this one place: a copy of it is loaded in other widths than it was
-  /// stored in, for which the processor waits; two copies doubled the time of a capture.
+  /// The record being written, from begin to commit in this one place: a copy of it is loaded in other widths than it
+  /// was stored in, for which the processor waits; two copies doubled the time of a capture.
   @usableFromInline var record: weir_record
 
   /// The index given to `begin`, or one of the states below.
@@ -25,6 +25,8 @@ public struct EventEncoder: ~Copyable {
   /// The tracker, which outlives the capture; not retained, for that would be an atomic operation.
   @usableFromInline let tracker: Unmanaged<Tracker>
 
+  /// No type declares so many events; keeps indices apart from the states.
+  @usableFromInline static var indexLimit: Int { 1 << 16 }
   /// `begin` has not been called.
   @usableFromInline static var unset: UInt32 { .max }
   /// Used against its declaration: to be refused.
@@ -43,17 +45,16 @@ public struct EventEncoder: ~Copyable {
     self.tracker = .passUnretained(tracker)
   }
 
-  /// Begins the event that is declared at `index` in ``Event/eventTypes``. To be called once, before the fields are put.
+  /// Begins the event that is declared at `index` in ``Event/eventTypes``. To be called once, before the fields are
+  /// put.
   @inlinable
   @inline(__always)
   public mutating func begin(_ index: Int) {
-    self.index = self.index == Self.unset ? UInt32(clamping: index) : secondBegin()
-  }
-
-  /// The state after `begin` where it was not expected. An event that is over stays so: it has no record any more.
-  @usableFromInline
-  func secondBegin() -> UInt32 {
-    index == Self.ended ? Self.ended : Self.misused
+    if self.index == Self.unset, 0..<Self.indexLimit ~= index {
+      self.index = UInt32(truncatingIfNeeded: index)
+    } else {
+      spoil()
+    }
   }
 
   /// Puts the next field.
@@ -63,8 +64,8 @@ public struct EventEncoder: ~Copyable {
     value.encode(into: &self)
   }
 
-  /// Begins a nested object. To be called by ``EventValue/encode(into:)`` of a type whose kind is ``FieldKind/object(_:)``,
-  /// before it puts the fields.
+  /// Begins a nested object. To be called by ``EventValue/encode(into:)`` of a type whose kind is
+  /// ``FieldKind/object(_:)``, before it puts the fields.
   @inlinable
   @inline(__always)
   public mutating func beginObject() {
@@ -78,7 +79,7 @@ public struct EventEncoder: ~Copyable {
     weir_sign(&record, UInt64(kind.rawValue))
   }
 
-  /// Makes the event one to be refused.
+  /// Makes the event one to be refused. One that is over stays so: it has no record any more.
   @usableFromInline
   mutating func spoil() {
     if index != Self.ended { index = Self.misused }

@@ -2,8 +2,8 @@
 
 public import CWeirCapture
 
-/// The numbers of the kinds in a log, as FileFormat lists them. `weir.h` has them too, but not in the part that compiles
-/// into users' code; a test compares the two.
+/// The numbers of the kinds in a log, as FileFormat lists them. `weir.h` has them too, but not in the part that
+/// compiles into users' code; a test compares the two.
 @usableFromInline
 enum Kind: UInt8, CaseIterable {
   case null = 0
@@ -43,8 +43,8 @@ extension FieldKind {
     }
   }
 
-  /// Folds the kind and those inside it into a record's signature, in the order of their descriptor in the file. A value
-  /// that is put does it on its way; this is for values that are not there.
+  /// Folds the kind and those inside it into a record's signature, in the order of their descriptor in the file. A
+  /// value that is put does it on its way; this is for values that are not there.
   @inlinable
   func sign(_ record: inout weir_record) {
     weir_sign(&record, UInt64(kind.rawValue))

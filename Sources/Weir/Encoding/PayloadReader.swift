@@ -6,8 +6,8 @@
   import Foundation
 #endif
 
-/// Reads the payload of one event. Every count is held against the bytes that are left before anything is made room for,
-/// nesting is limited, and a payload counts only if it is used up exactly.
+/// Reads the payload of one event. Every count is held against the bytes that are left before anything is made room
+/// for, nesting is limited, and a payload counts only if it is used up exactly.
 struct PayloadReader {
   private var bytes: ByteReader
 

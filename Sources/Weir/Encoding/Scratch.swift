@@ -25,8 +25,8 @@ enum Scratch {
     return Unmanaged<TaggedWriter>.fromOpaque(kept).takeRetainedValue()
   }
 
-  /// Takes the writer back, unless the code that used it still holds on to it: what that writes later must not end up in
-  /// another event. A thread keeps one.
+  /// Takes the writer back, unless the code that used it still holds on to it: what that writes later must not end up
+  /// in another event. A thread keeps one.
   static func give(_ writer: inout TaggedWriter) {
     guard let key, isKnownUniquelyReferenced(&writer), pthread_getspecific(key) == nil else { return }
     let kept = Unmanaged.passRetained(writer)

@@ -18,7 +18,8 @@ struct TaggedBuffer: ~Copyable {
     /// Of its values, in an object or an array.
     var count: UInt32 = 0
     var kind = Kind.null
-    /// An Encoder asked for a container of its own for it, as the code that the compiler writes for an enum's case does.
+    /// An Encoder asked for a container of its own for it, as the code that the compiler writes for an enum's case
+    /// does.
     var isNestedContainer = false
     /// A value was given, if only null.
     var isWritten = false

@@ -1,5 +1,5 @@
-// TaggedWriter: what the encoders of one event share; writes the values whose types have a kind of their own, and lets all
-// others encode themselves.
+// TaggedWriter: what the encoders of one event share; writes the values whose types have a kind of their own, and lets
+// all others encode themselves.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -9,8 +9,9 @@
 
 /// The buffer of an event, shared by its encoders.
 ///
-/// The buffer lies behind a pointer that never changes: kept in the object itself, the language's checks for overlapping
-/// access took a fifth of the whole time. The accesses can't overlap, for no code but the buffer's runs within one.
+/// The buffer lies behind a pointer that never changes: kept in the object itself, the language's checks for
+/// overlapping access took a fifth of the whole time. The accesses can't overlap, for no code but the buffer's runs
+/// within one.
 final class TaggedWriter {
   let buffer: UnsafeMutablePointer<TaggedBuffer>
 

@@ -53,6 +53,9 @@
 /// }
 /// ```
 ///
+/// Marked `@inline(__always)`, `encode(into:)` compiles into each capture, which saves two or three nanoseconds more and
+/// costs code.
+///
 /// The kinds that `encode(into:)` puts are held against the declaration at every capture, at no cost that can be
 /// measured: an encoder that disagrees with its declaration is refused, so a record never decodes as something else.
 public protocol Event: Sendable {

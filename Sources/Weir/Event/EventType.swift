@@ -71,7 +71,7 @@ public indirect enum FieldKind: Hashable, Sendable {
   case uuid
   /// A `Date`, at its full precision.
   case date
-  /// A value that may be missing: `Optional`.
+  /// A value that may be missing: `Optional`. An optional of an optional is read as one optional.
   case optional(FieldKind)
   /// Any number of values of one kind.
   case array(FieldKind)

@@ -35,8 +35,8 @@ public struct FieldObject: Hashable, Sendable {
 
   /// The value named `name`, as the type that is asked for.
   ///
-  /// Throws a ``FieldError`` if the value is missing, of another kind, or out of the type's range. An optional type takes
-  /// a missing value as nil.
+  /// Throws a ``FieldError`` if the value is missing, of another kind, or out of the type's range. An optional type
+  /// takes a missing value as nil.
   ///
   /// ```swift
   /// let amount: Int64 = try object.value("amount")

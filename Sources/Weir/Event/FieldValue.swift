@@ -8,8 +8,8 @@
 
 /// The value of a field, whatever its kind.
 ///
-/// Integers keep the sign of their kind and lose its width: a `UInt8` is read as ``uint(_:)``, an `Int16` as ``int(_:)``.
-/// Floating-point numbers keep every bit, those of not-a-number included.
+/// Integers keep the sign of their kind and lose its width: a `UInt8` is read as ``uint(_:)``, an `Int16` as
+/// ``int(_:)``. Floating-point numbers keep every bit, those of not-a-number included.
 public enum FieldValue: Hashable, Sendable {
   /// No value: a missing optional.
   case null

@@ -31,8 +31,8 @@ public struct StoredEvent: Hashable, Sendable {
 
   /// The field named `name`, as the type that is asked for.
   ///
-  /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. An optional type takes
-  /// a missing field as nil, so that a field can be added to an event while older logs are read.
+  /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. An optional type
+  /// takes a missing field as nil, so that a field can be added to an event while older logs are read.
   public subscript<T: EventValue>(name: String) -> T {
     get throws { try fields.value(name) }
   }

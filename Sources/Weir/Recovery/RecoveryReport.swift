@@ -16,7 +16,8 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   public var lanesDrained: UInt64
   /// Events moved from lanes into the log: captured by the dead process, and recovered.
   public var eventsFromLanes: UInt64
-  /// Bytes cut from the ends of unsealed segments: a block half written when the process died. No event is lost with them.
+  /// Bytes cut from the ends of unsealed segments: a block half written when the process died. No event is lost with
+  /// them.
   public var tornBytes: UInt64
   /// Damaged blocks in unsealed segments. Their bytes were copied to `quarantine/`.
   public var damagedBlocks: UInt64

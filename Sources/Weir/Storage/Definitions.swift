@@ -14,8 +14,8 @@ final class Definitions {
       guard let encoded = type.encodedFields() else {
         throw WeirError(
           .limit,
-          "the fields of \(type.name) can't be written down: a name is longer than 65,535 bytes, kinds are nested deeper "
-            + "than \(maximumDepth), or an object has no fields or too many; declare fewer or shorter ones")
+          "the fields of \(type.name) can't be written down: a name is longer than 65,535 bytes, kinds are nested "
+            + "deeper than \(maximumDepth), or an object has no fields or too many; declare fewer or shorter ones")
       }
       guard !type.name.utf8.contains(0) else {
         throw WeirError(.invalid, "the name of an event holds a zero byte; choose another")

@@ -82,8 +82,8 @@ public struct LogDirectory: Hashable, Sendable {
 
   /// Checks every byte that a checksum or a rule covers, and calls `onFinding` for whatever is wrong.
   ///
-  /// Reads the whole log, at the speed of the disk. Throws only if the check can't run: `missing`, `directory`, `access`,
-  /// `version`, `io` or `memory`.
+  /// Reads the whole log, at the speed of the disk. Throws only if the check can't run: `missing`, `directory`,
+  /// `access`, `version`, `io` or `memory`.
   public func verify(onFinding: (Finding) -> Void = { _ in }) throws(WeirError) -> Verification {
     var core = weir_verification()
     var error = weir_error()

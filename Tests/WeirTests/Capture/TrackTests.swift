@@ -11,7 +11,9 @@ struct TrackTests {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       var ids: [EventID] = []
-      for number in 0..<50_000 { ids.append(try #require(tracker.track(Checkout.started(cart: number.magnitude64)).id)) }
+      for number in 0..<50_000 as Range<UInt64> {
+        ids.append(try #require(tracker.track(Checkout.started(cart: number)).id))
+      }
       #expect(Set(ids).count == ids.count)
       #expect(zip(ids, ids.dropFirst()).allSatisfy { $0.sequence < $1.sequence })
       #expect(ids.allSatisfy { $0.opening == tracker.opening })
@@ -27,7 +29,8 @@ struct TrackTests {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       // More threads than lanes, so that some borrow the spare ones.
-      let threads = 12, each = 3_000
+      let threads = 12
+      let each = 3_000
       DispatchQueue.concurrentPerform(iterations: threads) { thread in
         for number in 0..<each {
           let event = Checkout.completed(
@@ -39,13 +42,15 @@ struct TrackTests {
       #expect(found.count == threads * each)
       #expect(Set(found.map(\.id)).count == threads * each)
       var numbers: [UInt64: Set<Int32>] = [:]
-      for case .completed(let order, _, let items, _) in found.map(\.event) { numbers[order, default: []].insert(items) }
+      for case .completed(let order, _, let items, _) in found.map(\.event) {
+        numbers[order, default: []].insert(items)
+      }
       #expect(numbers.count == threads && numbers.values.allSatisfy { $0.count == each })
     }
   }
 
   @Test func tasksThatChangeThreads() async throws {
-    try await withDirectory { directory in
+    try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       await withTaskGroup(of: Void.self) { group in
         for task in 0..<50 {
@@ -281,9 +286,4 @@ struct TrackTests {
       #expect(reader.skipped.isEmpty)
     }
   }
-}
-
-extension Int {
-  /// A count as the unsigned number that carts have.
-  fileprivate var magnitude64: UInt64 { UInt64(magnitude) }
 }

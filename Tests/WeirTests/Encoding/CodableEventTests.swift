@@ -29,13 +29,16 @@ struct CodableEventTests {
     #expect(stored[0].fields == ["one": 1, "list": [nil, 2], "nested": [[1.5]]])
     #expect(try capture(Visit.opened).stored[0].fields.isEmpty)
     #expect(try capture(Visit.plan(plan: .free)).stored[0].fields == ["plan": "free"])
-    let raw = try capture(Visit.viewed(
-      page: .init(path: "p", query: [:], children: []), at: Date(timeIntervalSinceReferenceDate: 1), by: nil,
-      tags: [], body: Data([7]), raw: [8])).stored[0]
-    #expect(raw.fields == [
-      "page": ["path": "p", "query": .object([:]), "children": []],
-      "at": .date(Date(timeIntervalSinceReferenceDate: 1)), "tags": [], "body": .bytes([7]), "raw": .bytes([8]),
-    ])
+    let raw = try capture(
+      Visit.viewed(
+        page: .init(path: "p", query: [:], children: []), at: Date(timeIntervalSinceReferenceDate: 1), by: nil,
+        tags: [], body: Data([7]), raw: [8])
+    ).stored[0]
+    #expect(
+      raw.fields == [
+        "page": ["path": "p", "query": .object([:]), "children": []],
+        "at": .date(Date(timeIntervalSinceReferenceDate: 1)), "tags": [], "body": .bytes([7]), "raw": .bytes([8]),
+      ])
   }
 
   @Test func aStructureIsOneEvent() throws {

@@ -5,62 +5,87 @@ import Testing
 @testable import Weir
 
 struct MisuseTests {
-  private func refused(_ message: String, _ encoding: @escaping @Sendable (inout EventEncoder) -> Void) throws {
-    let (receipt, error, stored) = try capture(Loose(encoding))
+  /// Captures what begins with `index`, if there is one, and puts the values.
+  private func capturing(
+    _ index: Int?, _ values: [any EventValue]
+  ) throws -> (receipt: Receipt, error: WeirError?, stored: [StoredEvent]) {
+    try capture(
+      Loose { encoder in
+        if let index { encoder.begin(index) }
+        for value in values { value.encode(into: &encoder) }
+      })
+  }
+
+  private func refused(_ message: String, _ index: Int?, _ values: any EventValue...) throws {
+    let (receipt, error, stored) = try capturing(index, values)
     #expect(receipt == .dropped(.invalid))
     #expect(error?.code == .invalid)
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "nothing noted")")
     #expect(stored.allSatisfy { $0.isNotice })
   }
 
-  private func accepted(_ encoding: @escaping @Sendable (inout EventEncoder) -> Void) throws {
-    let (receipt, error, stored) = try capture(Loose(encoding))
+  private func accepted(_ index: Int?, _ values: any EventValue...) throws {
+    let (receipt, error, stored) = try capturing(index, values)
     #expect(receipt.isAccepted, "\(error?.message ?? "")")
     #expect(stored.count == 1)
   }
 
+  /// The nested object of loose.nested.
+  private struct Flag: EventValue {
+    var flag: Bool
+    static let fieldKind = FieldKind.object([Field("c", .bool)])
+    init(_ flag: Bool) { self.flag = flag }
+    func encode(into encoder: inout EventEncoder) {
+      encoder.beginObject()
+      encoder.put(flag)
+    }
+    init(fieldValue: FieldValue) throws { flag = try fieldValue.object().value("c") }
+  }
+
   @Test func agreeingEncodersPass() throws {
-    try accepted { $0.begin(0); $0.put(Int32(1)); $0.put("x") }
-    try accepted { $0.begin(1); $0.put([Int8?]()); $0.beginObject(); $0.put(true) }
-    try accepted { $0.begin(1); $0.put([nil, 1] as [Int8?]); $0.beginObject(); $0.put(false) }
-    try accepted { $0.begin(2) }
+    try accepted(0, Int32(1), "x")
+    try accepted(1, [Int8?](), Flag(true))
+    try accepted(1, [nil, 1] as [Int8?], Flag(false))
+    try accepted(2)
   }
 
   @Test func beginIsNeeded() throws {
-    try refused("did not call begin") { _ in }
-    try refused("did not call begin") { $0.put(Int32(1)); $0.put("x") }
+    try refused("did not call begin", nil)
+    try refused("did not call begin", nil, Int32(1), "x")
   }
 
   @Test func beginIsCalledOnce() throws {
-    try refused("begin twice") { $0.begin(2); $0.begin(2) }
-    try refused("begin twice") { $0.begin(0); $0.put(Int32(1)); $0.put("x"); $0.begin(0) }
+    for values in [0, 1] {
+      let (receipt, error, _) = try capture(
+        Loose { encoder in
+          encoder.begin(2)
+          for _ in 0..<values { encoder.put(true) }
+          encoder.begin(2)
+        })
+      #expect(receipt == .dropped(.invalid))
+      #expect(error?.message.contains("begin twice") == true)
+    }
   }
 
   @Test func theIndexIsInRange() throws {
-    try refused("declares 3 events") { $0.begin(3) }
-    try refused("declares 3 events") { $0.begin(1 << 20) }
-    try refused("loose.two") { $0.begin(-1) }
-  }
-
-  @Test func extremeIndexIsRefused() throws {
-    for index in [Int.max, Int(UInt32.max) - 2, Int(UInt32.max) - 1, Int(UInt32.max) - 3] {
-      let (receipt, _, stored) = try capture(Loose { $0.begin(index) })
-      #expect(receipt == .dropped(.invalid), "\(index)")
-      #expect(stored.allSatisfy { $0.isNotice })
+    try refused("declares 3 events", 3)
+    try refused("declares 3 events", 65_535)
+    for index in [-1, .min, 65_536, .max, Int(UInt32.max) - 3, Int(UInt32.max) - 2, Int(UInt32.max) - 1, 1 << 32] {
+      try refused("out of range", index)
     }
   }
 
   @Test func kindsMustAgree() throws {
     let message = "other kinds of fields than eventTypes declares for loose.two"
-    try refused(message) { $0.begin(0) }
-    try refused(message) { $0.begin(0); $0.put(Int32(1)) }
-    try refused(message) { $0.begin(0); $0.put("x"); $0.put(Int32(1)) }
-    try refused(message) { $0.begin(0); $0.put(UInt32(1)); $0.put("x") }
-    try refused(message) { $0.begin(0); $0.put(Int64(1)); $0.put("x") }
-    try refused(message) { $0.begin(0); $0.put(Int32(1)); $0.put(String?("x")) }
-    try refused(message) { $0.begin(0); $0.put(Int32(1)); $0.put("x"); $0.put(true) }
-    try refused("loose.nested") { $0.begin(1); $0.put([Int8]()); $0.beginObject(); $0.put(true) }
-    try refused("loose.nested") { $0.begin(1); $0.put([Int8?]()); $0.put(true) }
+    try refused(message, 0)
+    try refused(message, 0, Int32(1))
+    try refused(message, 0, "x", Int32(1))
+    try refused(message, 0, UInt32(1), "x")
+    try refused(message, 0, Int64(1), "x")
+    try refused(message, 0, Int32(1), String?("x"))
+    try refused(message, 0, Int32(1), "x", true)
+    try refused("loose.nested", 1, [Int8](), Flag(true))
+    try refused("loose.nested", 1, [Int8?](), true)
   }
 
   /// A value that encodes something else than its kind says.
@@ -115,7 +140,9 @@ struct MisuseTests {
   enum DeepKind: NameSource {
     static let types = [EventType("a", [Field("o", (0..<17).reduce(.bool) { kind, _ in .array(kind) })])]
   }
-  enum HugeName: NameSource { static let types = [EventType("a", [Field(String(repeating: "n", count: 70_000), .bool)])] }
+  enum HugeName: NameSource {
+    static let types = [EventType("a", [Field(String(repeating: "n", count: 70_000), .bool)])]
+  }
   enum ManyFields: NameSource {
     static let types = [EventType("a", (0..<1025).map { Field("f\($0)", .bool) })]
   }

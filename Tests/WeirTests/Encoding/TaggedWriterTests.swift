@@ -36,11 +36,12 @@ struct TaggedWriterTests {
       try inner.encode(UInt8(9), forKey: Key("deep"))
       try first.encodeNil(forKey: Key("c"))
     }
-    #expect(found == [
-      "first": ["a": 1, "b": "longer text", "c": nil],
-      "second": ["x", ["deep": .uint(9)], 2.5],
-      "flag": true,
-    ])
+    #expect(
+      found == [
+        "first": ["a": 1, "b": "longer text", "c": nil],
+        "second": ["x", ["deep": .uint(9)], 2.5],
+        "flag": true,
+      ])
   }
 
   @Test func superEncodersFilledLate() throws {
@@ -143,7 +144,10 @@ struct TaggedWriterTests {
     }
     final class Node {
       var members: [(String, Either)] = []
-      enum Either { case node(Node), number(Int) }
+      enum Either {
+        case node(Node)
+        case number(Int)
+      }
       var value: FieldValue {
         .object(
           FieldObject(

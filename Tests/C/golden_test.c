@@ -1,0 +1,196 @@
+/*
+ * golden_test.c: reads the golden logs, which were made once for each version of the format, and holds what it finds
+ * against what was found then; and holds two readers against one another, this library's and Tests/Golden/read_log.py,
+ * which was made from the format's documentation alone: on the golden logs, on logs made just now, before and after
+ * recovery. Run from the top of the source tree; WEIR_GOLDEN names the folder otherwise. Needs python3.
+ */
+#include "check.h"
+
+#include <dirent.h>
+
+#include "../Golden/golden_log.h"
+
+static const char *golden_root(void) {
+  const char *given = getenv("WEIR_GOLDEN");
+  return given ? given : "Tests/Golden";
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
+
+static void copy_file(const char *from, const char *to) {
+  FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+  REQUIRE(in && out);
+  static char bytes[1 << 16];
+  size_t count;
+  while ((count = fread(bytes, 1, sizeof bytes, in)) > 0) REQUIRE(fwrite(bytes, 1, count, out) == count);
+  fclose(in);
+  REQUIRE(fclose(out) == 0);
+}
+
+/* A copy that may be recovered; what is in the source tree is only read. */
+static void copy_log(const char *from, const char *to) {
+  REQUIRE(mkdir(to, 0700) == 0);
+  DIR *entries = opendir(from);
+  REQUIRE(entries);
+  for (struct dirent *entry; (entry = readdir(entries));) {
+    if (entry->d_name[0] != '.') copy_file(join(from, entry->d_name), join(to, entry->d_name));
+  }
+  closedir(entries);
+}
+
+/* ---- The two readers --------------------------------------------------------------------------------------------- */
+
+/* Runs read_log.py on `log`, its lines into `lines`; answers its exit status. */
+static int read_in_python(const char *log, const char *lines) {
+  char command[16384];
+  snprintf(command, sizeof command, "python3 -B '%s/read_log.py' --raw '%s' >'%s' 2>/dev/null", golden_root(), log, lines);
+  int status = system(command);
+  return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void append_hex(FILE *to, const uint8_t *bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++) fprintf(to, "%02x", bytes[i]);
+}
+
+/* What a line of read_log.py says of the event before and after its fields, whose form as JSON is not compared. */
+static void describe(const weir_event *event, char **before, char **after) {
+  size_t bytes;
+  FILE *text = open_memstream(before, &bytes);
+  fprintf(text, "{\"offset\":%" PRIu64 ",\"id\":\"%016" PRIx64 "%016" PRIx64 "\",\"time_ns\":%" PRId64 ",\"event\":\"%.*s\",",
+          event->offset, event->id.opening, event->id.sequence, event->time_ns, (int)event->name_bytes, event->name);
+  fprintf(text, "\"fields\":{");
+  fclose(text);
+  text = open_memstream(after, &bytes);
+  fprintf(text, "},\"payload\":\"");
+  append_hex(text, event->payload, event->payload_bytes);
+  fprintf(text, "\",\"definition\":\"");
+  append_hex(text, event->fields, event->fields_bytes);
+  fprintf(text, "\"}\n");
+  fclose(text);
+}
+
+static void check_line(const weir_event *event, const char *line) {
+  char *before, *after;
+  describe(event, &before, &after);
+  size_t all = strlen(line), tail = strlen(after);
+  int same = strncmp(line, before, strlen(before)) == 0 && all >= tail && strcmp(line + all - tail, after) == 0;
+  if (!CHECK(same)) fprintf(stderr, "expected: %sread:     %s...%s", line, before, after);
+  free(before);
+  free(after);
+}
+
+/* Whether the C reader finds in `log` what `lines` has, event for event, and tells of every offset that is missing. */
+static void check_lines(const char *log, const char *lines) {
+  FILE *expected = fopen(lines, "rb");
+  weir_reader *reader;
+  weir_error error;
+  REQUIRE(expected && weir_reader_open(log, NULL, &reader, &error) == WEIR_OK);
+  char *line = NULL;
+  size_t room = 0;
+  weir_event event;
+  weir_skip skip;
+  weir_status status;
+  uint64_t count = 0, told = 0, next = 0, missing = 0;
+  while ((status = weir_reader_next(reader, &event, &skip, &error)) == WEIR_OK || status == WEIR_SKIPPED) {
+    if (status == WEIR_SKIPPED) {
+      told += skip.count;
+      continue;
+    }
+    if (!CHECK(getline(&line, &room, expected) > 0)) break;
+    check_line(&event, line);
+    missing += event.offset - next;
+    next = event.offset + 1;
+    count++;
+  }
+  CHECK_EQUAL(status, WEIR_END);
+  CHECK(getline(&line, &room, expected) < 0);
+  CHECK(count > 40);
+  CHECK_EQUAL(told, missing);
+  free(line);
+  fclose(expected);
+  weir_reader_close(reader);
+}
+
+static void check_same_file(const char *a, const char *b) {
+  FILE *left = fopen(a, "rb"), *right = fopen(b, "rb");
+  REQUIRE(left && right);
+  int of_left, of_right;
+  do {
+    of_left = getc(left);
+    of_right = getc(right);
+  } while (of_left == of_right && of_left != EOF);
+  CHECK_EQUAL(of_left, of_right);
+  fclose(left);
+  fclose(right);
+}
+
+/* ---- What must hold of a log ------------------------------------------------------------------------------------- */
+
+static void check_verify(const char *log, int damaged) {
+  weir_verification verification;
+  weir_error error;
+  CHECK_EQUAL(weir_verify(log, NULL, NULL, &verification, &error), WEIR_OK);
+  CHECK_EQUAL(verification.findings > 0, damaged);
+}
+
+static void recover_log(const char *log, int killed) {
+  weir_log *opened;
+  weir_recovery recovery;
+  weir_error error;
+  weir_options options;
+  weir_options_init(&options);
+  options.segment_bytes = 1 << 20;
+  REQUIRE(weir_open(log, &options, &opened, &recovery, &error) == WEIR_OK);
+  CHECK_EQUAL(recovery.was_clean, !killed);
+  CHECK_EQUAL(recovery.events_from_lanes > 0, killed);
+  CHECK_EQUAL(recovery.dropped, killed ? 4 : 0);
+  CHECK_EQUAL(weir_close(opened, &error), WEIR_OK);
+  weir_free(opened);
+}
+
+/* Both readers, before and after recovery, find what `lines` has in `log`; so does verify in what is wrong with it. */
+static void check_log(const char *log, const char *lines, const char *scratch_lines, int killed, int damaged) {
+  for (int recovered = 0; recovered < 2; recovered++) {
+    check_lines(log, lines);
+    CHECK_EQUAL(read_in_python(log, scratch_lines), damaged);
+    check_same_file(lines, scratch_lines);
+    check_verify(log, damaged);
+    if (!recovered) recover_log(log, killed);
+  }
+}
+
+static void check_golden(const char *folder, const char *name, int killed, int damaged) {
+  test(name);
+  char *kept = strdup(join(golden_root(), name)), *log = strdup(join(folder, name)), *lines = strdup(join(folder, "lines"));
+  uint64_t sum = tree_checksum(kept);
+  check_lines(join(kept, "log"), join(kept, "expected.jsonl"));
+  copy_log(join(kept, "log"), log);
+  check_log(log, join(kept, "expected.jsonl"), lines, killed, damaged);
+  CHECK_EQUAL(tree_checksum(kept), sum);
+  free(kept);
+  free(log);
+  free(lines);
+}
+
+static void check_made_now(const char *folder, const char *name, void (*make)(const char *), int killed, int damaged) {
+  test(name);
+  char *log = strdup(join(folder, name)), *found = strdup(join(folder, "found")), *lines = strdup(join(folder, "lines"));
+  make(log);
+  CHECK_EQUAL(read_in_python(log, found), damaged);
+  check_log(log, found, lines, killed, damaged);
+  free(log);
+  free(found);
+  free(lines);
+}
+
+int main(void) {
+  char *folder = scratch();
+  check_golden(folder, "v1-closed", 0, 0);
+  check_golden(folder, "v1-killed", 1, 0);
+  check_golden(folder, "v1-damaged", 1, 1);
+  check_made_now(folder, "closed", make_closed, 0, 0);
+  check_made_now(folder, "killed", make_killed, 1, 0);
+  check_made_now(folder, "damaged", make_damaged, 1, 1);
+  scratch_remove(folder);
+  return finish();
+}
