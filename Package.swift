@@ -24,7 +24,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
   ],
   targets: [
     .target(name: "CWeir", cSettings: cSettings),
@@ -39,7 +39,11 @@ let package = Package(
       resources: [.copy("Sample")],
       swiftSettings: swiftSettings
     ),
-    .testTarget(name: "WeirTests", dependencies: ["Weir"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirTests",
+      dependencies: ["Weir", "CWeir", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(name: "WeirToolTests", dependencies: ["WeirTool"], swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests",

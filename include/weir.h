@@ -189,14 +189,6 @@ enum {
   WEIR_KIND_TAGGED = 19    /* u8 kind, then a value of that kind, whose own elements are tagged too */
 };
 
-/* Built-in types, defined in every log. */
-enum {
-  WEIR_TYPE_GAP = 1,     /* weir.gap: captures of a lane that were refused */
-  WEIR_TYPE_HOLE = 2,    /* weir.hole: offsets that no event has, or a damaged stretch of a lane */
-  WEIR_TYPE_DYNAMIC = 3, /* the event's own name (as a string), then a tagged object: no definition needed */
-  WEIR_TYPE_FIRST = 16   /* the first number that weir_define gives */
-};
-
 /* A field of a scalar, string or bytes kind. */
 typedef struct weir_field {
   const char *name;
@@ -222,7 +214,8 @@ typedef struct weir_definition {
  * Defines `count` types with consecutive numbers, the first of which goes to `*first_type`. The definitions are in the
  * ring before the call returns, and in every segment that needs them. `owner`, if not 0, is any number that stands for
  * the group (weir_find_owner, weir_find_type); a group that is already defined for it is not defined again. Takes a
- * lock. Errors: INVALID (a name is empty, too long or not UTF-8; an unknown kind), LIMIT (WEIR_TYPES_BYTES used up),
+ * lock. Errors: INVALID (a name is empty, too long, not UTF-8 or begins with
+ * "weir."; an unknown kind), LIMIT (WEIR_TYPES_BYTES used up),
  * CLOSED.
  */
 weir_status weir_define(weir_log *log, uint64_t owner, const weir_definition *definitions, uint32_t count,

@@ -39,6 +39,9 @@ extern "C" {
 #define WEIR_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WEIR_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Left to itself the compiler keeps some of these out of line, which costs a capture from Swift a third. */
+#define WEIR_INLINE static inline __attribute__((always_inline))
+
 typedef struct weir_log weir_log;
 typedef struct weir_lane weir_lane;
 
@@ -56,6 +59,14 @@ enum {
 
 /* Number of reasons that have a counter; reasons are below it. */
 enum { WEIR_DROP_REASONS = 16 };
+
+/* Built-in types, defined in every log. The first two are Weir's own notices: only WEIR_TYPE_DYNAMIC can be captured. */
+enum {
+  WEIR_TYPE_GAP = 1,     /* weir.gap: captures of a lane that were refused */
+  WEIR_TYPE_HOLE = 2,    /* weir.hole: a damaged stretch of a lane */
+  WEIR_TYPE_DYNAMIC = 3, /* the event's own name (as a string), then a tagged object: no definition needed */
+  WEIR_TYPE_FIRST = 16   /* the first number that weir_define gives */
+};
 
 /*
  * The identity of an event, known when its capture returns and never given twice. `opening` is the random number of
@@ -81,7 +92,7 @@ struct weir_log {
   uint64_t opening;
   weir_type_slot *slots;
   uint32_t asleep;     /* the drainer sleeps until woken */
-  uint32_t type_limit; /* the highest type number defined so far */
+  uint32_t type_count; /* types defined so far: WEIR_TYPE_FIRST and the numbers after it */
 };
 
 /* Private: one lane as its producer sees it. Written by the thread that holds it; `tail` also by close and fork. */
@@ -193,7 +204,7 @@ static inline uint64_t weir_crc_u8(uint64_t crc, uint8_t value) {
 #endif
 
 /* The time in ticks of the log's clock. */
-static inline uint64_t weir_ticks(uint32_t clock) {
+WEIR_INLINE uint64_t weir_ticks(uint32_t clock) {
   if (WEIR_LIKELY(clock == WEIR_CLOCK_TSC)) {
 #if defined(__x86_64__)
     uint32_t low, high;
@@ -225,7 +236,7 @@ static inline void weir_fetch_ahead(const uint8_t *address) {
  * After WEIR_ACCEPTED, call weir_commit, weir_refuse or weir_cancel exactly once. The first call of a thread claims a
  * lane (one compare-and-swap); later ones do not. May overlap with every other call of the library except weir_free.
  */
-static inline int32_t weir_begin(weir_log *log, weir_record *record) {
+WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
   enum { AHEAD_BYTES = 1024 };
   weir_lane *lane = weir_this_thread.lane;
   uint64_t *tail;
@@ -258,7 +269,7 @@ static inline int32_t weir_begin(weir_log *log, weir_record *record) {
 }
 
 /* Private: room for `bytes` more, or else the event is marked as too large. */
-static inline int weir_has_room(weir_record *record, uint64_t bytes) {
+WEIR_INLINE int weir_has_room(weir_record *record, uint64_t bytes) {
   if (WEIR_LIKELY(record->end - record->cursor >= (int64_t)bytes)) return 1;
   record->end = record->start;
   return 0;
@@ -268,7 +279,7 @@ static inline int weir_has_room(weir_record *record, uint64_t bytes) {
  * Private: a running signature of the kinds put so far, compared at commit with that of the type's definition. With
  * constant kinds the compiler folds it to one constant.
  */
-static inline void weir_sign(weir_record *record, uint64_t kind) {
+WEIR_INLINE void weir_sign(weir_record *record, uint64_t kind) {
   record->signature = (record->signature << 5 | record->signature >> 59) ^ kind;
 }
 
@@ -276,36 +287,36 @@ static inline void weir_sign(weir_record *record, uint64_t kind) {
  * Appends one value, little endian, with no padding. Cost: a bounds check, a store and a CRC32C step. An event that
  * grows past max_event_bytes is refused as a whole by weir_commit; the calls after that point do nothing.
  */
-static inline void weir_put_u64(weir_record *record, uint64_t value) {
+WEIR_INLINE void weir_put_u64(weir_record *record, uint64_t value) {
   if (!weir_has_room(record, 8)) return;
   memcpy(record->cursor, &value, 8);
   record->cursor += 8;
   record->checksum = weir_crc_u64(record->checksum, value);
 }
-static inline void weir_put_u32(weir_record *record, uint32_t value) {
+WEIR_INLINE void weir_put_u32(weir_record *record, uint32_t value) {
   if (!weir_has_room(record, 4)) return;
   memcpy(record->cursor, &value, 4);
   record->cursor += 4;
   record->checksum = weir_crc_u32(record->checksum, value);
 }
-static inline void weir_put_u16(weir_record *record, uint16_t value) {
+WEIR_INLINE void weir_put_u16(weir_record *record, uint16_t value) {
   if (!weir_has_room(record, 2)) return;
   memcpy(record->cursor, &value, 2);
   record->cursor += 2;
   record->checksum = weir_crc_u16(record->checksum, value);
 }
-static inline void weir_put_u8(weir_record *record, uint8_t value) {
+WEIR_INLINE void weir_put_u8(weir_record *record, uint8_t value) {
   if (!weir_has_room(record, 1)) return;
   *record->cursor = value;
   record->cursor += 1;
   record->checksum = weir_crc_u8(record->checksum, value);
 }
-static inline void weir_put_f64(weir_record *record, double value) {
+WEIR_INLINE void weir_put_f64(weir_record *record, double value) {
   uint64_t bits;
   memcpy(&bits, &value, 8);
   weir_put_u64(record, bits);
 }
-static inline void weir_put_f32(weir_record *record, float value) {
+WEIR_INLINE void weir_put_f32(weir_record *record, float value) {
   uint32_t bits;
   memcpy(&bits, &value, 4);
   weir_put_u32(record, bits);
@@ -371,13 +382,14 @@ static inline void weir_cancel(weir_record *record) {
 
 /*
  * Publishes the event: after this call returned WEIR_ACCEPTED it survives the death of the process. `type` is a number
- * from weir_define or a built-in one. `id` receives the event's identity and may be null. Otherwise answers
+ * from weir_define, or WEIR_TYPE_DYNAMIC. `id` receives the event's identity and may be null. Otherwise answers
  * WEIR_DROP_TOO_LARGE or WEIR_DROP_INVALID, and nothing was captured.
  */
-static inline int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id) {
+WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id) {
   weir_lane *lane = record->lane;
   if (WEIR_UNLIKELY(record->end == record->start)) return weir_refuse(record, WEIR_DROP_TOO_LARGE);
-  if (WEIR_UNLIKELY(type - 1 >= __atomic_load_n(&lane->log->type_limit, __ATOMIC_RELAXED))) {
+  if (WEIR_UNLIKELY(type - WEIR_TYPE_FIRST >= __atomic_load_n(&lane->log->type_count, __ATOMIC_RELAXED)) &&
+      type != WEIR_TYPE_DYNAMIC) {
     return weir_refuse(record, WEIR_DROP_INVALID);
   }
   uint64_t length = (uint64_t)(record->cursor - record->start) - WEIR_RECORD_HEADER_BYTES;
@@ -409,7 +421,7 @@ static inline int32_t weir_commit(weir_record *record, uint32_t type, weir_id *i
  * Valid until weir_free.
  */
 const weir_type_slot *weir_find_owner_slow(const weir_log *log, uint64_t owner);
-static inline const weir_type_slot *weir_find_owner(const weir_log *log, uint64_t owner) {
+WEIR_INLINE const weir_type_slot *weir_find_owner(const weir_log *log, uint64_t owner) {
   const weir_type_slot *slot = log->slots + ((owner >> 4 ^ owner >> 14) & (WEIR_TYPE_SLOTS - 1));
   if (WEIR_LIKELY(__atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE) == owner)) return slot; /* T1 */
   return weir_find_owner_slow(log, owner);

@@ -390,7 +390,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   counters->wakeups = __atomic_load_n(&from->wakeups, __ATOMIC_RELAXED);
   counters->damaged = __atomic_load_n(&from->damaged, __ATOMIC_RELAXED);
   counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);
-  counters->types = __atomic_load_n(&producer->type_limit, __ATOMIC_RELAXED) - (WEIR_TYPE_FIRST - 1);
+  counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED);
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
   }

@@ -85,7 +85,7 @@ typedef struct event_log {
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
 
-  /* Types: written under types_lock; entries below type_limit do not change but for defined_in, the drainer's. */
+  /* Types: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
   pthread_mutex_t types_lock;
   type_entry types[MAX_TYPES];
   named_type *named[NAMED_SLOTS];

@@ -34,7 +34,8 @@ typedef struct recovery {
   uint64_t first_unsealed; /* index in list */
   weir_recovery *report;
   weir_error *error;
-  segment_end last; /* the last sealed segment */
+  segment_end last;      /* the last sealed segment */
+  uint64_t least_offset; /* the new opening's offsets start here or later */
 } recovery;
 
 /* ---- The ring of the dead ---------------------------------------------------------------------------------------- */
@@ -81,14 +82,27 @@ static weir_status attach_dead(recovery *recovery, int fd) {
   return WEIR_OK;
 }
 
+/*
+ * Whether an opening died while it made an empty ring, perhaps out of the drained one: then that there is none is no loss.
+ * Offsets go on past those that it knew of.
+ */
+static int ring_being_made(recovery *recovery) {
+  int fd = sys_open_read(recovery->log->directory, RING_NEW_NAME);
+  if (fd < 0) return 0;
+  ring_header *header = malloc(sizeof *header);
+  if (header && read_ring_header(fd, header) == 0) {
+    recovery->least_offset = header->log_end > header->base_offset ? header->log_end : header->base_offset;
+  }
+  free(header);
+  sys_close(fd);
+  return 1;
+}
+
 static weir_status open_ring(recovery *recovery) {
   const char *path = recovery->log->path;
   int fd = sys_open_write(recovery->log->directory, RING_NAME);
   if (fd == -ENOENT) {
-    /* An opening may have died while it made an empty ring out of the drained one. */
-    struct stat status;
-    int being_made = sys_status_at(recovery->log->directory, RING_NEW_NAME, &status) == 0;
-    recovery->report->ring_replaced = recovery->list.count > 0 && !being_made;
+    recovery->report->ring_replaced = recovery->list.count > 0 && !ring_being_made(recovery);
     return WEIR_OK;
   }
   if (fd < 0) return fail_system(recovery->error, fd, "open", path, RING_NAME);
@@ -314,6 +328,7 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   report->segments_scanned = recovery->list.count - recovery->first_unsealed;
   if (status == WEIR_OK) {
     *next_offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
+    if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;
     log->previous = recovery->last;
     report->was_clean = !report->ring_replaced && report->segments_scanned == 0 && report->events_from_lanes == 0 &&
                         report->dropped == 0 && report->damaged_records == 0;

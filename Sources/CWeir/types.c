@@ -120,6 +120,10 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
                 "an event type's name must be 1 to %d bytes of UTF-8; this one has %llu bytes or is not UTF-8",
                 WEIR_MAX_NAME_BYTES, (unsigned long long)name_bytes);
   }
+  if (strncmp(definition->name, "weir.", 5) == 0) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL,
+                "the event type '%s': names that begin with \"weir.\" are for Weir's own notices", definition->name);
+  }
   definition_header header = {.type = type,
                               .flags = definition->tagged ? DEFINITION_TAGGED : 0,
                               .name_bytes = (uint16_t)name_bytes,
@@ -153,7 +157,7 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
   entry_buffer *buffer = malloc(sizeof *buffer);
   if (!buffer) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define event types");
   ring_header *header = log->header;
-  uint32_t first = log->producer.type_limit + 1;
+  uint32_t first = WEIR_TYPE_FIRST + log->producer.type_count;
   uint64_t at = header->types_end;
   weir_status status = WEIR_OK;
   for (uint32_t i = 0; i < count && status == WEIR_OK; i++) {
@@ -184,9 +188,9 @@ static weir_status define(event_log *log, const weir_definition *definitions, ui
   uint64_t end = 0;
   weir_status status = write_entries(log, definitions, count, signatures, &end, error);
   if (status != WEIR_OK) return status;
-  *first = log->producer.type_limit + 1;
+  *first = WEIR_TYPE_FIRST + log->producer.type_count;
   __atomic_store_n(&log->header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
-  __atomic_store_n(&log->producer.type_limit, log->producer.type_limit + count, __ATOMIC_RELEASE);
+  __atomic_store_n(&log->producer.type_count, log->producer.type_count + count, __ATOMIC_RELEASE);
   return WEIR_OK;
 }
 
@@ -333,6 +337,5 @@ void types_load(event_log *log) {
     log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
     if (entry->type > limit) limit = entry->type;
   }
-  /* The numbers up to the first one given away are Weir's own. */
-  log->producer.type_limit = limit < WEIR_TYPE_FIRST - 1 ? WEIR_TYPE_FIRST - 1 : limit;
+  log->producer.type_count = limit < WEIR_TYPE_FIRST ? 0 : limit - WEIR_TYPE_FIRST + 1;
 }
