@@ -231,6 +231,12 @@ static inline void weir_fetch_ahead(const uint8_t *address) {
 #endif
 }
 
+/* Private: a refused record is all zeros, not whatever the stack held. */
+static inline int32_t weir_begin_nothing(weir_record *record, int32_t drop) {
+  memset(record, 0, sizeof *record);
+  return drop;
+}
+
 /*
  * Begins an event on the calling thread. Answers WEIR_ACCEPTED and prepares `record`, or answers why not (counted).
  * After WEIR_ACCEPTED, call weir_commit, weir_refuse or weir_cancel exactly once. The first call of a thread claims a
@@ -246,12 +252,12 @@ WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
     tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
     if (WEIR_UNLIKELY(__atomic_load_n(tail, __ATOMIC_RELAXED) > lane->limit)) {
       weir_place place = weir_make_room(lane);
-      if (place.drop != WEIR_ACCEPTED) return place.drop;
+      if (place.drop != WEIR_ACCEPTED) return weir_begin_nothing(record, place.drop);
       tail = place.tail;
     }
   } else {
     weir_place place = weir_find_place(log);
-    if (place.drop != WEIR_ACCEPTED) return place.drop;
+    if (place.drop != WEIR_ACCEPTED) return weir_begin_nothing(record, place.drop);
     lane = place.lane;
     tail = place.tail;
   }

@@ -273,16 +273,18 @@ static weir_status drain_dead(recovery *recovery) {
 
 /* ---- All of it ---------------------------------------------------------------------------------------------------- */
 
-/* What an opening that did not get to its end left: files that hold no event. */
+/* What an opening that did not get to its end left: files that hold no event. Without a ring, the one that was being made
+ * stays: it says that nothing is lost, and becomes the ring. */
 static int remove_leftover(void *context, const char *name) {
-  const event_log *log = context;
-  if (strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) != 0 && strcmp(name, RING_NEW_NAME) != 0) return 0;
-  int error = sys_unlink(log->directory, name);
+  const recovery *recovery = context;
+  int prepared = strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0;
+  if (!prepared && !(recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
+  int error = sys_unlink(recovery->log->directory, name);
   return error == -ENOENT ? 0 : error;
 }
 
 static weir_status remove_leftovers(recovery *recovery) {
-  int error = sys_list(recovery->log->directory, remove_leftover, recovery->log);
+  int error = sys_list(recovery->log->directory, remove_leftover, recovery);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
 }
 

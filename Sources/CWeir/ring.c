@@ -152,15 +152,17 @@ static int write_empty(int fd, const ring_header *header, const uint8_t *definit
 
 /*
  * The file that becomes the ring, under its temporary name. A drained ring of the same size is used again: its blocks are
- * allocated already, so a full disk does not keep the log from opening.
+ * allocated already, so a full disk does not keep the log from opening. A ring that an opening before this one died over
+ * stays in use, so that at any moment there is either a ring or one being made.
  */
 static int open_new(const event_log *log, uint64_t bytes) {
   struct stat status;
-  if (sys_status_at(log->directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes) {
-    int error = sys_rename(log->directory, RING_NAME, RING_NEW_NAME);
-    return error != 0 ? error : sys_open_write(log->directory, RING_NEW_NAME);
-  }
-  return sys_open_create(log->directory, RING_NEW_NAME);
+  int error = sys_status_at(log->directory, RING_NAME, &status);
+  if (error == 0 && (uint64_t)status.st_size == bytes) error = sys_rename(log->directory, RING_NAME, RING_NEW_NAME);
+  else if (error == 0) return sys_open_create(log->directory, RING_NEW_NAME);
+  if (error != 0 && error != -ENOENT) return error;
+  int fd = sys_open_write(log->directory, RING_NEW_NAME);
+  return fd == -ENOENT ? sys_open_create(log->directory, RING_NEW_NAME) : fd;
 }
 
 weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error) {

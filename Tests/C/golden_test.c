@@ -43,7 +43,8 @@ static void copy_log(const char *from, const char *to) {
 /* Runs read_log.py on `log`, its lines into `lines`; answers its exit status. */
 static int read_in_python(const char *log, const char *lines) {
   char command[16384];
-  snprintf(command, sizeof command, "python3 -B '%s/read_log.py' --raw '%s' >'%s' 2>/dev/null", golden_root(), log, lines);
+  snprintf(command, sizeof command, "python3 -B '%s/read_log.py' --raw '%s' >'%s' 2>/dev/null", golden_root(), log,
+           lines);
   int status = system(command);
   return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -56,9 +57,10 @@ static void append_hex(FILE *to, const uint8_t *bytes, uint64_t count) {
 static void describe(const weir_event *event, char **before, char **after) {
   size_t bytes;
   FILE *text = open_memstream(before, &bytes);
-  fprintf(text, "{\"offset\":%" PRIu64 ",\"id\":\"%016" PRIx64 "%016" PRIx64 "\",\"time_ns\":%" PRId64 ",\"event\":\"%.*s\",",
-          event->offset, event->id.opening, event->id.sequence, event->time_ns, (int)event->name_bytes, event->name);
-  fprintf(text, "\"fields\":{");
+  fprintf(text, "{\"offset\":%" PRIu64 ",\"id\":\"%016" PRIx64 "%016" PRIx64 "\",", event->offset, event->id.opening,
+          event->id.sequence);
+  fprintf(text, "\"time_ns\":%" PRId64 ",\"event\":\"%.*s\",\"fields\":{", event->time_ns, (int)event->name_bytes,
+          event->name);
   fclose(text);
   text = open_memstream(after, &bytes);
   fprintf(text, "},\"payload\":\"");
@@ -161,7 +163,8 @@ static void check_log(const char *log, const char *lines, const char *scratch_li
 
 static void check_golden(const char *folder, const char *name, int killed, int damaged) {
   test(name);
-  char *kept = strdup(join(golden_root(), name)), *log = strdup(join(folder, name)), *lines = strdup(join(folder, "lines"));
+  char *kept = strdup(join(golden_root(), name));
+  char *log = strdup(join(folder, name)), *lines = strdup(join(folder, "lines"));
   uint64_t sum = tree_checksum(kept);
   check_lines(join(kept, "log"), join(kept, "expected.jsonl"));
   copy_log(join(kept, "log"), log);
@@ -174,7 +177,8 @@ static void check_golden(const char *folder, const char *name, int killed, int d
 
 static void check_made_now(const char *folder, const char *name, void (*make)(const char *), int killed, int damaged) {
   test(name);
-  char *log = strdup(join(folder, name)), *found = strdup(join(folder, "found")), *lines = strdup(join(folder, "lines"));
+  char *log = strdup(join(folder, name));
+  char *found = strdup(join(folder, "found")), *lines = strdup(join(folder, "lines"));
   make(log);
   CHECK_EQUAL(read_in_python(log, found), damaged);
   check_log(log, found, lines, killed, damaged);

@@ -1,6 +1,6 @@
 /*
- * golden_events.h: the events in the golden logs: every kind of value at its least, its highest and in between, every form
- * that an event can have, and every way for a capture to be refused that a living process has.
+ * golden_events.h: the events in the golden logs: every kind of value at its least, its highest and in between, every
+ * form that an event can have, and refusals: too large, undefined, a full lane, no lane.
  */
 #ifndef WEIR_TESTS_GOLDEN_EVENTS_H
 #define WEIR_TESTS_GOLDEN_EVENTS_H

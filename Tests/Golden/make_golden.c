@@ -1,6 +1,6 @@
 /*
- * make_golden.c: makes the golden logs. Run once for a version of the format, as README.md beside this file says; what it
- * made is kept, and every later version has to read it as it was read then.
+ * make_golden.c: makes the golden logs. Run once for a version of the format, as README.md beside this file says; what
+ * it made is kept, and every later version has to read it as it was read then.
  *
  *     make_golden closed|killed|damaged DIRECTORY
  */

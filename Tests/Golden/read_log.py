@@ -158,7 +158,8 @@ class Ring:
     if head % 8 or tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
       self.log.damaged('ring', at, f'positions of lane {lane} are impossible')
       position = head & ~7 if word is None else word
-      if tail % 8 or not position <= tail <= position + self.lane_bytes: tail = self.run_of_records(view, lane, position)
+      if tail % 8 or not position <= tail <= position + self.lane_bytes:
+        tail = self.run_of_records(view, lane, position)
     elif word is None: position = head
     else: position = max(word if self.is_unsealed else max(word, head), tail - self.lane_bytes)
     while position < tail:
