@@ -126,7 +126,7 @@ static void take_hole(dead_ring *ring, dead_item *item) {
                       .bytes = to - ring->position,
                       .record = (const record_header *)ring->notice};
   notice_hole((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, HOLE_DAMAGED,
-              0, 0, ring->lane, item->bytes);
+              ring->lane, item->bytes);
   ring->position = to;
 }
 

@@ -216,7 +216,7 @@ static int hand_over_hole(event_log *log, const lane *lane, uint64_t from, uint6
   }
   uint8_t record[NOTICE_MAX_BYTES];
   uint64_t ticks = notice_ticks(log);
-  uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_DAMAGED, 0, 0, lane->number,
+  uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_DAMAGED, lane->number,
                               to - from);
   append_notice(log, record, size, lane->number, from, to, ticks);
   store(&log->counters.damaged, log->counters.damaged + 1);

@@ -47,11 +47,9 @@ uint64_t notice_gap(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t
 }
 
 uint64_t notice_hole(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks,
-                     const char *reason, uint64_t first_offset, uint64_t count, uint32_t lane, uint64_t bytes) {
+                     const char *reason, uint32_t lane, uint64_t bytes) {
   writer writer = {record + sizeof(record_header)};
   put_text(&writer, reason);
-  put_u64(&writer, first_offset);
-  put_u64(&writer, count);
   put_u32(&writer, lane);
   put_u64(&writer, bytes);
   return finish(record, &writer, opening, offset, ticks, WEIR_TYPE_HOLE);
@@ -110,12 +108,10 @@ uint64_t notice_definitions(uint8_t *entries, uint64_t opening) {
                                      {"dropped", WEIR_KIND_U64},
                                      {"total", WEIR_KIND_U64}};
   static const notice_field hole[] = {{"reason", WEIR_KIND_STRING},
-                                      {"first_offset", WEIR_KIND_U64},
-                                      {"count", WEIR_KIND_U64},
                                       {"lane", WEIR_KIND_U32},
                                       {"bytes", WEIR_KIND_U64}};
   uint64_t bytes = define(entries, opening, WEIR_TYPE_GAP, "weir.gap", gap, 4);
-  bytes += define(entries + bytes, opening, WEIR_TYPE_HOLE, "weir.hole", hole, 5);
+  bytes += define(entries + bytes, opening, WEIR_TYPE_HOLE, "weir.hole", hole, 3);
   bytes += define(entries + bytes, opening, WEIR_TYPE_DYNAMIC, "weir.dynamic", NULL, 0);
   return bytes;
 }

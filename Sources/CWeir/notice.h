@@ -13,7 +13,7 @@ enum { NOTICE_MAX_BYTES = 256 };
 uint64_t notice_gap(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks, uint32_t lane,
                     int32_t reason, uint64_t dropped, uint64_t total);
 uint64_t notice_hole(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks,
-                     const char *reason, uint64_t first_offset, uint64_t count, uint32_t lane, uint64_t bytes);
+                     const char *reason, uint32_t lane, uint64_t bytes);
 
 /* Reads back a gap record's payload; 0 if it is not well formed. */
 int notice_read_gap(const uint8_t *payload, uint64_t bytes, uint32_t *lane, int32_t *reason, uint64_t *total,

@@ -182,6 +182,8 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
     int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
                               recovery->report);
     if (error != 0) return segment_failure(recovery, error, "recover", name->name);
+    /* Without a ring, which knows exactly, a damaged last block's own word says which offsets had been given. */
+    if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
   }
   return WEIR_OK;
 }

@@ -17,6 +17,7 @@ typedef struct unsealed {
   int empty;    /* no event and no notice, so that the next segment has the same base offset */
   int foreign;  /* neither a good header nor a good block, but not all zeros */
   uint64_t next_offset;
+  uint64_t damaged_end; /* the offset after those that damaged blocks held */
   seal_summary summary;
   calibration calibration;
   uint8_t *definitions;

@@ -20,8 +20,10 @@ static int fits(uint64_t at, uint64_t count, uint64_t each, uint64_t total) {
 
 int ring_check_header(const ring_header *header, uint64_t file_bytes) {
   if (header->magic != RING_MAGIC) return -EBADMSG;
-  if (header->major > FORMAT_MAJOR) return -ENOTSUP;
-  if (header->header_crc != crc32c((const uint8_t *)header + 16, RING_FIXED_BYTES - 16)) return -EBADMSG;
+  int intact = header->header_crc == crc32c((const uint8_t *)header + 16, RING_FIXED_BYTES - 16);
+  /* No flipped bit makes version 1 the next one; of any other the header's checksum says whether it is version 1. */
+  if (header->major == FORMAT_MAJOR + 1 || (header->major > FORMAT_MAJOR && !intact)) return -ENOTSUP;
+  if (!intact) return -EBADMSG;
   if (header->incompatible != 0) return -ENOTSUP;
   uint64_t record = header->record_bytes, lane = header->lane_bytes;
   if (header->lane_count < 1 || header->lane_count > WEIR_MAX_LANES || header->spare_lanes > header->lane_count) {

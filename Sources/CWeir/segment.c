@@ -94,6 +94,17 @@ static void complete(block_header *header, const uint8_t *payload, uint64_t posi
   header->header_crc = crc32c((const uint8_t *)header + 8, sizeof *header - 8);
 }
 
+/*
+ * Stores a header behind its payload, the first word last. Killed in between, a process leaves no magic and no checksum,
+ * which no single damaged byte explains: so what was being written is told from what was damaged.
+ */
+static void place_header(uint8_t *at, const block_header *header) {
+  uint64_t first;
+  memcpy(&first, header, sizeof first);
+  memcpy(at + sizeof first, (const uint8_t *)header + sizeof first, sizeof *header - sizeof first);
+  __atomic_store_n((uint64_t *)(void *)at, first, __ATOMIC_RELEASE);
+}
+
 /* Takes the block's events into the seal's sums. */
 static void sum_up(seal_summary *summary, const block_header *header) {
   summary->blocks++;
@@ -106,9 +117,7 @@ static void sum_up(seal_summary *summary, const block_header *header) {
 
 void segment_append(segment *segment, block_header *header) {
   complete(header, segment_payload(segment), segment->at, segment->salt, segment->opening);
-  /* A reader of the live file believes a block only by its checksums, so the order of these stores does not matter to
-   * it; a kill between them leaves a torn tail. */
-  memcpy(segment->map + segment->at, header, sizeof *header);
+  place_header(segment->map + segment->at, header);
   sum_up(&segment->summary, header);
   segment->at += sizeof *header + header->payload_bytes;
 }
@@ -150,7 +159,7 @@ void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64
       .last_ns = summary->last_ns,
       .calibration = *calibration};
   complete(&header, payload, position, salt, opening);
-  memcpy(bytes, &header, sizeof header);
+  place_header(bytes, &header);
 }
 
 void segment_seal(segment *segment, uint64_t next_offset, const calibration *calibration) {

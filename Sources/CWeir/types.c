@@ -52,8 +52,8 @@ static int valid_name(const char *name, uint64_t bytes) {
 static uint64_t sign(uint64_t signature, uint8_t kind) { return (signature << 5 | signature >> 59) ^ kind; }
 
 /*
- * Walks the kind descriptor at *at and folds its kinds into the signature, depth first. 0 if it is malformed, nested too
- * deeply or runs past the end.
+ * Walks the kind descriptor at *at and folds its kinds into the signature, depth first. 0 if it is malformed, nested in
+ * over WEIR_MAX_DEPTH others or runs past the end.
  */
 static int walk_kind(const uint8_t *bytes, uint64_t count, uint64_t *at, int depth, uint64_t *signature) {
   if (*at >= count || depth > WEIR_MAX_DEPTH) return 0;
@@ -66,9 +66,10 @@ static int walk_kind(const uint8_t *bytes, uint64_t count, uint64_t *at, int dep
   uint16_t fields;
   memcpy(&fields, bytes + *at, 2);
   *at += 2;
+  if (fields == 0 || fields > WEIR_MAX_FIELDS) return 0;
   for (uint16_t i = 0; i < fields; i++) {
     uint16_t name_bytes;
-    if (fields > WEIR_MAX_FIELDS || count - *at < 2) return 0;
+    if (count - *at < 2) return 0;
     memcpy(&name_bytes, bytes + *at, 2);
     *at += 2;
     if (name_bytes > count - *at || !valid_name((const char *)bytes + *at, name_bytes)) return 0;
@@ -106,7 +107,7 @@ static int check_fields(const entry_buffer *buffer, uint64_t from, uint32_t fiel
     at += 2;
     if (name_bytes > buffer->count - at || !valid_name((const char *)buffer->bytes + at, name_bytes)) return 0;
     at += name_bytes;
-    if (!walk_kind(buffer->bytes, buffer->count, &at, 1, signature)) return 0;
+    if (!walk_kind(buffer->bytes, buffer->count, &at, 0, signature)) return 0;
   }
   return at == buffer->count;
 }

@@ -93,6 +93,15 @@ static int64_t bytes_in_use(int fd, uint64_t from, uint64_t end) {
   return count < 0 ? count : (int64_t)used;
 }
 
+/* Copies damaged bytes away. What a damaged last block held is known by its header, and counted against the ring later. */
+static int take_damage(unsealed *found, const segment_scan *scan, int directory, const segment_name *name,
+                       const scan_damage *damage, weir_recovery *report) {
+  report->damaged_blocks++;
+  report->damaged_bytes += damage->to - damage->from;
+  if (damage->first_offset + damage->count > found->damaged_end) found->damaged_end = damage->first_offset + damage->count;
+  return quarantine_block(directory, scan->fd, name->base, damage->from, damage->to);
+}
+
 static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, handover *handover,
                        weir_recovery *report) {
   for (;;) {
@@ -104,16 +113,14 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
         error = take_block(found, scan, report);
         break;
       case SCAN_DAMAGE:
-        report->damaged_blocks++;
-        report->damaged_bytes += damage.to - damage.from;
         report->missing_events += damage.count;
-        error = quarantine_block(directory, scan->fd, name->base, damage.from, damage.to);
+        error = take_damage(found, scan, directory, name, &damage, report);
         break;
       case SCAN_SEALED:
         found->complete = 1;
         return 0;
       case SCAN_TAIL:
-        return 0;
+        return damage.reason ? take_damage(found, scan, directory, name, &damage, report) : 0;
       case SCAN_ERROR:
         return damage.error;
     }
@@ -170,7 +177,9 @@ static int write_seal(unsealed *found, int fd, const event_log *dead) {
   if (!seal) return -ENOMEM;
   segment_build_seal(seal, found->end, found->salt, found->opening, &found->summary, found->definitions,
                      &found->calibration);
-  error = sys_write_at(fd, seal, bytes, found->end);
+  /* As in a mapped segment the first word comes last; a kill can cut a write short. */
+  error = sys_write_at(fd, seal + 8, bytes - 8, found->end + 8);
+  if (error == 0) error = sys_write_at(fd, seal, 8, found->end);
   free(seal);
   if (error == 0) found->end += bytes;
   return error;

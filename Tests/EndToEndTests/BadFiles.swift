@@ -168,6 +168,14 @@ extension EndToEnd {
       }
     }
 
+    @Test func `drop counters that damage has made as large as can be`() throws {
+      let scratch = try Scratch()
+      let clean = try deadLog(scratch, lines: 100)
+      // Those of the first lane: fifteen numbers from byte 8 of its control page on.
+      try Files.overwrite(scratch("log/ring"), at: 4096 + 8, with: [UInt8](repeating: 0xff, count: 120))
+      try Self.readAndRecover(scratch("log"), clean, "all drop counters at their highest")
+    }
+
     /// Segments are whole, so their events must be there whatever has happened to the ring; events that were only in a
     /// lane may be lost, but only aloud, and none may be made up.
     private static func readAndRecover(_ directory: String, _ clean: [Data], _ what: String) throws {

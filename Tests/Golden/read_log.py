@@ -170,7 +170,7 @@ class Ring:
         continue
       start, position = position, position + 8
       while position < tail and not self.record(view, lane, position, tail): position += 8
-      self.notice(HOLE, text('damaged in the ring') + struct.pack('<QQIQ', 0, 0, lane, position - start))
+      self.notice(HOLE, text('damaged in the ring') + struct.pack('<IQ', lane, position - start))
 
   def run_of_records(self, view, lane, position):
     """The end of the valid records that follow on one another from `position` on, within one lap."""

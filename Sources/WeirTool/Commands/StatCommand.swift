@@ -78,7 +78,11 @@ struct StatReport: Encodable {
 
   func text(of directory: String) -> String {
     let losses = dropped.filter { $0.value > 0 }.sorted { $0.key < $1.key }
-    let total = losses.map(\.value).reduce(0, +)
+    // Counters in the ring carry no checksum: damaged ones may add up to more than there are numbers.
+    let total = losses.reduce(UInt64(0)) { sum, loss in
+      let (next, isTooMuch) = sum.addingReportingOverflow(loss.value)
+      return isTooMuch ? .max : next
+    }
     let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
     return Table.text([
       ("log", directory + (live ? " (live)" : "")),
