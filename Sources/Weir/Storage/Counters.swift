@@ -48,7 +48,9 @@ func dropCounts<CArray>(_ array: CArray) -> [DropReason: UInt64] {
   withUnsafeBytes(of: array) { bytes in
     var counts: [DropReason: UInt64] = [:]
     for (code, count) in bytes.bindMemory(to: UInt64.self).enumerated() where count > 0 {
-      counts[DropReason(code: Int32(code)), default: 0] += count
+      // Counters in the ring carry no checksum: damaged ones may add up to more than there are numbers.
+      let (sum, isTooMuch) = counts[DropReason(code: Int32(code)), default: 0].addingReportingOverflow(count)
+      counts[DropReason(code: Int32(code))] = isTooMuch ? .max : sum
     }
     return counts
   }
