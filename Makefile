@@ -19,7 +19,7 @@ SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean \
         test-c test-c-headers test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-c \
-        need-python bench-build
+        need-python need-strace bench-build
 
 help:
 	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
@@ -29,9 +29,9 @@ help:
 	@echo 'make bench-quick  what a capture costs at 1 and 3 threads, in under 40 seconds'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
 	@echo 'make format       lays out the Swift sources as .swift-format says'
-	@echo 'make lint         checks that they are'
+	@echo 'make lint         checks that they are laid out so'
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
-	@echo 'make install-free how to use that library without installing anything'
+	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
 	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'
@@ -67,6 +67,10 @@ need-lz4:
 need-c:
 	@command -v $(CC) >/dev/null 2>&1 && command -v $(CXX) >/dev/null 2>&1 || $(call install,gcc g++ libc6-dev)
 
+# The tests kill the tool at chosen system calls with it; without it they would skip that.
+need-strace:
+	@command -v strace >/dev/null 2>&1 || $(call install,strace)
+
 need-python:
 	@command -v python3 >/dev/null 2>&1 || $(call install,python3)
 
@@ -83,13 +87,13 @@ build: need-swift need-lz4
 
 # ---- Test ------------------------------------------------------------------------------------------------------------
 
-test: need-swift need-lz4 need-c
+test: need-swift need-lz4 need-c need-strace
 	@$(MAKE) --no-print-directory test-c
 	$(SWIFT_BUILD) --build-tests
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build $(SWIFT_FLAGS)
 	@$(MAKE) --no-print-directory lint
 
-crash: need-swift need-lz4
+crash: need-swift need-lz4 need-strace
 	$(SWIFT_BUILD) --build-tests
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build $(SWIFT_FLAGS) --filter EndToEndTests

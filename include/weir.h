@@ -157,6 +157,8 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
  * Ends intake (later captures answer WEIR_DROP_CLOSED), drains every lane, seals the segment, stops the threads and
  * unlocks the directory. Captures in progress end first. What can't be drained for lack of space stays in the ring, for
  * the next opening, and the error says so. A second call answers WEIR_OK and does nothing. The handle stays valid.
+ * TIMEOUT: a capture that began has not ended for a second. It still may, and survives; the log stays locked until it
+ * has and weir_close is called again.
  */
 weir_status weir_close(weir_log *log, weir_error *error);
 

@@ -111,13 +111,9 @@ struct weir_lane {
   weir_log *log;
 };
 
-/* Private: this thread's lane in the log it used last. */
-typedef struct weir_thread {
-  weir_log *log;
-  weir_lane *lane;
-} weir_thread;
-
-extern __thread weir_thread weir_this_thread __attribute__((tls_model("initial-exec")));
+/* Private: this thread's lane in the log it used last, or null. One word, because a signal handler may change it between any
+ * two instructions; the lane says which log it is of. */
+extern __thread weir_lane *weir_this_lane __attribute__((tls_model("initial-exec")));
 
 /* A record being written. On the caller's stack; valid from weir_begin to weir_commit or weir_cancel. */
 typedef struct weir_record {
@@ -241,12 +237,14 @@ static inline int32_t weir_begin_nothing(weir_record *record, int32_t drop) {
  * Begins an event on the calling thread. Answers WEIR_ACCEPTED and prepares `record`, or answers why not (counted).
  * After WEIR_ACCEPTED, call weir_commit, weir_refuse or weir_cancel exactly once. The first call of a thread claims a
  * lane (one compare-and-swap); later ones do not. May overlap with every other call of the library except weir_free.
+ * Signal handlers may capture on a thread that captured to the log before. What begins must end: until it does, weir_close
+ * keeps the log locked.
  */
 WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
   enum { AHEAD_BYTES = 1024 };
-  weir_lane *lane = weir_this_thread.lane;
+  weir_lane *lane = __atomic_load_n(&weir_this_lane, __ATOMIC_RELAXED);
   uint64_t *tail;
-  if (WEIR_LIKELY(weir_this_thread.log == log && !__atomic_load_n(&lane->busy, __ATOMIC_RELAXED))) {
+  if (WEIR_LIKELY(lane && lane->log == log && !__atomic_load_n(&lane->busy, __ATOMIC_RELAXED))) {
     __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1: before `tail` is read */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
@@ -418,6 +416,7 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
   __atomic_store_n(&lane->accepted, lane->accepted + 1, __ATOMIC_RELAXED);
   __atomic_store_n(record->tail, record->position + size, __ATOMIC_RELEASE); /* L2: the event exists from here on */
   __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE);                        /* L3 */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);                                   /* L6: `asleep` is read after the tail's store */
   if (WEIR_UNLIKELY(lane->borrowed | __atomic_load_n(&lane->log->asleep, __ATOMIC_RELAXED))) weir_after_commit(lane);
   return WEIR_ACCEPTED;
 }

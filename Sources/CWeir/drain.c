@@ -22,7 +22,8 @@ static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value
 
 /* Says why the log cannot grow, to captures and to callers of drain; 0 says that it can again. */
 static void set_storage(event_log *log, int negative_errno) {
-  log->storage_errno = -negative_errno;
+  /* Kept when all is well again: whoever saw the status a moment ago still finds its reason. */
+  if (negative_errno != 0) __atomic_store_n(&log->storage_errno, -negative_errno, __ATOMIC_RELAXED);
   __atomic_store_n(&log->storage, negative_errno == 0 ? WEIR_OK : status_of(negative_errno), __ATOMIC_RELEASE);
 }
 
@@ -32,9 +33,6 @@ int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
   int error = segment_begin(fresh, log->header->opening, log->next_offset, &log->previous, handed, log->lane_count, flags);
   if (error != 0) return error;
   fresh->number = ++log->segment_number;
-  pthread_mutex_lock(&log->supply.mutex); /* weir_sync looks at the active segment from other threads */
-  log->active = fresh;
-  pthread_mutex_unlock(&log->supply.mutex);
   store(&log->counters.segments, log->counters.segments + 1);
   return 0;
 }
@@ -62,7 +60,7 @@ static int roll(event_log *log) {
     set_storage(log, error);
     return 0;
   }
-  if (full) error = supply_retire(log, full);
+  error = supply_change(log, fresh);
   set_storage(log, error);
   return error == 0;
 }
@@ -348,6 +346,7 @@ void *drain_main(void *argument) {
     drain_result result = drain_all(log, &moved);
     int failing = __atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK;
     if (result == DRAIN_COMPLETE) {
+      if (failing) set_storage(log, 0); /* whatever it was, everything is in the log */
       if (requested != load(&log->drains_done)) finish_requests(log, requested);
       if (stopping) return NULL;
     } else {

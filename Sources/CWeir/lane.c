@@ -29,14 +29,22 @@
 #include "log.h"
 #include "system.h"
 
-__thread weir_thread weir_this_thread;
+__thread weir_lane *weir_this_lane;
 
-/* The lanes that this thread owns in the logs it captured to. */
-enum { THREAD_LOGS = 8 };
+/*
+ * The lanes that this thread owns in the logs it captured to; null log: no entry. A signal handler may capture between
+ * any two instructions, so an entry's log is stored last and cleared first, and of nested claims the inner one gives up.
+ */
+typedef struct thread_entry {
+  weir_log *log;
+  weir_lane *lane;
+} thread_entry;
+
+enum { THREAD_LOGS = 16 };
 static __thread struct {
-  weir_thread entries[THREAD_LOGS];
-  uint32_t next_victim;
+  thread_entry entries[THREAD_LOGS];
   uint32_t borrows; /* borrowed lanes that captures further down this thread's stack hold */
+  int claiming;     /* entries are being changed */
   int ended;        /* the thread's clean-up has run: claim nothing any more */
 } this_thread __attribute__((tls_model("initial-exec")));
 
@@ -60,18 +68,6 @@ static int32_t count_loose(event_log *log, int32_t reason) {
   return reason;
 }
 
-/*
- * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in `visitors`,
- * so that close does not unmap the ring under it.
- */
-static int32_t count_unlaned(event_log *log, int32_t reason) {
-  __atomic_add_fetch(&log->visitors, 1, __ATOMIC_SEQ_CST); /* L7 */
-  int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
-  if (open) __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
-  __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
-  return open ? reason : count_loose(log, closed_reason(log));
-}
-
 /* ---- Waking the drainer ------------------------------------------------------------------------------------------ */
 
 void lane_ring_bell(event_log *log) {
@@ -86,6 +82,21 @@ static void wake_if_asleep(event_log *log) {
       __atomic_exchange_n(&log->producer.asleep, 0, __ATOMIC_ACQ_REL)) {
     lane_ring_bell(log);
   }
+}
+
+/*
+ * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in `visitors`,
+ * so that close does not unmap the ring under it.
+ */
+static int32_t count_unlaned(event_log *log, int32_t reason) {
+  __atomic_add_fetch(&log->visitors, 1, __ATOMIC_SEQ_CST); /* L7 */
+  int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
+  if (open) {
+    __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
+    wake_if_asleep(log);
+  }
+  __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
+  return open ? reason : count_loose(log, closed_reason(log));
 }
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
@@ -114,6 +125,7 @@ static void count_refusal(weir_lane *producer, int32_t reason) {
 }
 
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
+  if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused it, and counted that */
   if (reason <= WEIR_ACCEPTED || reason >= WEIR_DROP_REASONS) reason = WEIR_DROP_INVALID;
   count_refusal(lane, reason);
   end_capture(lane);
@@ -123,11 +135,13 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
 static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
 
 /* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
-static void forget(weir_thread *entry) {
+static void forget(thread_entry *entry) {
   event_log *log = log_of(entry->log);
-  if (weir_this_thread.log == entry->log) weir_this_thread = (weir_thread){0};
-  if (entry->lane) give_back(lane_of(entry->lane));
-  *entry = (weir_thread){0};
+  weir_lane *lane = entry->lane;
+  __atomic_store_n(&entry->log, NULL, __ATOMIC_RELAXED);
+  if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST); /* nobody finds it here before others may have it */
+  give_back(lane_of(lane));
   log_unreference(log);
 }
 
@@ -135,19 +149,17 @@ static void thread_ends(void *unused) {
   (void)unused;
   this_thread.ended = 1;
   for (int i = 0; i < THREAD_LOGS; i++) {
-    weir_thread *entry = &this_thread.entries[i];
+    thread_entry *entry = &this_thread.entries[i];
     if (!entry->log) continue;
-    entry->lane->busy = 0; /* a capture that was cancelled half-way never happened */
+    /* A capture that was cancelled half-way never happened. */
+    __atomic_store_n(&entry->lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
     forget(entry);
   }
 }
 
-void log_unreference(event_log *log) {
-  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
-  for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
-  if (log->producer.slots) {
-    for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
-  }
+static void destroy_locks(event_log *log) {
+  /* In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these. */
+  if (log->state == STATE_DETACHED) return;
   pthread_mutex_destroy(&log->types_lock);
   pthread_mutex_destroy(&log->wait_lock);
   pthread_mutex_destroy(&log->close_lock);
@@ -156,6 +168,15 @@ void log_unreference(event_log *log) {
   pthread_cond_destroy(&log->supply.sealer_wakes);
   pthread_cond_destroy(&log->supply.sealed);
   pthread_cond_destroy(&log->wait_done);
+}
+
+void log_unreference(event_log *log) {
+  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+  for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
+  if (log->producer.slots) {
+    for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
+  }
+  destroy_locks(log);
   free(log->producer.slots);
   free(log->lanes);
   free(log->path);
@@ -170,46 +191,70 @@ static int try_take(lane *lane) {
          __atomic_compare_exchange_n(&lane->taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* L5 */
 }
 
-/* The entry for a log that this thread has not captured to yet. Those of closed logs are dropped on the way. */
-static weir_thread *free_entry(void) {
+/*
+ * An entry for a log that this thread has not captured to yet. One of a closed log is dropped only if there is no other:
+ * that may free memory, which a signal handler must not. Null if the thread has too many open logs; none of these is given
+ * up, because a capture that this one interrupts may be about to use it.
+ */
+static thread_entry *free_entry(void) {
   for (int i = 0; i < THREAD_LOGS; i++) {
-    weir_thread *entry = &this_thread.entries[i];
-    if (entry->log && state_of(log_of(entry->log)) != STATE_OPEN && !entry->lane->busy) forget(entry);
-    if (!entry->log) return entry;
+    if (!this_thread.entries[i].log) return &this_thread.entries[i];
   }
   for (int i = 0; i < THREAD_LOGS; i++) {
-    weir_thread *entry = &this_thread.entries[this_thread.next_victim++ % THREAD_LOGS];
-    if (entry->lane->busy) continue;
+    thread_entry *entry = &this_thread.entries[i];
+    if (state_of(log_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
     forget(entry);
     return entry;
   }
   return NULL;
 }
 
-/* The lane that this thread owns in the log, claimed now if it has none. Null if all are taken. */
-static weir_lane *own_lane(event_log *log) {
+void lane_forget(event_log *log) {
+  this_thread.claiming = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   for (int i = 0; i < THREAD_LOGS; i++) {
-    if (this_thread.entries[i].log == &log->producer) {
-      weir_this_thread = this_thread.entries[i];
-      return weir_this_thread.lane;
-    }
+    thread_entry *entry = &this_thread.entries[i];
+    if (entry->log == &log->producer && !entry->lane->busy) forget(entry);
   }
-  if (this_thread.ended || !thread_key_made) return NULL;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  this_thread.claiming = 0;
+}
+
+static weir_lane *claim_lane(event_log *log) {
+  thread_entry *entry = free_entry();
+  /* Without the clean-up at the thread's end the lane would stay taken for ever. */
+  if (!entry || !thread_key_made || pthread_setspecific(thread_key, &this_thread) != 0) return NULL;
   for (uint32_t i = 0; i < log->owned_lanes; i++) {
     lane *lane = &log->lanes[i];
     if (!try_take(lane)) continue;
-    weir_thread *entry = free_entry();
-    /* Without the clean-up at the thread's end the lane would stay taken for ever. */
-    if (!entry || pthread_setspecific(thread_key, &this_thread) != 0) {
-      give_back(lane);
-      return NULL;
-    }
     __atomic_add_fetch(&log->references, 1, __ATOMIC_RELAXED);
-    *entry = (weir_thread){.log = &log->producer, .lane = &lane->producer};
-    weir_this_thread = *entry;
+    entry->lane = &lane->producer;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&entry->log, &log->producer, __ATOMIC_RELAXED);
     return &lane->producer;
   }
   return NULL;
+}
+
+static weir_lane *find_lane(const event_log *log) {
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    const thread_entry *entry = &this_thread.entries[i];
+    if (__atomic_load_n(&entry->log, __ATOMIC_RELAXED) == &log->producer) return entry->lane;
+  }
+  return NULL;
+}
+
+/* The lane that this thread owns in the log, claimed now if it has none. Null if all are taken. */
+static weir_lane *own_lane(event_log *log) {
+  int outermost = !this_thread.claiming;
+  this_thread.claiming = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  weir_lane *lane = find_lane(log);
+  if (!lane && outermost && !this_thread.ended) lane = claim_lane(log);
+  if (lane) __atomic_store_n(&weir_this_lane, lane, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (outermost) this_thread.claiming = 0;
+  return lane;
 }
 
 /*
@@ -316,13 +361,19 @@ int lanes_quiet(const event_log *log) {
 static void before_fork(void) { pthread_mutex_lock(&logs_lock); }
 static void after_fork_in_parent(void) { pthread_mutex_unlock(&logs_lock); }
 
+static void close_descriptors(event_log *log) {
+  sys_close(log->directory);
+  sys_close(log->lock);
+  log->directory = log->lock = -1;
+}
+
 /* The child has no mapping of the ring (MADV_DONTFORK) and no drainer. It must not keep the parent's lock alive. */
 static void after_fork_in_child(void) {
   for (event_log *log = logs; log; log = log->next) {
-    if (log->state == STATE_OPEN) log->state = STATE_DETACHED;
-    sys_close(log->lock);
-    log->lock = -1;
-    for (uint32_t i = 0; i < log->lane_count; i++) log->lanes[i].producer.tail = &log->lanes[i].closed_tail;
+    log->state = STATE_DETACHED;
+    close_descriptors(log);
+    /* Of a log that is just being opened the lanes may not be there yet. */
+    for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) log->lanes[i].producer.tail = &log->lanes[i].closed_tail;
   }
   pthread_mutex_unlock(&logs_lock);
 }
@@ -347,5 +398,9 @@ void log_unregister(event_log *log) {
     *at = log->next;
     break;
   }
+  close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
   pthread_mutex_unlock(&logs_lock);
 }
+
+void log_hold_forks(void) { pthread_mutex_lock(&logs_lock); }
+void log_allow_forks(void) { pthread_mutex_unlock(&logs_lock); }

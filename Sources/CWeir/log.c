@@ -86,7 +86,9 @@ static weir_status open_directory(event_log *log, weir_error *error) {
 }
 
 static weir_status lock_directory(event_log *log, weir_error *error) {
+  log_hold_forks();
   log->lock = sys_open_or_create(log->directory, LOCK_NAME);
+  log_allow_forks();
   if (log->lock < 0) return fail_system(error, log->lock, "open", log->path, LOCK_NAME);
   int result = sys_lock(log->lock);
   if (result == 0) return WEIR_OK;
@@ -124,6 +126,7 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
   segment *first = supply_take(log, &result);
   if (!first) return fail_system(error, result, "make a segment in", log->path, NULL);
   result = drain_begin_segment(log, first, 0);
+  if (result == 0) result = supply_change(log, first);
   if (result == 0) return WEIR_OK;
   segment_discard(first);
   return fail_system(error, result, "begin a segment in", log->path, NULL);
@@ -170,9 +173,7 @@ static void release_parts(event_log *log) {
   }
   log->active = NULL;
   ring_detach(log);
-  sys_close(log->directory);
-  sys_close(log->lock);
-  log->directory = log->lock = -1;
+  log_unregister(log);
 }
 
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **opened, weir_recovery *recovery,
@@ -198,7 +199,6 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   log_register(log);
   status = open_parts(log, recovery, error);
   if (status != WEIR_OK) {
-    log_unregister(log);
     log->state = STATE_CLOSED;
     release_parts(log);
     log_unreference(log);
@@ -212,7 +212,7 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
 /* ---- Closing ------------------------------------------------------------------------------------------------------ */
 
 static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
-  return fail_system(error, -log->storage_errno, action, log->path, NULL);
+  return fail_system(error, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, log->path, NULL);
 }
 
 /* The counters in the ring outlive it in memory. */
@@ -228,25 +228,32 @@ static void keep_counters(event_log *log) {
 static int finish_segments(event_log *log) {
   int error = 0;
   if (log->active && log->active->summary.blocks > 0) {
-    segment *last = log->active;
     drain_seal_active(log);
-    pthread_mutex_lock(&log->supply.mutex);
-    log->active = NULL;
-    pthread_mutex_unlock(&log->supply.mutex);
-    error = supply_retire(log, last);
+    error = supply_change(log, NULL);
   }
   int settled = supply_settle(log, UINT64_MAX);
   supply_stop(log);
   return error != 0 ? error : settled;
 }
 
-weir_status weir_close(weir_log *producer, weir_error *error) {
-  event_log *log = (event_log *)producer;
-  pthread_mutex_lock(&log->close_lock);
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) {
-    pthread_mutex_unlock(&log->close_lock);
-    return WEIR_OK;
+/*
+ * Lets go of ring and lock, the last step of a close. Not while a capture is half-way, its thread stopped or its caller
+ * slow: it may commit yet, and what it answers must be true. So the log stays as it is, for the next opening by this
+ * process or another to recover, and no such opening can come before that commit.
+ */
+static weir_status let_go(event_log *log, weir_error *error) {
+  if (!lanes_quiet(log)) {
+    return fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+                "a capture to %s that began before it was closed has not ended, so the log stays locked; end it by "
+                "weir_commit or weir_cancel, then close again", log->path);
   }
+  keep_counters(log);
+  release_parts(log);
+  return WEIR_OK;
+}
+
+/* Ends intake, drains, seals, stops the threads, and waits for those who wait for them. Under close_lock. */
+static weir_status end(event_log *log, weir_error *error) {
   pthread_mutex_lock(&log->types_lock); /* no definition is half-way when the ring goes */
   lane_close_all(log);
   pthread_mutex_unlock(&log->types_lock);
@@ -265,11 +272,20 @@ weir_status weir_close(weir_log *producer, weir_error *error) {
   pthread_cond_broadcast(&log->wait_done);
   while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
   pthread_mutex_unlock(&log->wait_lock);
-  keep_counters(log);
-  log_unregister(log);
-  /* A capture whose thread is stopped in the middle may still write: then its ring stays mapped, for good. */
-  if (!lanes_quiet(log)) log->ring = NULL;
-  release_parts(log);
+  return status;
+}
+
+weir_status weir_close(weir_log *producer, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  /* In a fork the lock may be held for ever, by a thread that there is not. */
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED) return WEIR_OK;
+  weir_status status = WEIR_OK;
+  pthread_mutex_lock(&log->close_lock);
+  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_OPEN) status = end(log, error);
+  if (log->ring) {
+    weir_status last = let_go(log, status == WEIR_OK ? error : NULL);
+    if (status == WEIR_OK) status = last;
+  }
   pthread_mutex_unlock(&log->close_lock);
   return status;
 }
@@ -277,7 +293,12 @@ weir_status weir_close(weir_log *producer, weir_error *error) {
 void weir_free(weir_log *producer) {
   if (!producer) return;
   event_log *log = (event_log *)producer;
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_OPEN) weir_close(producer, NULL);
+  weir_close(producer, NULL);
+  int detached = __atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED;
+  /* A capture that never ends keeps it all: the lanes that it writes to, and the lock. */
+  if (log->ring && !detached) return;
+  log_unregister(log);
+  lane_forget(log);
   log_unreference(log);
 }
 
@@ -342,7 +363,10 @@ weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_o
   return status;
 }
 
-/* Syncs the active segment through a descriptor of its own: the drainer may seal it meanwhile. */
+/*
+ * Syncs the active segment through a descriptor of its own: the drainer may seal it meanwhile. What the disk fails to sync
+ * it may drop, and say so once: after that nothing is ever said to be durable again.
+ */
 static int sync_active(event_log *log) {
   pthread_mutex_lock(&log->supply.mutex);
   int fd = log->active ? sys_duplicate(log->active->fd) : -1;
@@ -351,7 +375,9 @@ static int sync_active(event_log *log) {
   if (fd < 0) return fd;
   int error = sys_sync_data(fd);
   sys_close(fd);
-  return error != 0 ? error : sys_sync_directory(log->directory);
+  if (error == 0) error = sys_sync_directory(log->directory);
+  if (error != 0) supply_poison(log, error);
+  return error;
 }
 
 weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
@@ -363,8 +389,7 @@ weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_of
   if (status == WEIR_OK) {
     /* The active one first: if it is sealed meanwhile, the sealer's own sync is waited for. */
     int result = sync_active(log);
-    if (result != 0) supply_poison(log, result);
-    result = supply_settle(log, deadline);
+    if (result == 0) result = supply_settle(log, deadline);
     if (result == -ETIMEDOUT) {
       status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path, "the disk did not sync %s within the time given; ask again later",
                     log->path);

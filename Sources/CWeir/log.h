@@ -54,7 +54,8 @@ typedef struct supply {
   int wanted;
   segment *first_done;       /* full, waiting for the sealer, oldest first */
   segment *last_done;
-  uint32_t waiting;          /* their number, the one that the sealer works on included */
+  uint64_t queued;           /* segments ever given to the sealer */
+  uint64_t retired;          /* of them, those that it is done with */
   int prepare_error;         /* negative errno of the last preparation, 0 */
   int seal_error;            /* negative errno of the first sealing that failed: what it held may not be on the disk */
   int stopping;
@@ -127,9 +128,12 @@ lane_view ring_lane_view(const event_log *log, uint32_t number);
 void lane_ring_bell(event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
 int lanes_quiet(const event_log *log);  /* no capture is in progress */
+void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs until they end */
 void log_unreference(event_log *log);
 void log_register(event_log *log);      /* known to fork */
-void log_unregister(event_log *log);
+void log_unregister(event_log *log);    /* and lets go of the lock and the directory. Again: nothing happens */
+void log_hold_forks(void);              /* no fork until log_allow_forks: a child closes only descriptors that are noted */
+void log_allow_forks(void);
 
 /* ---- types.c ---- */
 void types_load(event_log *log); /* the type table from the ring's region */
@@ -144,7 +148,7 @@ void clock_calibrate(event_log *log); /* measures, and persists in the ring */
 /* ---- drain.c ---- */
 typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
 drain_result drain_all(event_log *log, uint64_t *moved); /* every lane up to its tail now, then the due gap records */
-int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags); /* makes it the active one; 0 or negative errno */
+int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags); /* header and name; 0 or negative errno */
 void drain_seal_active(event_log *log);
 void *drain_main(void *log);
 
@@ -153,8 +157,9 @@ int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const
 weir_status supply_start(event_log *log, weir_error *error);
 segment *supply_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
 void supply_want(event_log *log);
-int supply_retire(event_log *log, segment *done); /* to the sealer; in place if it does not run. 0 or negative errno */
-int supply_settle(event_log *log, uint64_t deadline_ns); /* waits for the sealer. 0, -ETIMEDOUT, or its error */
+int supply_change(event_log *log, segment *next); /* makes it the active one (null: none); the one before goes to the sealer,
+                                                     or is retired in place if that does not run. 0 or negative errno */
+int supply_settle(event_log *log, uint64_t deadline_ns); /* waits for what the sealer was given. 0, -ETIMEDOUT, its error */
 void supply_poison(event_log *log, int error); /* a sync failed: durability is never claimed again */
 void supply_stop(event_log *log);
 

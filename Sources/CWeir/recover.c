@@ -267,9 +267,7 @@ static weir_status drain_dead(recovery *recovery) {
   if (!dead->active) return WEIR_OK;
   drain_seal_active(dead);
   recovery->last = dead->previous;
-  segment *active = dead->active;
-  dead->active = NULL;
-  int error = segment_retire(active);
+  int error = supply_change(dead, NULL);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->path, NULL);
 }
 

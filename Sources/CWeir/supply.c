@@ -48,7 +48,7 @@ static void *seal_main(void *argument) {
     int error = segment_retire(done);
     pthread_mutex_lock(&supply->mutex);
     if (error != 0 && supply->seal_error == 0) supply->seal_error = error;
-    supply->waiting--;
+    supply->retired++;
     pthread_cond_broadcast(&supply->sealed);
   }
   pthread_mutex_unlock(&supply->mutex);
@@ -63,7 +63,7 @@ int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const
   int error = pthread_create(thread, NULL, main, argument);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (error == 0) pthread_setname_np(*thread, name);
-  return -error;
+  return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
 }
 
 weir_status supply_start(event_log *log, weir_error *error) {
@@ -102,7 +102,7 @@ segment *supply_take(event_log *log, int *error) {
   pthread_mutex_lock(&supply->mutex);
   segment *taken = NULL;
   /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
-  if (supply->waiting < MAX_WAITING_SEGMENTS) {
+  if (supply->queued - supply->retired < MAX_WAITING_SEGMENTS) {
     taken = supply->ready;
     supply->ready = NULL;
     if (!taken) *error = supply->prepare_error;
@@ -112,18 +112,25 @@ segment *supply_take(event_log *log, int *error) {
   return taken;
 }
 
-int supply_retire(event_log *log, segment *done) {
-  supply *supply = &log->supply;
-  if (!supply->running) return segment_retire(done);
+/* Puts a full segment at the end of the sealer's queue. Under the mutex. */
+static void queue(supply *supply, segment *done) {
   done->next = NULL;
-  pthread_mutex_lock(&supply->mutex);
   if (supply->last_done) supply->last_done->next = done;
   else supply->first_done = done;
   supply->last_done = done;
-  supply->waiting++;
+  supply->queued++;
   pthread_cond_signal(&supply->sealer_wakes);
+}
+
+int supply_change(event_log *log, segment *next) {
+  supply *supply = &log->supply;
+  /* In one step: a weir_sync that sees the new one as the active one must find the old one in the queue. */
+  pthread_mutex_lock(&supply->mutex);
+  segment *done = log->active;
+  log->active = next;
+  if (done && supply->running) queue(supply, done);
   pthread_mutex_unlock(&supply->mutex);
-  return 0;
+  return done && !supply->running ? segment_retire(done) : 0;
 }
 
 int supply_settle(event_log *log, uint64_t deadline_ns) {
@@ -131,7 +138,8 @@ int supply_settle(event_log *log, uint64_t deadline_ns) {
   struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
   int result = 0;
   pthread_mutex_lock(&supply->mutex);
-  while (supply->waiting > 0 && supply->seal_error == 0 && result == 0) {
+  uint64_t wanted = supply->queued; /* not what comes later: under load the queue may never be empty */
+  while (supply->retired < wanted && supply->seal_error == 0 && result == 0) {
     if (deadline_ns == UINT64_MAX) pthread_cond_wait(&supply->sealed, &supply->mutex);
     else if (pthread_cond_clockwait(&supply->sealed, &supply->mutex, CLOCK_MONOTONIC, &until) != 0) result = -ETIMEDOUT;
   }

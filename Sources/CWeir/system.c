@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,10 +58,22 @@ static int fault(const char *operation) {
 #define FAULT() ((void)0)
 #endif
 
+/* A descriptor above those of the standard streams: in a process that has closed these, whatever it prints would
+   otherwise be written into the log. */
+static int above_standard_streams(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int made = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int error = errno;
+  close(fd);
+  errno = error;
+  return made;
+}
+
 static int retry_open(int at, const char *name, int flags, mode_t mode) {
   int fd;
   do fd = openat(at, name, flags | O_CLOEXEC | O_NOFOLLOW, mode);
   while (fd < 0 && errno == EINTR);
+  fd = above_standard_streams(fd);
   return fd < 0 ? -errno : fd;
 }
 
@@ -120,8 +133,16 @@ int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at) {
   return (int64_t)done;
 }
 
+/* Whether a file may grow to `end` bytes. To try means SIGXFSZ, which ends a process that does not expect it. */
+static int check_size_limit(uint64_t end) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur ? -EFBIG : 0;
+}
+
 int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
   FAULT();
+  int over = check_size_limit(at + count);
+  if (over != 0) return over;
   uint64_t done = 0;
   while (done < count) {
     ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, count - done, (off_t)(at + done));
@@ -146,7 +167,8 @@ static int allocate_by_writing(int fd, uint64_t bytes) {
 
 int sys_allocate(int fd, uint64_t bytes) {
   FAULT();
-  int error;
+  int error = check_size_limit(bytes);
+  if (error != 0) return error;
   do error = fallocate(fd, 0, 0, (off_t)bytes) != 0 ? errno : 0;
   while (error == EINTR);
   return error == EOPNOTSUPP ? allocate_by_writing(fd, bytes) : -error;
@@ -305,7 +327,7 @@ int sys_clock_source_is(const char *name) {
 
 int sys_duplicate(int fd) {
   FAULT();
-  int made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  int made = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   return made < 0 ? -errno : made;
 }
 
@@ -353,9 +375,15 @@ static struct timespec timespec_of(uint64_t ns) {
   return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
+/*
+ * By the bare system call: captures sleep here when their lane is full, and must be neither a point where a thread is
+ * cancelled, which would leave a lane taken for ever, nor change errno under a signal handler's victim.
+ */
 void sys_sleep_ns(uint64_t ns) {
+  int before = errno;
   struct timespec time = timespec_of(ns);
-  nanosleep(&time, NULL);
+  while (syscall(SYS_nanosleep, &time, &time) != 0 && errno == EINTR) continue;
+  errno = before;
 }
 
 void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns) {
@@ -363,7 +391,11 @@ void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns == UINT64_MAX ? NULL : &time, NULL, 0);
 }
 
-void sys_futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0); }
+void sys_futex_wake(uint32_t *word) {
+  int before = errno;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+  errno = before;
+}
 
 int sys_membarrier_register(void) {
   FAULT();

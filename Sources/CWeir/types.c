@@ -81,6 +81,7 @@ static int walk_kind(const uint8_t *bytes, uint64_t count, uint64_t *at, int dep
 
 /* Appends the fields of a definition, in whichever form they are given. */
 static void append_fields(entry_buffer *buffer, const weir_definition *definition) {
+  if (!definition->encoded && !definition->fields) return; /* check_fields sees that there are too few */
   if (definition->encoded) {
     append(buffer, definition->encoded, definition->encoded_bytes);
     return;

@@ -186,6 +186,11 @@ static int write_seal(unsealed *found, int fd, const event_log *dead) {
 }
 
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead, segment_end *last) {
+  if (!name->active) {
+    /* One before it could not be retired, it could: it is whole as it is. */
+    *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
+    return 0;
+  }
   if (found->foreign) return quarantine_file(directory, name->name);
   if (found->empty) return sys_unlink(directory, name->name);
   int fd = sys_open_write(directory, name->name);

@@ -27,11 +27,11 @@ struct RootCommand: ParsableCommand {
         0    done; or whoever read standard output had enough (cat)
         1    damage found: a part of the log can't be read (verify, cat)
         2    can't run: bad arguments, no such log, no permission, locked
-        3    the disk is full: what was recorded until then is kept (record)
+        3    the disk is full: what the log holds is kept
         4    events of the input were refused, being too large (record)
         130  ended by SIGINT; the log was closed in order
         143  ended by SIGTERM; the log was closed in order
-        141  nobody reads the acknowledgements; the log was closed in order (record)
+        141  nobody takes the acknowledgements; the log was closed in order (record)
       """,
     version: "0.1.0",
     subcommands: [

@@ -290,6 +290,57 @@ static void two_logs(void) {
   scratch_remove(folder);
 }
 
+static weir_log *turn_logs[2];
+static uint32_t turn_types[2];
+static volatile uint64_t turn_counts[2];
+
+/* Captures to both logs, so that whichever one it interrupts, the thread's last log is another one afterwards. */
+static void on_signal_both(int number) {
+  (void)number;
+  uint64_t turn = turn_counts[0] + turn_counts[1];
+  for (uint64_t i = 0; i < 1 + turn % 2; i++) {
+    uint64_t which = (turn / 2 + i) % 2;
+    int32_t drop = capture_numbered(turn_logs[which], turn_types[which], 3 + which, turn_counts[which], 5, NULL);
+    if (drop == WEIR_ACCEPTED) turn_counts[which] = turn_counts[which] + 1;
+  }
+}
+
+static void two_logs_and_signals(void) {
+  test("a signal handler that captures to another log than the capture that it interrupts");
+  char *folder = scratch();
+  const char *directories[2] = {join(folder, "one"), join(folder, "two")};
+  for (int i = 0; i < 2; i++) {
+    turn_logs[i] = open_default(directories[i], NULL);
+    REQUIRE(turn_logs[i]);
+    turn_types[i] = define_numbered(turn_logs[i]);
+  }
+  struct sigaction action = {.sa_handler = on_signal_both, .sa_flags = SA_RESTART};
+  sigaction(SIGALRM, &action, NULL);
+  struct itimerval every = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &every, NULL);
+  uint64_t counts[2] = {0, 0};
+  for (uint64_t end = now_ns() + 1000000000, n = 0; now_ns() < end; n++) {
+    for (int i = 0; i < 50; i++) { /* alternating, and runs of one log: both leave the handler windows */
+      uint64_t which = n % 2 ? (uint64_t)i % 2 : n / 2 % 2;
+      if (capture_numbered(turn_logs[which], turn_types[which], which, counts[which], 5, NULL) == WEIR_ACCEPTED) {
+        counts[which]++;
+      }
+    }
+  }
+  setitimer(ITIMER_REAL, &never, NULL);
+  signal(SIGALRM, SIG_DFL);
+  CHECK(turn_counts[0] > 100 && turn_counts[1] > 100);
+  for (uint64_t i = 0; i < 2; i++) {
+    close_and_free(turn_logs[i]);
+    found_log found = read_log(directories[i]);
+    check_sound(&found);
+    CHECK_EQUAL(check_producer(&found, i), counts[i]);
+    CHECK_EQUAL(found.count, counts[i] + turn_counts[i]); /* nothing of the other log */
+    found_free(&found);
+  }
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("capture_test");
   sizes();
@@ -303,5 +354,6 @@ int main(void) {
   nested();
   from_signal_handlers();
   two_logs();
+  two_logs_and_signals();
   return finish();
 }

@@ -229,6 +229,52 @@ static void free_before_threads_end(void) {
   scratch_remove(folder);
 }
 
+static _Atomic int begun, may_commit;
+static _Atomic int32_t committed;
+
+static void *commit_late(void *context) {
+  producer *self = context;
+  weir_record record;
+  REQUIRE(weir_begin(self->log, &record) == WEIR_ACCEPTED);
+  weir_put_u64(&record, self->number);
+  weir_put_u64(&record, 0);
+  weir_put_string(&record, NULL, 0);
+  begun = 1;
+  while (!may_commit) sleep_ns(1000000);
+  committed = weir_commit(&record, self->type, NULL);
+  return NULL;
+}
+
+/* A capture that takes longer than close waits for. It answers accepted, so the event must be there; and no opening may
+ * have the ring before it. */
+static void close_before_commit(void) {
+  test("a capture that commits after close is kept, and until then the log is locked");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_default(directory, NULL), *other = NULL;
+  REQUIRE(log);
+  producer late = {.log = log, .type = define_numbered(log), .number = 0};
+  REQUIRE(pthread_create(&late.thread, NULL, commit_late, &late) == 0);
+  while (!begun) sleep_ns(1000000);
+  weir_error error;
+  CHECK_EQUAL(weir_close(log, &error), WEIR_ERROR_TIMEOUT);
+  CHECK_EQUAL(capture_numbered(log, late.type, 1, 0, 8, NULL), WEIR_DROP_CLOSED);
+  CHECK_EQUAL(weir_open(directory, NULL, &other, NULL, NULL), WEIR_ERROR_LOCKED);
+  may_commit = 1;
+  pthread_join(late.thread, NULL);
+  CHECK_EQUAL(committed, WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_close(log, &error), WEIR_OK);
+  CHECK_EQUAL(weir_close(log, &error), WEIR_OK);
+  weir_free(log);
+  other = open_default(directory, NULL);
+  if (other) close_and_free(other);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 0), 1);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("concurrency_test");
   test("forty threads on four lanes, waiting for room");
@@ -241,5 +287,6 @@ int main(void) {
   test("close while eight threads capture");
   for (int round = 0; round < 12; round++) close_while_capturing(round);
   free_before_threads_end();
+  close_before_commit();
   return finish();
 }

@@ -147,10 +147,34 @@ static void nothing_passes_exec(void) {
   scratch_remove(folder);
 }
 
+static void child_frees_and_forks(void) {
+  test("a child frees its handle and forks again");
+  for (int captured = 0; captured < 2; captured++) {
+    char *folder = scratch();
+    weir_log *log = open_default(join(folder, "log"), NULL);
+    REQUIRE(log);
+    if (captured) CHECK_EQUAL(capture_numbered(log, define_numbered(log), 0, 0, 10, NULL), WEIR_ACCEPTED);
+    sleep_ns(20000000); /* so that the log's threads wait for work, on what the child must not destroy */
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      weir_free(log);
+      memset(malloc(sizeof(weir_counters) << 10), 0xff, sizeof(weir_counters) << 10); /* over what was freed, perhaps */
+      pid_t grandchild = fork();
+      if (grandchild == 0) _exit(0);
+      _exit(wait_for(grandchild));
+    }
+    CHECK_EQUAL(wait_for(child), 0);
+    close_and_free(log);
+    scratch_remove(folder);
+  }
+}
+
 int main(void) {
   random_start("fork_test");
   children_are_detached();
   child_outlives_parent();
+  child_frees_and_forks();
   nothing_passes_exec();
   return finish();
 }

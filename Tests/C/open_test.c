@@ -267,9 +267,47 @@ static void idle(void) {
   scratch_remove(folder);
 }
 
+/* A service that runs without standard streams, and prints all the same. Answers a bit for each thing that is wrong. */
+static int print_beside_a_log(const char *directory) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) close(fd);
+  int wrong = 0;
+  weir_log *log = NULL;
+  if (weir_open(directory, NULL, &log, NULL, NULL) != WEIR_OK) return 1;
+  uint32_t type = define_numbered(log);
+  for (uint64_t i = 0; i < 100; i++) {
+    if (capture_numbered(log, type, 0, i, 10, NULL) != WEIR_ACCEPTED) wrong |= 2;
+    if (i % 10 == 0 && weir_sync(log, UINT64_MAX, NULL, NULL) != WEIR_OK) wrong |= 4;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+      if (write(fd, "words of the host program\n", 26) >= 0) wrong |= 8;
+    }
+  }
+  if (weir_close(log, NULL) != WEIR_OK) wrong |= 16;
+  weir_free(log);
+  return wrong;
+}
+
+static void without_standard_streams(void) {
+  test("what a process without standard streams prints does not reach the log");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(print_beside_a_log(directory));
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK_EQUAL(WEXITSTATUS(status), 0);
+  weir_verification verification;
+  CHECK_EQUAL(weir_verify(directory, NULL, NULL, &verification, NULL), WEIR_OK);
+  CHECK_EQUAL(verification.findings, 0);
+  CHECK_EQUAL(verification.events, 100);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("open_test");
   wrong_directories();
+  without_standard_streams();
   wrong_files();
   newer_versions();
   lost_rings();

@@ -46,6 +46,13 @@ extension EndToEnd {
       #expect(try Files.names(in: scratch("log")).isEmpty)
     }
 
+    @Test func `a directory that holds other things and no log`() throws {
+      let scratch = try Scratch()
+      _ = try scratch.file("notes", "Not a log.\n")
+      for command in Self.readers + [["recover"]] { try refused(command, scratch.path) }
+      #expect(try Files.names(in: scratch.path) == ["notes"])
+    }
+
     @Test func `a directory that is a symbolic link`() throws {
       let scratch = try Scratch()
       try smallLog(scratch("real"))

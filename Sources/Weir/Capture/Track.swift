@@ -20,7 +20,9 @@ extension Tracker {
   public func track<E: Event>(_ event: E) -> Receipt {
     // The log must outlive the capture, though `self` is not used any more once its address is known.
     withExtendedLifetime(self) {
-      guard let types = weir_find_owner(log, Self.owner(E.self)) else { return trackFirst(event) }
+      guard let types = weir_find_owner(log, Self.owner(E.self)) ?? types(definedFor: E.self) else {
+        return refuseUndefined()
+      }
       return capture(event, types)
     }
   }
@@ -126,11 +128,19 @@ extension Tracker {
     return .refused(LogHandle.refuseInvalid(&record))
   }
 
-  /// Captures the first event of a type: defines it first.
+  /// Defines a type's events, which is done at its first event. Nil if they can't be defined; the reason is noted.
+  ///
+  /// Takes the type and not the event, which would have to be in memory for it, with its strings retained.
   @usableFromInline
   @inline(never)
-  func trackFirst<E: Event>(_ event: E) -> Receipt {
-    if define(E.self), let types = weir_find_owner(log, Self.owner(E.self)) { return capture(event, types) }
+  func types<E: Event>(definedFor type: E.Type) -> UnsafePointer<weir_type_slot>? {
+    define(type) ? weir_find_owner(log, Self.owner(type)) : nil
+  }
+
+  /// Refuses, and counts, an event of a type that can't be defined.
+  @usableFromInline
+  @inline(never)
+  func refuseUndefined() -> Receipt {
     var record = weir_record()
     let drop = weir_begin(log, &record)
     guard drop == WEIR_ACCEPTED else { return .refused(drop) }

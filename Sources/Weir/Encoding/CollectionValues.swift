@@ -13,6 +13,12 @@ extension EventEncoder {
   @inlinable
   @inline(__always)
   mutating func putCounted(_ bytes: UnsafeRawBufferPointer) {
+    Self.put(counted: bytes, into: &record)
+  }
+
+  @inlinable
+  @inline(__always)
+  static func put(counted bytes: UnsafeRawBufferPointer, into record: inout weir_record) {
     weir_put_u32(&record, UInt32(truncatingIfNeeded: bytes.count))
     weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
   }
@@ -24,13 +30,17 @@ extension EventEncoder {
     // The storage is asked first: String.withUTF8 mutates, which makes the compiler copy the string and costs twice the
     // time. Only texts bridged from elsewhere have no storage in one piece.
     let done: Void? = text.utf8.withContiguousStorageIfAvailable { putCounted(UnsafeRawBufferPointer($0)) }
-    if done == nil { putBridged(text) }
+    if done == nil { record = Self.puttingBridged(text, into: record) }
   }
 
+  /// The record with a text that is not in one piece.
   @usableFromInline
-  mutating func putBridged(_ text: String) {
+  @inline(never)
+  static func puttingBridged(_ text: String, into record: weir_record) -> weir_record {
+    var record = record
     var text = text
-    text.withUTF8 { putCounted(UnsafeRawBufferPointer($0)) }
+    text.withUTF8 { put(counted: UnsafeRawBufferPointer($0), into: &record) }
+    return record
   }
 }
 
@@ -78,7 +88,7 @@ extension Optional: EventValue where Wrapped: EventValue {
       value.encode(into: &encoder)
     case .none:
       weir_put_u8(&encoder.record, 0)
-      Wrapped.fieldKind.sign(&encoder.record)
+      encoder.sign(absent: Wrapped.fieldKind)
     }
   }
 
@@ -108,7 +118,7 @@ extension Array: EventValue where Element: EventValue {
     weir_put_u32(&encoder.record, UInt32(truncatingIfNeeded: count))
     // The element's kind counts once in the signature, however many elements there are; each must have just that kind.
     let before = encoder.record.signature
-    Element.fieldKind.sign(&encoder.record)
+    encoder.sign(absent: Element.fieldKind)
     let after = encoder.record.signature
     for element in self {
       encoder.record.signature = before

@@ -62,7 +62,7 @@ struct DefinitionReader {
     fields.reserveCapacity(count)
     for _ in 0..<count {
       let name = try bytes.take(Int(bytes.number(UInt16.self)))
-      guard let name = String(validating: name, as: UTF8.self) else { throw Malformed() }
+      guard let name = String(utf8: name) else { throw Malformed() }
       fields.append(Field(name, try kind(depth: depth)))
     }
     return fields

@@ -12,8 +12,9 @@ public import CWeirCapture
 /// ``begin(_:)``, with two of them, with an index that is out of range, or with fields of other kinds than declared. An
 /// event that grows past the largest size is refused as ``DropReason/tooLarge``.
 public struct EventEncoder: ~Copyable {
-  /// The record being written, from begin to commit in this one place: a copy of it is loaded in other widths than it
-  /// was stored in, for which the processor waits; two copies doubled the time of a capture.
+  /// The record being written. What compiles into a capture never passes its address, or the encoder's, to a function
+  /// that stays a call: that alone would keep the record in memory instead of in registers, for half the time of a
+  /// capture again. Such functions take it by value and answer it changed.
   @usableFromInline var record: weir_record
 
   /// The index given to `begin`, or one of the states below.
@@ -79,8 +80,16 @@ public struct EventEncoder: ~Copyable {
     weir_sign(&record, UInt64(kind.rawValue))
   }
 
+  /// Notes the kind of a value that is not there, and those inside it: a value that is put does it on its way.
+  @inlinable
+  @inline(__always)
+  mutating func sign(absent kind: FieldKind) {
+    record.signature = kind.signature(after: record.signature)
+  }
+
   /// Makes the event one to be refused. One that is over stays so: it has no record any more.
-  @usableFromInline
+  @inlinable
+  @inline(__always)
   mutating func spoil() {
     if index != Self.ended { index = Self.misused }
   }

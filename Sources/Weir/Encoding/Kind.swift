@@ -43,17 +43,32 @@ extension FieldKind {
     }
   }
 
-  /// Folds the kind and those inside it into a record's signature, in the order of their descriptor in the file. A
-  /// value that is put does it on its way; this is for values that are not there.
+  /// A record's signature with the kind and those inside it folded in, in the order of their descriptor in the file.
   @inlinable
-  func sign(_ record: inout weir_record) {
-    weir_sign(&record, UInt64(kind.rawValue))
+  @inline(__always)
+  func signature(after signature: UInt64) -> UInt64 {
     switch self {
-    case .optional(let wrapped): wrapped.sign(&record)
-    case .array(let element): element.sign(&record)
-    case .object(let fields):
-      for field in fields { field.kind.sign(&record) }
-    default: break
+    case .optional, .array, .object: nestedSignature(after: signature)
+    default: Self.fold(kind, into: signature)
     }
+  }
+
+  @usableFromInline
+  func nestedSignature(after signature: UInt64) -> UInt64 {
+    let own = Self.fold(kind, into: signature)
+    switch self {
+    case .optional(let inner), .array(let inner): return inner.signature(after: own)
+    case .object(let fields): return fields.reduce(own) { $1.kind.signature(after: $0) }
+    default: return own
+    }
+  }
+
+  @inlinable
+  @inline(__always)
+  static func fold(_ kind: Kind, into signature: UInt64) -> UInt64 {
+    var record = weir_record()
+    record.signature = signature
+    weir_sign(&record, UInt64(kind.rawValue))
+    return record.signature
   }
 }

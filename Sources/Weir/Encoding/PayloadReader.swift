@@ -81,7 +81,7 @@ struct PayloadReader {
     var members: [FieldObject.Member] = []
     members.reserveCapacity(count)
     for _ in 0..<count {
-      guard let name = String(validating: try bytes.counted(), as: UTF8.self) else { throw Malformed() }
+      guard let name = String(utf8: try bytes.counted()) else { throw Malformed() }
       members.append(.init(name: name, value: try taggedValue(depth: depth + 1)))
     }
     return FieldObject(members)
@@ -117,7 +117,7 @@ struct PayloadReader {
     case .string:
       let text = try bytes.counted()
       // Never repaired: a text that is not UTF-8 is given as the bytes that were captured.
-      return String(validating: text, as: UTF8.self).map { .string($0) } ?? .bytes(Array(text))
+      return String(utf8: text).map { .string($0) } ?? .bytes(Array(text))
     case .bytes: return .bytes(Array(try bytes.counted()))
     case .uuid: return .uuid(UUID(uuid: try bytes.take(16).loadUnaligned(as: uuid_t.self)))
     case .date:

@@ -15,7 +15,7 @@ public struct FieldObject: Hashable, Sendable {
     }
   }
 
-  private var members: [Member]
+  @usableFromInline var members: [Member]
 
   /// The fields, in order.
   public init(_ members: [Member] = []) {
@@ -51,9 +51,9 @@ public struct FieldObject: Hashable, Sendable {
 }
 
 extension FieldObject: RandomAccessCollection {
-  public var startIndex: Int { 0 }
-  public var endIndex: Int { members.count }
-  public subscript(position: Int) -> Member { members[position] }
+  @inlinable public var startIndex: Int { 0 }
+  @inlinable public var endIndex: Int { members.count }
+  @inlinable public subscript(position: Int) -> Member { members[position] }
 }
 
 extension FieldObject: ExpressibleByDictionaryLiteral {

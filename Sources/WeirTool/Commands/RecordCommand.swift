@@ -145,7 +145,7 @@ struct RecordCommand: ParsableCommand {
     case .refused: throw ExitCode.cannotRun
     case .output:
       throw ToolError(
-        "standard output was closed: stopped; every line acknowledged is in \(directory), look there for the rest",
+        "standard output takes no more acknowledgements: stopped; what was captured is in \(directory), look there",
         code: .signal(SIGPIPE))
     case .signal(let number): throw ExitCode.signal(number)
     case nil: break

@@ -14,7 +14,7 @@ struct RecoverCommand: ParsableCommand {
       so this is never needed before recording on; it is for a log that is to be \
       copied or kept. Events keep the offsets and ids that `weir cat` showed before. \
       It may be killed at any point and run again. A live log is refused as locked, \
-      exit code 2.
+      exit code 2; so is a directory that holds other things and no log.
 
       Keys with --json:
         previous_opening (null where there was none) and opening, each 16 hex
@@ -35,6 +35,7 @@ struct RecoverCommand: ParsableCommand {
   var json = false
 
   func run() throws {
+    try refuseUnlessLog()
     var configuration = Tracker.Configuration()
     configuration.createDirectory = false
     configuration.logger = nil
@@ -42,6 +43,18 @@ struct RecoverCommand: ParsableCommand {
     let report = tracker.recovery
     try tracker.close()
     try writeOutput(json ? try Table.json(RecoverReport(report)) : Self.text(report, directory))
+  }
+
+  /// A directory that holds other things and no log is a mistyped one, and shall not be made into a log. An empty one may
+  /// be all that a recorder left which was killed while it made the log. Whatever else is wrong is for the opening to
+  /// judge.
+  private func refuseUnlessLog() throws {
+    do {
+      _ = try EventReader(directory: directory)
+    } catch where error.code == .missing {
+      let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
+      if names?.isEmpty != true { throw error }
+    } catch {}
   }
 
   static func text(_ report: RecoveryReport, _ directory: String) -> String {

@@ -7,6 +7,7 @@
 // way becomes `malformed` with its exact text, from which a better parser can still read it.
 
 import Foundation
+import Weir
 
 extension AccessEvent {
   /// Never fails: a line that is no request is `malformed`.

@@ -1,16 +1,7 @@
 // LineText.swift: the exact bytes of an input line as a value that an event can carry. A line that is not UTF-8 stays
 // bytes: nothing is repaired, so nothing is falsified.
 
-extension String {
-  /// The text of the bytes, or nil if they are not valid UTF-8.
-  init?(utf8 bytes: Span<UInt8>) {
-    do {
-      self.init(copying: try UTF8Span(validating: bytes))
-    } catch {
-      return nil
-    }
-  }
-}
+import Weir
 
 extension [UInt8] {
   init(_ span: Span<UInt8>) {

@@ -22,15 +22,15 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   }
 
   private static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    JSONText.append(raw: "{\"offset\":", to: &bytes)
+    JSONText.append(literal: "{\"offset\":", to: &bytes)
     JSONText.append(event.offset, to: &bytes)
-    JSONText.append(raw: ",\"id\":\"", to: &bytes)
+    JSONText.append(literal: ",\"id\":\"", to: &bytes)
     JSONText.append(raw: event.id.description, to: &bytes)
-    JSONText.append(raw: "\",\"time\":\"", to: &bytes)
-    JSONText.append(raw: event.time.description, to: &bytes)
-    JSONText.append(raw: "\",\"event\":", to: &bytes)
+    JSONText.append(literal: "\",\"time\":\"", to: &bytes)
+    event.time.append(to: &bytes)
+    JSONText.append(literal: "\",\"event\":", to: &bytes)
     JSONText.append(event.name, to: &bytes)
-    JSONText.append(raw: ",\"fields\":", to: &bytes)
+    JSONText.append(literal: ",\"fields\":", to: &bytes)
     JSONText.append(event.fields, to: &bytes)
     bytes.append(UInt8(ascii: "}"))
   }
@@ -39,7 +39,7 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   private static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
     JSONText.append(event.offset, to: &bytes)
     JSONText.append(raw: ",\(event.id),", to: &bytes)
-    JSONText.append(raw: event.time.description, to: &bytes)
+    event.time.append(to: &bytes)
     bytes.append(UInt8(ascii: ","))
     appendQuoted(Array(event.name.utf8), to: &bytes)
     bytes.append(UInt8(ascii: ","))
@@ -63,12 +63,12 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   /// For people: "12  2026-11-21T00:00:00.123456789Z  checkout.completed  order=7 total=19.9 coupon="SPRING"".
   private static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
     JSONText.append(event.offset, to: &bytes)
-    JSONText.append(raw: "  ", to: &bytes)
-    JSONText.append(raw: event.time.description, to: &bytes)
-    JSONText.append(raw: "  ", to: &bytes)
+    JSONText.append(literal: "  ", to: &bytes)
+    event.time.append(to: &bytes)
+    JSONText.append(literal: "  ", to: &bytes)
     JSONText.append(raw: printable(event.name), to: &bytes)
     for (index, field) in event.fields.enumerated() {
-      JSONText.append(raw: index == 0 ? "  " : " ", to: &bytes)
+      JSONText.append(literal: index == 0 ? "  " : " ", to: &bytes)
       JSONText.append(raw: printable(field.name), to: &bytes)
       bytes.append(UInt8(ascii: "="))
       JSONText.append(field.value, to: &bytes)

@@ -63,10 +63,13 @@ struct RecordingThread<Format: LineFormat>: Sendable {
   /// Captures what is parsed. The lines' numbers are `threads` apart.
   private mutating func capture(firstNumber: UInt64) {
     var accepted: UInt64 = 0
+    // Borrowed from here, an event need not be copied, with its strings retained, to be captured.
+    let events = parsed
+    let span = events.span
     let start = monotonicNanoseconds()
-    for position in parsed.indices {
+    for position in span.indices {
       if stop.isThrown { break }
-      switch Format.capture(parsed[position], with: tracker) {
+      switch Format.capture(span[position], with: tracker) {
       case .accepted: accepted += 1
       case .dropped(let reason): refuse(reason, number: firstNumber + UInt64(position) * threads)
       }
