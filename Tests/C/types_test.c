@@ -122,8 +122,9 @@ static void limited(void) {
   CHECK_EQUAL(status, WEIR_ERROR_LIMIT);
   CHECK(defined > 400);
   CHECK_EQUAL(capture_numbered(log, type, 0, 0, 10, NULL), WEIR_ACCEPTED);
-  close_and_free(log);
-  CHECK_EQUAL(define(log, 0, "after", NULL, 0, &other) == WEIR_OK, 0);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  CHECK_EQUAL(define(log, 0, "after", NULL, 0, &other), WEIR_ERROR_CLOSED);
+  weir_free(log);
   scratch_remove(folder);
 }
 

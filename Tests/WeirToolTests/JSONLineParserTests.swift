@@ -10,7 +10,7 @@ private func parse(_ line: String) -> JSONLines.Parsed { JSONLines.parse(Array(l
 
 private func field(_ json: String) -> FieldValue? {
   guard case .event(_, let fields) = parse(#"{"event":"e","fields":{"f":\#(json)}}"#) else { return nil }
-  return fields.first?.1
+  return fields.first?.value
 }
 
 struct JSONLineParserTests {
@@ -18,7 +18,7 @@ struct JSONLineParserTests {
     let line = #" { "fields" : {"z":1, "a":[true,false,null,"x"], "o":{"b":{}, "a":[]}} , "event" : "shop.sold" } "#
     let object: FieldObject = ["b": .object([:]), "a": .array([])]
     let array = FieldValue.array([.bool(true), .bool(false), .null, .string("x")])
-    let fields: [(String, FieldValue)] = [("z", .int(1)), ("a", array), ("o", .object(object))]
+    let fields: FieldObject = ["z": .int(1), "a": array, "o": .object(object)]
     #expect(parse(line) == .event(name: "shop.sold", fields: fields))
   }
 
@@ -95,7 +95,7 @@ struct JSONLineParserTests {
 
   @Test func namesUpToTheLimit() {
     let longest = String(repeating: "n", count: 1024)
-    #expect(parse("{\"event\":\"\(longest)\",\"fields\":{}}") == .event(name: longest, fields: []))
+    #expect(parse("{\"event\":\"\(longest)\",\"fields\":{}}") == .event(name: longest, fields: [:]))
     let longer = "{\"event\":\"\(longest)n\",\"fields\":{}}"
     #expect(parse(longer) == .malformed(.text(longer)))
   }

@@ -58,7 +58,7 @@ struct JSONTextTests {
       Issue.record("malformed")
       return
     }
-    #expect(#"{"event":"e","fields":\#(json(.object(FieldObject(fields))))}"# == line)
+    #expect(#"{"event":"e","fields":\#(json(.object(fields)))}"# == line)
   }
 }
 

@@ -4,7 +4,7 @@ extension Tracker {
   /// The events of the log from `from` on, at most `limit`, notices included (see ``StoredEvent/isNotice``).
   ///
   /// Drains first, so everything captured before the call is among them. Reads from the files, and takes memory for all
-  /// that it answers: use ``reader(from:)`` for a large log.
+  /// that it answers: use ``reader(from:)`` for a large log, and to learn of damage, which is passed over here.
   public func events(from: Offset = 0, limit: Int? = nil) throws(WeirError) -> [StoredEvent] {
     let end = try endOfLog()
     let reader = try reader(from: from)
@@ -14,7 +14,7 @@ extension Tracker {
   }
 
   /// The events of type `E` in the log from `from` on, at most `limit`. Events of other types, and cases that `E` does
-  /// not know, are left out.
+  /// not know, are left out. Drains first, takes memory and passes over damage as ``events(from:limit:)`` does.
   ///
   /// Throws a ``WeirError``, or what ``Event/init(_:)`` throws for an event of its own that it can't read.
   public func events<E: Event>(of type: E.Type, from: Offset = 0, limit: Int? = nil) throws -> [Recorded<E>] {

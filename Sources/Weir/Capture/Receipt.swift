@@ -35,6 +35,7 @@ public struct BulkReceipt: Hashable, Sendable {
   /// How many were dropped, for each reason that occurred.
   public var dropped: [DropReason: Int] = [:]
 
+  /// Counts so many events; none unless told.
   public init(accepted: Int = 0, dropped: [DropReason: Int] = [:]) {
     self.accepted = accepted
     self.dropped = dropped

@@ -63,12 +63,6 @@ extension Tracker {
     }
   }
 
-  /// Captures an event that has no Swift type, its fields given as pairs.
-  @discardableResult
-  public func track(_ name: String, fields: [(String, FieldValue)]) -> Receipt {
-    track(name, fields: FieldObject(fields))
-  }
-
   // MARK: The steps of a capture
 
   /// The number that stands for a type in the core: the address of its metadata, which is the type's alone.

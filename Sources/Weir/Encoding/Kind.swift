@@ -13,8 +13,7 @@ enum Kind: UInt8, CaseIterable {
 }
 
 /// How deep values may nest. A limit, because readers follow the nesting with calls.
-@usableFromInline
-let maximumDepth = 16
+package let maximumDepth = 16
 
 extension FieldKind {
   /// The kind's own number, whatever it holds.

@@ -12,6 +12,7 @@ public struct EventID: Hashable, Sendable {
   /// one thread, as long as the thread keeps its lane.
   public let sequence: UInt64
 
+  /// The identity with these two halves.
   @inlinable
   public init(opening: UInt64, sequence: UInt64) {
     self.opening = opening

@@ -5,10 +5,10 @@
 /// Names are UTF-8, 1 to 1,024 bytes. Names that start with `weir.` are the log's own and are refused.
 public struct EventType: Hashable, Sendable {
   /// Names with this prefix belong to the log itself.
-  static let reservedPrefix = "weir."
+  package static let reservedPrefix = "weir."
 
   /// The longest name of an event or a field. A test compares it with the core's.
-  static let maximumNameBytes = 1024
+  package static let maximumNameBytes = 1024
 
   /// The event's name, as readers of the log see it.
   public var name: String

@@ -6,9 +6,13 @@
 public struct FieldObject: Hashable, Sendable {
   /// One field.
   public struct Member: Hashable, Sendable {
+    /// The field's name.
     public var name: String
+
+    /// What the field holds.
     public var value: FieldValue
 
+    /// A field of this name and value.
     public init(name: String, value: FieldValue) {
       self.name = name
       self.value = value

@@ -43,6 +43,12 @@ public struct StoredEvent: Hashable, Sendable {
   }
 }
 
+extension StoredEvent: CustomStringConvertible {
+  /// One line: offset, time, name and fields, such as
+  /// `12 2026-11-21T00:00:00.123456789Z checkout.completed {order: 7, total: 19.9}`.
+  public var description: String { "\(offset) \(time) \(name) \(fields)" }
+}
+
 /// An event of a known type, with what the log knows about it.
 public struct Recorded<E: Event>: Sendable {
   /// Its number in the log.

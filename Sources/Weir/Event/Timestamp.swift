@@ -2,8 +2,10 @@
 
 /// A moment, in nanoseconds since 1970 (Universal Time, without leap seconds), between the years 1677 and 2262.
 public struct Timestamp: Hashable, Comparable, Sendable {
+  /// Nanoseconds since 1970-01-01T00:00:00Z; negative before it.
   public var nanosecondsSince1970: Int64
 
+  /// The moment so many nanoseconds after 1970-01-01T00:00:00Z.
   public init(nanosecondsSince1970: Int64) {
     self.nanosecondsSince1970 = nanosecondsSince1970
   }

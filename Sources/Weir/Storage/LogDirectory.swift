@@ -8,6 +8,7 @@ public struct LogDirectory: Hashable, Sendable {
   /// The directory.
   public let path: String
 
+  /// The log in the directory at `path`, which is not looked at yet.
   public init(_ path: String) {
     self.path = path
   }
@@ -30,8 +31,11 @@ public struct LogDirectory: Hashable, Sendable {
 
   /// What a check of a log covered and found.
   public struct Verification: Hashable, Sendable {
+    /// Segments checked.
     public var segments: UInt64
+    /// Blocks in them.
     public var blocks: UInt64
+    /// Events in these.
     public var events: UInt64
     /// Bytes that a checksum or a rule was held against.
     public var bytes: UInt64
@@ -49,11 +53,13 @@ public struct LogDirectory: Hashable, Sendable {
 
   /// A log in numbers.
   public struct Statistics: Hashable, Sendable {
+    /// Segment files.
     public var segments: UInt64
     /// Bytes of the segment files.
     public var segmentBytes: UInt64
     /// Bytes that all the files take on the disk.
     public var totalBytes: UInt64
+    /// The offset of the first event.
     public var firstOffset: Offset
     /// The offset after the last event, a dead process's lanes included.
     public var nextOffset: Offset
@@ -71,6 +77,7 @@ public struct LogDirectory: Hashable, Sendable {
     public var firstTime: Timestamp?
     /// Time of the last event; nil if there is none.
     public var lastTime: Timestamp?
+    /// Lanes of the ring.
     public var lanes: Int
     /// Lanes that hold undrained events or, with a live writer, that a thread has.
     public var lanesInUse: Int

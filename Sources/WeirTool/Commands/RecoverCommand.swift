@@ -49,12 +49,13 @@ struct RecoverCommand: ParsableCommand {
   /// be all that a recorder left which was killed while it made the log. Whatever else is wrong is for the opening to
   /// judge.
   private func refuseUnlessLog() throws {
-    do {
+    do throws(WeirError) {
       _ = try EventReader(directory: directory)
-    } catch where error.code == .missing {
+    } catch {
+      guard error.code == .missing else { return }
       let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
       if names?.isEmpty != true { throw error }
-    } catch {}
+    }
   }
 
   static func text(_ report: RecoveryReport, _ directory: String) -> String {

@@ -8,30 +8,23 @@
 import Weir
 
 enum JSONLineParser {
-  /// Objects and arrays within one another, `fields` itself included. More can't be stored.
-  static let maximumDepth = 16
-
   /// The event that a line `{"event":"name","fields":{…}}` says: these two members in either order and no others. Names
   /// that begin with "weir." are the log's own.
-  static func event(in line: Span<UInt8>) -> (name: String, fields: [(String, FieldValue)])? {
+  static func event(in line: Span<UInt8>) -> (name: String, fields: FieldObject)? {
     guard (try? UTF8Span(validating: line)) != nil else { return nil }
     do {
       var at = 0
       let members = try object(line, &at, depth: 0)
       skipSpace(line, &at)
       guard at == line.count, members.count == 2,
-        case .string(let name)? = members.first(where: { $0.0 == "event" })?.1,
-        case .object(let fields)? = members.first(where: { $0.0 == "fields" })?.1,
-        !name.isEmpty, name.utf8.count <= maximumNameBytes, !name.hasPrefix("weir.")
+        case .string(let name)? = members["event"], case .object(let fields)? = members["fields"],
+        !name.isEmpty, name.utf8.count <= EventType.maximumNameBytes, !name.hasPrefix(EventType.reservedPrefix)
       else { return nil }
-      return (name, fields.map { ($0.name, $0.value) })
+      return (name, fields)
     } catch {
       return nil
     }
   }
-
-  /// Of an event's or a field's name, in UTF-8.
-  static let maximumNameBytes = 1024
 
   private struct Unreadable: Error {}
 
@@ -39,7 +32,7 @@ enum JSONLineParser {
     skipSpace(line, &at)
     guard at < line.count else { throw Unreadable() }
     switch line[at] {
-    case UInt8(ascii: "{"): return .object(FieldObject(try object(line, &at, depth: depth)))
+    case UInt8(ascii: "{"): return .object(try object(line, &at, depth: depth))
     case UInt8(ascii: "["): return .array(try array(line, &at, depth: depth))
     case UInt8(ascii: "\""): return .string(try string(line, &at))
     case UInt8(ascii: "t"):
@@ -56,28 +49,28 @@ enum JSONLineParser {
   }
 
   /// `depth` is that of the object around; the line's own object does not count, it is not stored.
-  private static func object(
-    _ line: Span<UInt8>, _ at: inout Int, depth: Int
-  ) throws(Unreadable) -> [(String, FieldValue)] {
+  private static func object(_ line: Span<UInt8>, _ at: inout Int, depth: Int) throws(Unreadable) -> FieldObject {
     guard depth <= maximumDepth else { throw Unreadable() }
     skipSpace(line, &at)
     try expect(UInt8(ascii: "{"), line, &at)
-    var members: [(String, FieldValue)] = []
+    var members: [FieldObject.Member] = []
     var names: Set<[UInt8]> = []
     skipSpace(line, &at)
-    if take(UInt8(ascii: "}"), line, &at) { return members }
+    if take(UInt8(ascii: "}"), line, &at) { return FieldObject() }
     repeat {
       skipSpace(line, &at)
       let name = try string(line, &at)
       // Compared by their bytes: two names that only look alike are two names.
-      guard name.utf8.count <= maximumNameBytes, names.insert(Array(name.utf8)).inserted else { throw Unreadable() }
+      guard name.utf8.count <= EventType.maximumNameBytes, names.insert(Array(name.utf8)).inserted else {
+        throw Unreadable()
+      }
       skipSpace(line, &at)
       try expect(UInt8(ascii: ":"), line, &at)
-      members.append((name, try value(line, &at, depth: depth + 1)))
+      members.append(FieldObject.Member(name: name, value: try value(line, &at, depth: depth + 1)))
       skipSpace(line, &at)
     } while take(UInt8(ascii: ","), line, &at)
     try expect(UInt8(ascii: "}"), line, &at)
-    return members
+    return FieldObject(members)
   }
 
   private static func array(_ line: Span<UInt8>, _ at: inout Int, depth: Int) throws(Unreadable) -> [FieldValue] {

@@ -30,17 +30,8 @@ enum AccessLog: LineFormat {
 /// A JSON object a line, `{"event":"name","fields":{…}}`: an event of that name and those fields, or `malformed`.
 enum JSONLines: LineFormat {
   enum Parsed: Equatable, Sendable {
-    case event(name: String, fields: [(String, FieldValue)])
+    case event(name: String, fields: FieldObject)
     case malformed(LineText)
-
-    static func == (a: Parsed, b: Parsed) -> Bool {
-      switch (a, b) {
-      case (.event(let name, let fields), .event(let otherName, let otherFields)):
-        name == otherName && fields.elementsEqual(otherFields, by: ==)
-      case (.malformed(let text), .malformed(let other)): text == other
-      default: false
-      }
-    }
   }
 
   static func parse(_ line: Span<UInt8>) -> Parsed {

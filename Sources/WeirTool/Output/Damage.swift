@@ -7,12 +7,13 @@ enum Damage {
   static func describe(
     file: String, problem: String, position: UInt64, bytes: UInt64, firstOffset: UInt64, count: UInt64
   ) -> String {
+    // The numbers may come from damaged bytes: what they add up to must not trap.
     var text = file.isEmpty ? problem : "\(file): \(problem)"
     if bytes > 0 { text += ": \(Quantity.count(bytes)) bytes at \(Quantity.count(position))" }
     switch count {
     case 0: return text
     case 1: return text + "; event \(firstOffset) is missing"
-    default: return text + "; events \(firstOffset) to \(firstOffset + count - 1) are missing"
+    default: return text + "; events \(firstOffset) to \(firstOffset &+ count &- 1) are missing"
     }
   }
 

@@ -8,8 +8,8 @@ import Weir
 
 /// Limits of `weir record`.
 enum RecordLimits {
-  /// Encoded fields of one event: the log's default, 68 KiB.
-  static let eventBytes = 69_632
+  /// Encoded fields of one event: the log's default. The help text says the number.
+  static let eventBytes = Tracker.Configuration().maximumEventBytes
   static let threads = 250
   /// Chunks of up to 256 KiB that wait for one thread.
   static let waitingChunks = 4

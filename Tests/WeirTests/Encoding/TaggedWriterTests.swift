@@ -135,13 +135,6 @@ struct TaggedWriterTests {
   @Test(arguments: 0..<20)
   func randomOrdersAgreeWithATree(_ seed: Int) throws {
     /// The same value built both ways: with containers in random order, and as a plain tree.
-    struct Generator: RandomNumberGenerator {
-      var state: UInt64
-      mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return state ^ state >> 31
-      }
-    }
     final class Node {
       var members: [(String, Either)] = []
       enum Either {
@@ -161,7 +154,7 @@ struct TaggedWriterTests {
     }
     let expected = Mutexed<FieldValue>(.null)
     let found = try fields { encoder in
-      var random = Generator(state: UInt64(seed) &* 977 &+ 13)
+      var random = Seeded(seed: UInt64(seed))
       let root = Node()
       var open: [(Node, KeyedEncodingContainer<Key>)] = [(root, encoder.container(keyedBy: Key.self))]
       for step in 0..<200 {

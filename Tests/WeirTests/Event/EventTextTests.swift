@@ -80,4 +80,11 @@ struct EventTextTests {
     let missing: Int? = try object.value("none")
     #expect(missing == nil)
   }
+
+  @Test func storedEventIsOneLine() {
+    let event = StoredEvent(
+      offset: 12, id: EventID(opening: 1, sequence: 2), time: Timestamp(nanosecondsSince1970: 0), name: "sold",
+      fields: ["order": 7, "coupon": "A\nB"])
+    #expect(event.description == #"12 1970-01-01T00:00:00.000000000Z sold {order: 7, coupon: "A\nB"}"#)
+  }
 }
