@@ -263,8 +263,10 @@ typedef struct weir_counters {
   uint32_t reserved;
 } weir_counters;
 
-/* Counters of this opening: each is exact, together they are a moment's picture. Reads a few words a lane; takes a lock that is
- * held for moments only, so it is not for signal handlers. */
+/*
+ * Counters of this opening: each is exact, together they are a moment's picture. Reads a few words a lane; takes a lock
+ * that is held for moments only, so it is not for signal handlers.
+ */
 void weir_count(const weir_log *log, weir_counters *counters);
 
 /* The directory, as given to weir_open; the opening's number. Valid until weir_free. */
