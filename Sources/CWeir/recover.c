@@ -151,6 +151,22 @@ static weir_status check_versions(recovery *recovery) {
   return WEIR_OK;
 }
 
+/*
+ * Moves a file away that has a sealed segment's name, but neither its header nor one of its blocks: a new segment may need
+ * the name.
+ */
+static weir_status remove_foreign(recovery *recovery) {
+  segment_list *list = &recovery->list;
+  segment_name *name = &list->items[recovery->first_unsealed - 1];
+  int error = quarantine_file(recovery->log->directory, name->name);
+  if (error != 0) return segment_failure(recovery, error, "quarantine", name->name);
+  memmove(name, name + 1, (list->count - recovery->first_unsealed) * sizeof *name);
+  recovery->first_unsealed--;
+  list->count--;
+  recovery->report->damaged_blocks++;
+  return WEIR_OK;
+}
+
 /* The last sealed segment: where the log ends so far, and what the next header says of its predecessor. */
 static weir_status take_last_sealed(recovery *recovery) {
   if (recovery->first_unsealed == 0) return WEIR_OK;
@@ -159,6 +175,11 @@ static weir_status take_last_sealed(recovery *recovery) {
   scan_damage damage;
   int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
   if (error != 0) return segment_failure(recovery, error, "open", name->name);
+  if (scan.header.salt == 0) {
+    scan_close(&scan);
+    weir_status status = remove_foreign(recovery);
+    return status == WEIR_OK ? take_last_sealed(recovery) : status;
+  }
   if (scan_seal(&scan) != 0) {
     /* Its seal is damaged: read it through, for the log's end. */
     scan_result result;

@@ -304,11 +304,39 @@ static void without_standard_streams(void) {
   scratch_remove(folder);
 }
 
+static void foreign_segment(void) {
+  test("a foreign file with a segment's name is moved away, and does not keep the log from being written");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  REQUIRE(mkdir(directory, 0700) == 0);
+  const char *names[] = {"00000000000000000000.weir", "00000000000000000007.weir"};
+  for (int i = 0; i < 2; i++) {
+    FILE *file = fopen(join(directory, names[i]), "w");
+    REQUIRE(file && fputs("hello", file) >= 0 && fclose(file) == 0);
+  }
+  for (int round = 0; round < 2; round++) {
+    weir_recovery recovery;
+    weir_error error = {0};
+    weir_log *log;
+    REQUIRE(weir_open(directory, NULL, &log, &recovery, &error) == WEIR_OK);
+    CHECK_EQUAL(recovery.damaged_blocks, round == 0 ? 2 : 0);
+    CHECK_EQUAL(weir_capture(log, WEIR_TYPE_DYNAMIC, "\1\0\0\0a\0\0\0\0", 9, NULL), WEIR_ACCEPTED);
+    CHECK_EQUAL(weir_close(log, &error), WEIR_OK);
+    weir_free(log);
+  }
+  weir_verification verification;
+  CHECK_EQUAL(weir_verify(directory, NULL, NULL, &verification, NULL), WEIR_OK);
+  CHECK_EQUAL(verification.findings, 0);
+  CHECK_EQUAL(verification.events, 2);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("open_test");
   wrong_directories();
   without_standard_streams();
   wrong_files();
+  foreign_segment();
   newer_versions();
   lost_rings();
   locked();

@@ -13,8 +13,8 @@ public import CWeirCapture
 /// event that grows past the largest size is refused as ``DropReason/tooLarge``.
 public struct EventEncoder: ~Copyable {
   /// The record being written. What compiles into a capture never passes its address, or the encoder's, to a function
-  /// that stays a call: that alone would keep the record in memory instead of in registers, for half the time of a
-  /// capture again. Such functions take it by value and answer it changed.
+  /// that stays a call: that alone would keep the record in memory instead of in registers, and a capture took
+  /// a quarter longer. Such functions take it by value and answer it changed.
   @usableFromInline var record: weir_record
 
   /// The index given to `begin`, or one of the states below.
