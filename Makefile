@@ -227,6 +227,7 @@ BENCH_RUN = $(BENCH)/package/release/capture-bench --results $(BENCH)/results.js
 
 bench-build: need-swift need-lz4
 	@mkdir -p $(BENCH)
+	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
 	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS)
 
 bench: bench-build

@@ -5,7 +5,8 @@ public enum Receipt: Hashable, Sendable {
   /// The event is captured. It survives the death of the process from here on.
   case accepted(EventID)
 
-  /// The event is not captured. The refusal is counted in the log, and becomes a `weir.gap` event.
+  /// The event is not captured. The refusal is counted in the log, and becomes a `weir.gap` event; after
+  /// the log was closed, and in a forked process, there is only the count in memory.
   case dropped(DropReason)
 
   /// The event's identity, if it was accepted.

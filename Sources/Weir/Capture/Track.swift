@@ -1,19 +1,21 @@
 // track: the calls that capture events. What is marked inlinable compiles into the caller, down to the checksum.
 
-public import CWeirCapture
+public import CCapture
 
 extension Tracker {
   /// Captures an event.
   ///
-  /// Does not throw, wait, lock, allocate or call the system: the fields are written in place into the calling thread's
-  /// lane, in mapped memory, and published with one store. About 20 ns for a hand-written event of a few fields. The
-  /// first event of a type defines it, and the first event of a thread takes a lane: these two are slower.
+  /// Does not throw. With a hand-written ``Event/encode(into:)`` it does not wait, lock, allocate or call the system
+  /// either: the fields are written in place into the calling thread's lane, in mapped memory, and published with one
+  /// store, in about 16 ns for a few fields. Events that are encoded by `Codable` allocate, and take half a microsecond
+  /// or more. The first event of a type defines it, and the first event of a thread takes a lane: these two are slower.
   ///
   /// With ``OverflowPolicy/block`` it may wait while the lane is full.
   ///
   /// When this answers ``Receipt/accepted(_:)`` the event survives the death of the process, at any instruction. Events
-  /// of one thread keep their order; those of different threads are ordered by time. May be called from any thread,
-  /// also while another capture of the thread is in progress (from ``Event/encode(into:)``).
+  /// of one thread keep their order in the log as long as the thread has a lane of its own. Offsets of events of different
+  /// threads, or of threads that share the spare lanes, say nothing about order: go by ``StoredEvent/time``. May be called
+  /// from any thread, also while another capture of the thread is in progress (from ``Event/encode(into:)``).
   @inlinable
   @inline(__always)
   @discardableResult

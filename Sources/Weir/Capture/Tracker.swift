@@ -1,6 +1,6 @@
 // Tracker: a log that is open for capture.
 
-public import CWeirCapture
+public import CCapture
 import Logging
 import Synchronization
 

@@ -5,7 +5,7 @@
 // may encode becomes one event named after the type: a keyed container's values are its fields, any other value is the
 // field "value".
 
-import CWeirCapture
+import CCapture
 
 extension Event where Self: Codable {
   /// One type for the events that are not a case of an enum. Those of the cases are made as they are met.

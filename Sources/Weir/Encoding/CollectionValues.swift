@@ -1,6 +1,6 @@
 // The values with parts, as fields: strings, bytes, optionals, arrays, and values that carry their kind with them.
 
-public import CWeirCapture
+public import CCapture
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -1,6 +1,6 @@
 // EventEncoder: writes one event's fields straight into the calling thread's lane.
 
-public import CWeirCapture
+public import CCapture
 
 /// Writes the fields of one event, in place, into the calling thread's lane.
 ///

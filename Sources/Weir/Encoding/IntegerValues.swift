@@ -1,6 +1,6 @@
 // The integers as fields. Int and UInt are stored in 64 bits; every width is read back with a check of its range.
 
-public import CWeirCapture
+public import CCapture
 
 extension Int8: EventValue {
   @inlinable public static var fieldKind: FieldKind { .int8 }

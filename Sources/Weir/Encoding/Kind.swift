@@ -1,6 +1,6 @@
 // Kind: the numbers of the kinds of values in the file, and the signature that holds an encoder to its declaration.
 
-public import CWeirCapture
+public import CCapture
 
 /// The numbers of the kinds in a log, as FileFormat lists them. `weir.h` has them too, but not in the part that
 /// compiles into users' code; a test compares the two.

@@ -1,6 +1,6 @@
 // The values without parts, as fields: integers, floating-point numbers, Bool, UUID and Date.
 
-public import CWeirCapture
+public import CCapture
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -1,6 +1,6 @@
 // Writing values that carry their kind with them: a byte for the kind, then the value, whose parts are tagged too.
 
-import CWeirCapture
+import CCapture
 
 extension EventEncoder {
   /// Puts the kind and the value. `depth` is the number of values around it, itself included.

@@ -1,7 +1,7 @@
 // CoreOptions: a tracker's configuration in plain numbers, and its way into the core.
 
+import CCapture
 import CWeir
-import CWeirCapture
 
 /// The options of an opening. The defaults come from the core, so that they are written down once.
 struct CoreOptions {

@@ -1,7 +1,7 @@
 // Counters and the other reports of the core, as Swift values.
 
+import CCapture
 import CWeir
-import CWeirCapture
 
 /// Counters of one opening.
 public struct Counters: Hashable, Sendable {

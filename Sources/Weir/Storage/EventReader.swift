@@ -1,7 +1,7 @@
 // EventReader: reads a log, its own process's or another's, live or after its death, without writing to it.
 
+import CCapture
 import CWeir
-import CWeirCapture
 
 /// Reads the events of a log in order of offset.
 ///
@@ -54,6 +54,7 @@ public final class EventReader {
   ///
   /// Throws a ``WeirError`` with the code `missing`, `directory`, `access`, `version`, `io` or `memory`.
   public init(directory: String, from: Offset = 0, includeLanes: Bool = true) throws(WeirError) {
+    try checkPath(directory)
     var options = weir_reader_options()
     weir_reader_options_init(&options)
     options.from_offset = from

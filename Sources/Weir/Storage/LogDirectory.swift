@@ -1,7 +1,7 @@
 // LogDirectory: a log looked at as a whole, from outside.
 
+import CCapture
 import CWeir
-import CWeirCapture
 
 /// A log's directory, for looking at it without opening it for capture. Writes nothing, takes no lock.
 public struct LogDirectory: Hashable, Sendable {
@@ -92,6 +92,7 @@ public struct LogDirectory: Hashable, Sendable {
   /// Reads the whole log, at the speed of the disk. Throws only if the check can't run: `missing`, `directory`,
   /// `access`, `version`, `io` or `memory`.
   public func verify(onFinding: (Finding) -> Void = { _ in }) throws(WeirError) -> Verification {
+    try checkPath(path)
     var core = weir_verification()
     var error = weir_error()
     let status = withoutActuallyEscaping(onFinding) { onFinding in
@@ -113,6 +114,7 @@ public struct LogDirectory: Hashable, Sendable {
   /// Sums the log up from headers and seals; reads blocks only where a segment is not sealed. Throws as
   /// ``verify(onFinding:)`` does.
   public func statistics() throws(WeirError) -> Statistics {
+    try checkPath(path)
     var core = weir_stat()
     try WeirError.check { weir_stat_directory(path, &core, $0) }
     return Statistics(

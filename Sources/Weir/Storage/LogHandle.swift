@@ -1,7 +1,7 @@
 // LogHandle: an open log of the core, and the functions that are not on the path of every event.
 
+import CCapture
 import CWeir
-import CWeirCapture
 
 #if canImport(Glibc)
   import Glibc
@@ -18,6 +18,7 @@ struct LogHandle {
   }
 
   static func open(_ directory: String, _ options: CoreOptions) throws(WeirError) -> (LogHandle, RecoveryReport) {
+    try checkPath(directory)
     var options = try options.forCore()
     var recovery = weir_recovery()
     var log: UnsafeMutablePointer<weir_log>?
@@ -93,6 +94,12 @@ struct LogHandle {
   static func refuseInvalid(_ record: inout weir_record) -> Int32 {
     weir_refuse(&record, Int32(WEIR_DROP_INVALID))
   }
+}
+
+/// Refuses a path that C would take to end at a NUL, and that would so name another directory.
+func checkPath(_ path: String) throws(WeirError) {
+  guard path.utf8.contains(0) else { return }
+  throw WeirError(.invalid, "the path \(path.debugDescription) has a NUL in it; name a directory without", path: path)
 }
 
 /// `path` with the working directory before it if it is relative, so that it still names the log after a chdir.

@@ -54,8 +54,8 @@ struct ConstantTests {
         .filter { !$0.hasPrefix("//") && $0.contains("import ") }
         .map { $0.split(separator: " ").last ?? "" }
       if imports.contains("CWeir") { #expect(folder == "Storage", "\(file.lastPathComponent) imports CWeir") }
-      if imports.contains("CWeirCapture") {
-        #expect(["Storage", "Capture", "Encoding"].contains(folder), "\(file.lastPathComponent) imports CWeirCapture")
+      if imports.contains("CCapture") {
+        #expect(["Storage", "Capture", "Encoding"].contains(folder), "\(file.lastPathComponent) imports CCapture")
       }
       seen += 1
     }

@@ -26,6 +26,16 @@ struct ErrorTests {
     }
   }
 
+  @Test func aPathWithANulNamesNoOtherDirectory() throws {
+    try withDirectory { directory in
+      let path = directory + "/log\0.old"
+      #expect(code(path) == .invalid)
+      #expect(throws: WeirError.self) { try EventReader(directory: path) }
+      #expect(throws: WeirError.self) { try LogDirectory(path).statistics() }
+      #expect(!FileManager.default.fileExists(atPath: directory + "/log"))
+    }
+  }
+
   @Test func aMissingDirectory() throws {
     try withDirectory { directory in
       #expect(code(directory + "/none", quiet { $0.createDirectory = false }) == .missing)
