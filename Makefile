@@ -90,13 +90,13 @@ build: need-swift need-lz4
 test: need-swift need-lz4 need-c need-strace
 	@$(MAKE) --no-print-directory test-c
 	$(SWIFT_BUILD) --build-tests
-	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build $(SWIFT_FLAGS)
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(SWIFT_FLAGS)
 	@$(MAKE) --no-print-directory lint
 
 crash: need-swift need-lz4 need-strace
 	$(SWIFT_BUILD) --build-tests
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} SWIFT_BACKTRACE=enable=no \
-	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build $(SWIFT_FLAGS) --filter EndToEndTests
+	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(SWIFT_FLAGS) --filter EndToEndTests
 
 format: need-swift
 	$(SWIFT) format -i -r $(SWIFT_SOURCES)
