@@ -193,6 +193,12 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   if (!options) options = &defaults;
   weir_status status = check_options(options, error);
   if (status != WEIR_OK) return status;
+  if (options->clock == WEIR_CLOCK_TSC && clock_resolve(options->clock) != WEIR_CLOCK_TSC) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
+                "cannot open %s with the processor's counter as its clock: the counter's rate varies, or the kernel does not "
+                "trust it; choose the automatic or the monotonic clock",
+                directory);
+  }
   event_log *log = make_log(directory, options);
   if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to open %s", directory);
   uint64_t started = sys_monotonic_ns();

@@ -94,7 +94,7 @@ extension Tracker {
     case automatic
     /// The processor's counter, calibrated against the wall clock. Opening fails where there is none to be trusted.
     case counter
-    /// The kernel's monotonic clock: about 15 ns more for each event.
+    /// The kernel's monotonic clock: more than twice what reading the counter takes.
     case monotonic
     /// The kernel's coarse clock, with a resolution of 1 to 4 ms.
     case coarse

@@ -15,11 +15,11 @@
 ///
 /// Its events are named after type and case (`Checkout.completed`), and each carries the names of its fields. A case
 /// with an associated value that has no label is refused as ``DropReason/invalid``, because the log would have no name
-/// for the field. A `Codable` structure works too, as one event named ``eventName``. Capture costs about 0.6
-/// microseconds, and more the more threads capture at once (2.4 on three): the run-time look-ups of the standard
+/// for the field. A `Codable` structure works too, as one event named ``eventName``. Capture costs half
+/// a microsecond or more, and several times that when threads capture at once: the run-time look-ups of the standard
 /// library's generic containers contend for a counter that all threads share.
 ///
-/// **By hand,** for the fast path of about 20 ns: describe the events in ``eventTypes``, write the fields in
+/// **By hand,** for the fast path, some tens of nanoseconds: describe the events in ``eventTypes``, write the fields in
 /// ``encode(into:)``, and read them in ``init(_:)``.
 ///
 /// ```swift
