@@ -17,7 +17,7 @@ endif
 
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
-.PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean \
+.PHONY: stress stress-short soak test-aarch64 help demo test build bench bench-quick format lint libcweir install-free crash clean \
         test-c test-c-headers test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-c \
         need-python need-strace bench-build
 
@@ -25,8 +25,10 @@ help:
 	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
 	@echo 'make test         every check: the C library, the Swift packages, the style (installs what it needs)'
 	@echo 'make build        release build of the libraries and of the tool, $(BUILD)/release/weir'
-	@echo 'make bench        all benchmarks; results also in $(BUILD)/bench/results.jsonl'
-	@echo 'make bench-quick  what a capture costs at 1 and 3 threads, in under 40 seconds'
+	@echo 'make bench        all benchmarks, charts, the tables of the documentation; $(BUILD)/bench/results.jsonl'
+	@echo 'make bench-quick  what a capture costs at 1 and 3 threads beside others, in under 40 seconds'
+	@echo 'make bench-deps   installs the libraries that Weir is measured beside, and what draws the charts'
+	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
 	@echo 'make format       lays out the Swift sources as .swift-format says'
 	@echo 'make lint         checks that they are laid out so'
@@ -34,6 +36,8 @@ help:
 	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
+	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
+	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
 	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'
 	@echo 'make clean        removes $(BUILD)'
 	@echo
@@ -147,14 +151,16 @@ CHECKED_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=address,und
                 -DWEIR_FAULT_INJECTION
 CHECKED_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/checked/%.o)
 C_TESTS = $(patsubst Tests/C/%.c,%,$(wildcard Tests/C/*_test.c))
-# Without the sanitizers: their allocator locks up in a child forked while another thread allocates.
-PLAIN_TESTS = fork_test
+# Without the sanitizers: their allocator locks up in a child forked while another thread allocates, and what they add
+# to a capture multiplies the instructions that signal_test steps through.
+PLAIN_TESTS = fork_test signal_test
 CHECKED_TESTS = $(filter-out $(PLAIN_TESTS),$(C_TESTS))
 C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%.run)
 
 test-c: need-c
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
 	@$(MAKE) --no-print-directory --keep-going test-c-core
+	@$(MAKE) --no-print-directory stress-short
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
 
@@ -219,21 +225,116 @@ check-aarch64:
 	done
 	@echo 'ok: the C library compiles for AArch64'
 
+# ---- Stress ----------------------------------------------------------------------------------------------------------
+
+# Seeded rounds of threads that do with logs whatever they may, judged to the last event: Tests/Stress/stress.c.
+# gcc's ThreadSanitizer: the Swift toolchain's clang has one that does not link without Swift. setarch -R because it
+# cannot place its shadow memory under every layout that the kernel draws. It stops at a report, so that none goes by.
+STRESS_SECONDS = 60
+STRESS_EVENTS = 100000000
+STRESS_FLAGS =
+STRESS_SOURCES = $(wildcard Tests/Stress/*.c)
+TSAN_CC = gcc
+TSAN_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+TSAN_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/tsan/%.o) $(STRESS_SOURCES:Tests/Stress/%.c=$(C)/tsan/stress/%.o)
+SOAK_OBJECTS = $(STRESS_SOURCES:Tests/Stress/%.c=$(C)/plain/stress/%.o)
+TSAN_RUN = TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 setarch -R timeout -s KILL
+
+stress: need-c $(C)/tsan/stress/stress
+	$(TSAN_RUN) $$(($(STRESS_SECONDS) + 240)) $(C)/tsan/stress/stress --seconds $(STRESS_SECONDS) $(STRESS_FLAGS)
+
+# What `make test` runs.
+stress-short: need-c $(C)/tsan/stress/stress
+	$(TSAN_RUN) 240 $(C)/tsan/stress/stress --seconds 15 $(STRESS_FLAGS)
+
+soak: need-c $(C)/plain/stress/stress
+	$(C)/plain/stress/stress --soak --events $(STRESS_EVENTS) $(STRESS_FLAGS)
+
+$(C)/tsan/%.o: Sources/CWeir/%.c
+	@mkdir -p $(@D)
+	$(TSAN_CC) $(TSAN_FLAGS) -c $< -o $@
+
+$(C)/tsan/stress/%.o: Tests/Stress/%.c
+	@mkdir -p $(@D)
+	$(TSAN_CC) $(TSAN_FLAGS) -ITests/C -c $< -o $@
+
+$(C)/tsan/stress/stress: $(TSAN_OBJECTS)
+	$(TSAN_CC) $(TSAN_FLAGS) $^ -o $@
+
+$(C)/plain/stress/%.o: Tests/Stress/%.c
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) -ITests/C -c $< -o $@
+
+$(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
+	$(CC) $(C_FLAGS) $(CFLAGS) $^ -o $@
+
 # ---- Benchmarks ------------------------------------------------------------------------------------------------------
 
 BENCH = $(BUILD)/bench
 BENCH_FLAGS =
 BENCH_RUN = $(BENCH)/package/release/capture-bench --results $(BENCH)/results.jsonl
+BENCH_PACKAGES = libconcurrentqueue-dev liblttng-ust-dev liblttng-ctl-dev lttng-tools babeltrace2 libspdlog-dev \
+                 libsqlite3-dev librocksdb-dev pkg-config python3-matplotlib
 
-bench-build: need-swift need-lz4
-	@mkdir -p $(BENCH)
+# Only the product that is run: the micro-benchmarks bring a tool of their own to build.
+bench-build: need-swift need-lz4 need-c
+	@$(MAKE) --no-print-directory bench-peers
 	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
-	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS)
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
+	  --product capture-bench
 
 bench: bench-build
 	$(BENCH_RUN) $(BENCH_FLAGS)
+	@$(MAKE) --no-print-directory bench-charts
 
 bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
 
--include $(wildcard $(C)/*/*.d)
+bench-micro: need-swift need-lz4
+	$(SWIFT) package --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) benchmark
+
+bench-deps: need-c
+	@$(call install,$(BENCH_PACKAGES))
+
+# From the results of the last `make bench`: the charts and tables of the documentation.
+bench-charts:
+	@if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then \
+	  /usr/bin/python3 Benchmarks/charts.py $(BENCH)/results.jsonl $(BENCH)/machine.json; \
+	else echo 'skipped: charts, for want of python3-matplotlib (make bench-deps installs it)'; fi
+
+# The libraries that Weir is measured beside, each behind a small library of its own, where its headers are.
+PEERS = $(BENCH)/peers
+PEER_FLAGS = -O2 -g -fPIC -shared $(C_WARNINGS) -IBenchmarks/Sources/CaptureSubjects/include -Iinclude
+PEER_NAMES = $(if $(wildcard /usr/include/concurrentqueue/concurrentqueue.h),moodycamel) \
+             $(if $(wildcard /usr/include/spdlog/spdlog.h),spdlog) \
+             $(if $(wildcard /usr/include/sqlite3.h),sqlite-wal-1 sqlite-wal-1000) \
+             $(if $(wildcard /usr/include/rocksdb/db.h),rocksdb-wal) \
+             $(if $(and $(wildcard /usr/include/lttng/lttng.h),$(wildcard /usr/include/*/lttng/tracepoint.h)),lttng-ust)
+PEER_HEADERS = Benchmarks/Sources/CaptureSubjects/include/peer.h include/weir_capture.h
+CXX_PEER = @mkdir -p $(@D) && echo 'building $@' && $(CXX) -std=c++17 $(PEER_FLAGS) $< -o $@ -pthread
+C_PEER = @mkdir -p $(@D) && echo 'building $@' && $(CC) -std=gnu11 $(PEER_FLAGS) $< -o $@
+
+bench-peers: $(PEER_NAMES:%=$(PEERS)/libpeer-%.so)
+
+$(PEERS)/libpeer-moodycamel.so: Benchmarks/Peers/moodycamel.cpp $(PEER_HEADERS)
+	$(CXX_PEER)
+
+$(PEERS)/libpeer-spdlog.so: Benchmarks/Peers/spdlog.cpp $(PEER_HEADERS)
+	$(CXX_PEER) $$(pkg-config --cflags --libs spdlog)
+
+$(PEERS)/libpeer-sqlite-wal-%.so: Benchmarks/Peers/sqlite_wal.cpp $(PEER_HEADERS)
+	$(CXX_PEER) -DEVENTS_A_TRANSACTION=$* -lsqlite3
+
+$(PEERS)/libpeer-rocksdb-wal.so: Benchmarks/Peers/rocksdb_wal.cpp $(PEER_HEADERS)
+	$(CXX_PEER) -lrocksdb
+
+$(PEERS)/liblttng-%.so: Benchmarks/Peers/lttng-ust/%.c Benchmarks/Peers/lttng-ust/event.h $(PEER_HEADERS)
+	$(C_PEER) -IBenchmarks/Peers/lttng-ust -llttng-ust
+
+$(PEERS)/libpeer-lttng-ust.so: Benchmarks/Peers/lttng-ust/peer.c $(PEER_HEADERS) \
+                               $(PEERS)/liblttng-event.so $(PEERS)/liblttng-clock.so
+	$(C_PEER) -llttng-ctl -ldl
+
+.PHONY: bench-micro bench-deps bench-charts bench-peers
+
+-include $(wildcard $(C)/*/*.d $(C)/*/stress/*.d)

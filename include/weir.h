@@ -115,11 +115,33 @@ typedef struct weir_options {
   uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests */
   uint64_t max_event_bytes;   /* largest event, in bytes of encoded fields: WEIR_MAX_EVENT_BYTES. 64 to 1 MiB */
   uint64_t drain_interval_ns; /* longest time from a capture to its event in the log: 1 ms. 50 us to 10 s */
-  uint64_t full_wait_ns;      /* how long a capture waits on a full lane before it drops: 0. UINT64_MAX: for ever. Not to be
-                                 combined with captures in signal handlers, which may interrupt what they would wait for */
+  uint64_t full_wait_ns;      /* how long a capture waits on a full lane before it does what full_policy says: 0. UINT64_MAX:
+                                 for ever. A weir_begin in a signal handler would wait for what it interrupts: there use
+                                 weir_begin_in_signal, which never waits */
   uint32_t create;            /* make the directory if it is missing: 1 */
-  uint32_t reserved;
+  uint32_t full_policy;       /* what a capture does when its lane stays full: WEIR_FULL_DROP_NEWEST */
+  const char *ring_directory; /* where the ring lies: null for beside the segments. See below */
 } weir_options;
+
+/*
+ * The ring in another directory. On tmpfs (an absolute path such as "/dev/shm/shop", a directory of the program's own)
+ * a capture never meets the writeback of its page, and what it accepted survives kill -9 as ever; but not a restart of the
+ * machine, nor the removal of the file: then the events that were not drained are lost, and the next opening says so
+ * (weir_recovery.ring_vanished). The ring's file has a name that no other log's has; a file `ring.at` in the log's
+ * directory says where it is, for readers and for later openings, whatever ring_directory these are given. weir_close
+ * removes the ring's file, if all that was in it is in the log. A missing directory is made, with mode 0700, if `create` is
+ * set; one that every user may write to, or that belongs to somebody else, is refused as UNSAFE. The log's directory may
+ * be renamed while it is not open, but events in the ring do not go with a copy of it, nor to another file system.
+ */
+
+
+/* What a capture does about a full lane. Nothing is lost silently: both are counted in the ring and in gap records. */
+enum {
+  WEIR_FULL_DROP_NEWEST = 0, /* it is refused with WEIR_DROP_FULL or WEIR_DROP_STORAGE */
+  WEIR_FULL_DROP_OLDEST = 1  /* it overwrites the oldest events of its lane that are not in the log yet, a thirty-second of
+                                the lane at a time. While the drainer is copying from the lane it waits for that, at most
+                                a millisecond or full_wait_ns, and is refused with WEIR_DROP_FULL after that */
+};
 
 void weir_options_init(weir_options *options);
 
@@ -138,10 +160,13 @@ typedef struct weir_recovery {
   uint64_t damaged_records;    /* stretches of a lane that no checksum vouches for; copied to quarantine/ */
   uint64_t missing_events;     /* offsets that had been given and whose events are not there any more */
   uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */
+  uint64_t overwritten;        /* events that it accepted and overwrote, and whose loss was not yet in the log; now it is */
   uint64_t first_offset;       /* the first offset that this opening gives */
   uint64_t duration_ns;
   uint32_t was_clean;          /* the log was new, or had been closed */
   uint32_t ring_replaced;      /* the ring was missing or unreadable: what it held is an unknown loss */
+  uint32_t ring_vanished;      /* it was, because it lay in another directory and is not there any more */
+  uint32_t reserved;
 } weir_recovery;
 
 /*
@@ -239,6 +264,9 @@ weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, ui
  */
 int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id);
 
+/* The same for signal handlers: see weir_begin_in_signal. Async-signal-safe. */
+int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id);
+
 /*
  * Waits until everything captured before the call is in the segment log, at most `timeout_ns` (UINT64_MAX: for ever).
  * Cost: two lock operations and a wake-up of the drainer, some tens of microseconds if it has little to do.
@@ -261,7 +289,8 @@ typedef struct weir_counters {
   uint64_t segments;    /* segments begun by this opening */
   uint64_t wakeups;     /* times the drainer woke up */
   uint64_t damaged;     /* stretches of a lane whose checksum failed when drained (memory was overwritten) */
-  uint64_t dropped[WEIR_DROP_REASONS];
+  uint64_t overwritten; /* accepted events that later ones overwrote: WEIR_FULL_DROP_OLDEST */
+  uint64_t dropped[WEIR_DROP_REASONS]; /* captures refused, by reason */
   uint32_t lanes_in_use;
   uint32_t types;
   weir_status storage;  /* WEIR_OK, or why the log can't grow at present */
@@ -385,6 +414,9 @@ typedef struct weir_stat {
   uint32_t lanes_in_use;   /* lanes that hold undrained events or, with a live writer, have an owner */
   uint32_t live;
   uint32_t damaged;        /* 1: something could not be read; weir_verify says what */
+  uint32_t ring_vanished;  /* 1: the ring lay in another directory and is not there: what was in it, an unknown number of
+                              events, is lost. Then `damaged` is 1 too */
+  uint32_t reserved;
 } weir_stat;
 
 /* Sums up a directory from headers and seals; reads blocks only of what is not sealed. Writes nothing. */

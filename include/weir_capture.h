@@ -54,7 +54,8 @@ enum {
   WEIR_DROP_CLOSED = 4,    /* the log is closed */
   WEIR_DROP_DETACHED = 5,  /* this process is a fork of the one that opened the log */
   WEIR_DROP_STORAGE = 6,   /* the lane is full and the log cannot grow: no space, or an error of the disk */
-  WEIR_DROP_INVALID = 7    /* an undefined type, or fields that are not those of the type's definition */
+  WEIR_DROP_INVALID = 7,   /* an undefined type, or fields that are not those of the type's definition */
+  WEIR_LOST_OVERWRITTEN = 8 /* not an answer of a capture: accepted, then overwritten (WEIR_FULL_DROP_OLDEST) */
 };
 
 /* Number of reasons that have a counter; reasons are below it. */
@@ -91,8 +92,11 @@ enum { WEIR_TYPE_SLOTS = 4096 };
 struct weir_log {
   uint64_t opening;
   weir_type_slot *slots;
+  uint64_t tick;       /* WEIR_CLOCK_TICK: the time as of the drainer's last pass; 0 while it sleeps */
   uint32_t asleep;     /* the drainer sleeps until woken */
   uint32_t type_count; /* types defined so far: WEIR_TYPE_FIRST and the numbers after it */
+  uint32_t detached;   /* this process is a fork: a capture that the fork cut in two is refused when it commits */
+  uint32_t reserved;
 };
 
 /* Private: one lane as its producer sees it. Written by the thread that holds it; `tail` also by close and fork. */
@@ -134,7 +138,9 @@ enum {
   WEIR_CLOCK_AUTO = 0,      /* TSC where it is invariant and the kernel trusts it, else MONOTONIC */
   WEIR_CLOCK_TSC = 1,       /* the processor's counter, calibrated; weir_open fails where it is not to be trusted */
   WEIR_CLOCK_MONOTONIC = 2, /* clock_gettime(CLOCK_MONOTONIC) */
-  WEIR_CLOCK_COARSE = 3     /* clock_gettime(CLOCK_MONOTONIC_COARSE): 1 to 4 ms of resolution, half the cost */
+  WEIR_CLOCK_COARSE = 3,    /* clock_gettime(CLOCK_MONOTONIC_COARSE): 1 to 4 ms of resolution, half the cost */
+  WEIR_CLOCK_TICK = 4       /* a word that the drainer refreshes in each of its passes, so behind by up to half of
+                               drain_interval_ns and what the scheduler adds; one load. CLOCK_MONOTONIC while it sleeps */
 };
 
 /* Private: a lane with room that the caller holds for one capture, or null and the reason. By value, so that no record's
@@ -147,6 +153,7 @@ typedef struct weir_place {
 
 /* Private, out of line: the paths that are not taken in steady state. */
 weir_place weir_find_place(weir_log *log);  /* no lane of this thread is at hand */
+weir_place weir_find_place_in_signal(weir_log *log);
 weir_place weir_make_room(weir_lane *lane); /* the lane, marked as busy, is full or closed */
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason);
 void weir_after_commit(weir_lane *lane);
@@ -215,6 +222,15 @@ WEIR_INLINE uint64_t weir_ticks(uint32_t clock) {
   return weir_ticks_slow(clock);
 }
 
+/* Private: the time of a capture to this lane. */
+WEIR_INLINE uint64_t weir_lane_ticks(const weir_lane *lane) {
+  if (lane->clock == WEIR_CLOCK_TICK) {
+    uint64_t tick = __atomic_load_n(&lane->log->tick, __ATOMIC_RELAXED);
+    if (WEIR_LIKELY(tick)) return tick;
+  }
+  return weir_ticks(lane->clock);
+}
+
 /*
  * Private: asks for a cache line that a later capture writes to. The drainer has read it since, perhaps on a processor far
  * away; fetched in time it costs nothing.
@@ -233,15 +249,29 @@ static inline int32_t weir_begin_nothing(weir_record *record, int32_t drop) {
   return drop;
 }
 
+/* Private: prepares a record in a lane with room that the caller holds. */
+WEIR_INLINE int32_t weir_begin_at(weir_record *record, weir_lane *lane, uint64_t *tail) {
+  enum { AHEAD_BYTES = 1024 };
+  uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
+  record->lane = lane;
+  record->tail = tail;
+  record->position = position;
+  record->start = lane->data + (position & lane->mask);
+  weir_fetch_ahead(record->start + AHEAD_BYTES);
+  record->cursor = record->start + WEIR_RECORD_HEADER_BYTES;
+  record->end = record->start + lane->record_bytes;
+  record->checksum = weir_crc_u64(lane->seed, position);
+  record->signature = 0;
+  return WEIR_ACCEPTED;
+}
+
 /*
  * Begins an event on the calling thread. Answers WEIR_ACCEPTED and prepares `record`, or answers why not (counted).
  * After WEIR_ACCEPTED, call weir_commit, weir_refuse or weir_cancel exactly once. The first call of a thread claims a
  * lane (one compare-and-swap); later ones do not. May overlap with every other call of the library except weir_free.
- * Signal handlers may capture on a thread that captured to the log before. What begins must end: until it does, weir_close
- * keeps the log locked.
+ * For signal handlers there is weir_begin_in_signal. What begins must end: until it does, weir_close keeps the log locked.
  */
 WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
-  enum { AHEAD_BYTES = 1024 };
   weir_lane *lane = __atomic_load_n(&weir_this_lane, __ATOMIC_RELAXED);
   uint64_t *tail;
   if (WEIR_LIKELY(lane && lane->log == log && !__atomic_load_n(&lane->busy, __ATOMIC_RELAXED))) {
@@ -259,17 +289,18 @@ WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
     lane = place.lane;
     tail = place.tail;
   }
-  uint64_t position = __atomic_load_n(tail, __ATOMIC_RELAXED);
-  record->lane = lane;
-  record->tail = tail;
-  record->position = position;
-  record->start = lane->data + (position & lane->mask);
-  weir_fetch_ahead(record->start + AHEAD_BYTES);
-  record->cursor = record->start + WEIR_RECORD_HEADER_BYTES;
-  record->end = record->start + lane->record_bytes;
-  record->checksum = weir_crc_u64(lane->seed, position);
-  record->signature = 0;
-  return WEIR_ACCEPTED;
+  return weir_begin_at(record, lane, tail);
+}
+
+/*
+ * weir_begin for signal handlers: async-signal-safe on any thread, whatever it was doing, a capture to the same log
+ * included. Takes the lane that the thread has, or borrows a spare one for this capture; never claims one, never waits:
+ * without a lane it answers WEIR_DROP_NO_LANE, on a full one WEIR_DROP_FULL (or overwrites, as the options say).
+ */
+static inline int32_t weir_begin_in_signal(weir_log *log, weir_record *record) {
+  weir_place place = weir_find_place_in_signal(log);
+  if (place.drop != WEIR_ACCEPTED) return weir_begin_nothing(record, place.drop);
+  return weir_begin_at(record, place.lane, place.tail);
 }
 
 /* Private: room for `bytes` more, or else the event is marked as too large. */
@@ -393,13 +424,13 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
   weir_lane *lane = record->lane;
   if (WEIR_UNLIKELY(record->end == record->start)) return weir_refuse(record, WEIR_DROP_TOO_LARGE);
   if (WEIR_UNLIKELY(type - WEIR_TYPE_FIRST >= __atomic_load_n(&lane->log->type_count, __ATOMIC_RELAXED)) &&
-      type != WEIR_TYPE_DYNAMIC) {
+      (type != WEIR_TYPE_DYNAMIC || lane->log->detached)) {
     return weir_refuse(record, WEIR_DROP_INVALID);
   }
   uint64_t length = (uint64_t)(record->cursor - record->start) - WEIR_RECORD_HEADER_BYTES;
   uint64_t zero = 0;
   memcpy(record->cursor, &zero, 8); /* the padding; a record's room has eight bytes to spare */
-  uint64_t time = weir_ticks(lane->clock);
+  uint64_t time = weir_lane_ticks(lane);
   uint64_t checksum = weir_crc_u32(record->checksum, (uint32_t)length);
   checksum = weir_crc_u64(checksum, type);
   checksum = weir_crc_u64(checksum, time);

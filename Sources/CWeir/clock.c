@@ -19,7 +19,7 @@
 enum { FIRST_BASELINE_NS = 1000000 };
 
 uint64_t weir_ticks_slow(uint32_t clock) {
-  return clock == WEIR_CLOCK_COARSE ? sys_coarse_ns() : sys_monotonic_ns();
+  return clock == WEIR_CLOCK_COARSE ? sys_coarse_ns() : sys_monotonic_ns(); /* a tick is of the monotonic clock */
 }
 
 /* Whether the counter runs at one rate in all states of the processor, and the kernel itself keeps time by it. */
@@ -34,7 +34,7 @@ static int counter_is_invariant(void) {
 }
 
 uint32_t clock_resolve(uint32_t wanted) {
-  if (wanted == WEIR_CLOCK_MONOTONIC || wanted == WEIR_CLOCK_COARSE) return wanted;
+  if (wanted >= WEIR_CLOCK_MONOTONIC) return wanted;
   return counter_is_invariant() ? WEIR_CLOCK_TSC : WEIR_CLOCK_MONOTONIC;
 }
 

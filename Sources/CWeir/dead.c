@@ -16,10 +16,15 @@ static int read_whole(int fd, void *bytes, uint64_t count, uint64_t at) {
 
 /* Opens the ring file and checks its header; the descriptor goes to ring->fd. */
 static int open_ring(dead_ring *ring, int directory) {
-  ring->fd = sys_open_read(directory, RING_NAME);
+  ring->fd = -1;
+  int error = locator_find(directory, &ring->place);
+  if (error != 0) return error;
+  if (ring->place.where == RING_VANISHED) return -ESTALE;
+  if (ring->place.where == RING_CLOSED) return -ENOENT;
+  ring->fd = sys_open_read(ring->place.directory, ring->place.name);
   if (ring->fd < 0) return ring->fd;
   struct stat status;
-  int error = sys_status(ring->fd, &status);
+  error = sys_status(ring->fd, &status);
   if (error == 0) error = read_whole(ring->fd, &ring->header, sizeof ring->header, 0);
   if (error == 0) error = ring_check_header(&ring->header, (uint64_t)status.st_size);
   if (error == 0) ring->inode = (uint64_t)status.st_ino;
@@ -42,7 +47,8 @@ int dead_read_ring(dead_ring *ring, int directory) {
 int dead_is_current(const dead_ring *ring, int directory) {
   struct stat status;
   if (directory_is_live(directory)) return 0;
-  if (sys_status_at(directory, RING_NAME, &status) != 0 || (uint64_t)status.st_ino != ring->inode) return 0;
+  const ring_place *place = &ring->place;
+  if (sys_status_at(place->directory, place->name, &status) != 0 || (uint64_t)status.st_ino != ring->inode) return 0;
   /* A new opening may use the file again: then it has written its own header before anything else. */
   uint8_t fixed[RING_FIXED_BYTES];
   return read_whole(ring->fd, fixed, sizeof fixed, 0) == 0 && memcmp(fixed, &ring->header, sizeof fixed) == 0;
@@ -79,8 +85,28 @@ int dead_open(int directory, dead_ring **made) {
     *made = ring;
     return 0;
   }
+  /* A writer that came and went may have moved it in between. */
+  if (error == -ESTALE && directory_is_live(directory)) error = -EAGAIN;
   dead_close(ring);
   return error == -ENOENT ? 0 : error;
+}
+
+int dead_being_made(int directory) {
+  ring_place place;
+  struct stat status;
+  if (locator_find(directory, &place) != 0) return 0;
+  int there = sys_status_at(place.directory, place.new_name, &status) == 0;
+  locator_leave(&place);
+  return there;
+}
+
+int dead_closed_end(int directory, uint64_t *next_offset) {
+  ring_place place;
+  if (locator_find(directory, &place) != 0) return 0;
+  *next_offset = place.locator.next_offset;
+  int closed = place.where == RING_CLOSED;
+  locator_leave(&place);
+  return closed;
 }
 
 /* Reads the lane's bytes, if it has any to give; sets where the walk begins and ends. */
@@ -91,9 +117,9 @@ static int load_lane(dead_ring *ring, int directory) {
                            .capacity = capacity,
                            .record_bytes = ring->header.record_bytes,
                            .seed = record_seed(ring->header.opening, ring->lane)};
-  int plausible = handover_plausible(control->head, control->tail, capacity);
+  int plausible = handover_plausible(head_position(control->head), control->tail, capacity);
   if (plausible) {
-    handover_lane(&ring->handover, &ring->view, ring->lane, control->head, control->tail, &ring->position, &ring->end);
+    handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
     if (ring->position == ring->end) return 0;
   }
   if (!ring->bytes) ring->bytes = malloc(ring->lane_room);
@@ -103,7 +129,7 @@ static int load_lane(dead_ring *ring, int directory) {
   int error = read_whole(ring->fd, ring->bytes, ring->lane_room, at);
   if (error != 0) return error;
   if (!dead_is_current(ring, directory)) return -EAGAIN;
-  handover_lane(&ring->handover, &ring->view, ring->lane, control->head, control->tail, &ring->position, &ring->end);
+  handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
   return 0;
 }
 
@@ -130,6 +156,29 @@ static void take_hole(dead_ring *ring, dead_item *item) {
   ring->position = to;
 }
 
+/* A notice of what a lane or all of them lost for `reason`: `total` in all, of which the log says `reported`. */
+static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t total, uint64_t reported, dead_item *item) {
+  *item = (dead_item){.kind = DEAD_GAP,
+                      .offset = ring->next_offset++,
+                      .lane = lane,
+                      .reason = reason,
+                      .dropped = total - reported,
+                      .record = (const record_header *)ring->notice};
+  notice_gap((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, lane, reason,
+             item->dropped, total);
+}
+
+/* What the lane's later events overwrote, if the log does not say so yet: 1, or 0. */
+static int evicted_gap(dead_ring *ring, dead_item *item) {
+  const lane_control *control = &ring->controls[ring->lane];
+  uint64_t total = handover_evicted(control).total;
+  uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
+                                        control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+  if (total <= reported) return 0;
+  take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, total, reported, item);
+  return 1;
+}
+
 /* Of the lane's refusals (lane_count: those without a lane) the next reason that is due: 1, or 0. */
 static int next_gap(dead_ring *ring, dead_item *item) {
   int unlaned = ring->gap_lane == ring->header.lane_count;
@@ -141,14 +190,7 @@ static int next_gap(dead_ring *ring, dead_item *item) {
     uint64_t row = unlaned ? WEIR_MAX_LANES : ring->gap_lane;
     uint64_t reported = handover_reported(&ring->handover, (uint32_t)row, reason, in_ring);
     if (total <= reported) continue;
-    *item = (dead_item){.kind = DEAD_GAP,
-                        .offset = ring->next_offset++,
-                        .lane = unlaned ? NOTICE_LANE : ring->gap_lane,
-                        .reason = reason,
-                        .dropped = total - reported,
-                        .record = (const record_header *)ring->notice};
-    notice_gap((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, item->lane,
-               reason, item->dropped, total);
+    take_gap(ring, unlaned ? NOTICE_LANE : ring->gap_lane, reason, total, reported, item);
     return 1;
   }
   return 0;
@@ -160,6 +202,7 @@ int dead_next(dead_ring *ring, int directory, dead_item *item) {
       int error = load_lane(ring, directory);
       if (error != 0) return error;
       ring->loaded = 1;
+      if (evicted_gap(ring, item)) return 1;
     }
     if (ring->position >= ring->end) continue;
     uint64_t size;
@@ -194,6 +237,7 @@ int dead_definitions(int directory, uint64_t opening, definition_table *table) {
 void dead_close(dead_ring *ring) {
   if (!ring) return;
   if (ring->fd >= 0) sys_close(ring->fd);
+  locator_leave(&ring->place);
   free(ring->controls);
   free(ring->bytes);
   free(ring);

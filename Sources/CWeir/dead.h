@@ -7,6 +7,7 @@
 
 #include "definitions.h"
 #include "handover.h"
+#include "locator.h"
 #include "notice.h"
 #include "ring.h"
 
@@ -28,6 +29,7 @@ typedef struct dead_item {
 } dead_item;
 
 typedef struct dead_ring {
+  ring_place place;
   int fd;
   uint64_t inode;
   ring_header header;
@@ -51,10 +53,19 @@ typedef struct dead_ring {
 
 /*
  * Opens the ring of a directory that no writer has open. `*made` is null where there is no ring. 0, or a negative
- * errno: -EBADMSG for a damaged one, -ENOTSUP for a newer version, -ELOOP for what is no plain file, -EAGAIN if a
- * writer turned up, or was there and went, while this was reading.
+ * errno: -EBADMSG for a damaged one, -ENOTSUP for a newer version, -ELOOP for what is no plain file, -ESTALE for one
+ * that vanished from another directory, -EAGAIN if a writer turned up, or was there and went, while this was reading.
  */
 int dead_open(int directory, dead_ring **made);
+
+#define RING_VANISHED_PROBLEM \
+  "the ring is not where it was: events that no segment had yet are lost, and how many is not known"
+
+/* Whether there is no ring because an opening died while it made one: it had drained the one before. */
+int dead_being_made(int directory);
+
+/* Whether there is no ring because a close removed it, and the offset after the last event of such a log. */
+int dead_closed_end(int directory, uint64_t *next_offset);
 
 /* The next item: 1; 0 at the end; or a negative errno, of which -EAGAIN says that a writer has turned up. */
 int dead_next(dead_ring *ring, int directory, dead_item *item);

@@ -18,6 +18,11 @@
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
 
+/* The time for captures that take it from a word. A log in recovery has no producers. */
+static void refresh_tick(event_log *log) {
+  if (log->supply.running && log->header->clock == WEIR_CLOCK_TICK) store(&log->producer.tick, sys_monotonic_ns());
+}
+
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
 
 /* Says why the log cannot grow, to captures and to callers of drain; 0 says that it can again. */
@@ -29,7 +34,7 @@ static void set_storage(event_log *log, int negative_errno) {
 
 int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
   uint64_t handed[WEIR_MAX_LANES];
-  for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = load(&log->lanes[i].control->head);
+  for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = log->lanes[i].handed;
   int error = segment_begin(fresh, log->header->opening, log->next_offset, &log->previous, handed, log->lane_count, flags);
   if (error != 0) return error;
   fresh->number = ++log->segment_number;
@@ -139,6 +144,7 @@ static int append_definitions(event_log *log, const uint32_t *types, uint32_t co
 
 /* Publishes an appended block: the log's end first, then the lane's head, which frees the lane's bytes. */
 static void publish(event_log *log, uint32_t events) {
+  refresh_tick(log);
   log->next_offset += events;
   __atomic_store_n(&log->header->log_end, log->next_offset, __ATOMIC_RELEASE);
   store(&log->counters.next_offset, log->next_offset);
@@ -146,7 +152,13 @@ static void publish(event_log *log, uint32_t events) {
   supply_want(log);
 }
 
-static void append_records(event_log *log, const lane *lane, const lane_view *view, const batch *batch) {
+/* The lane's bytes up to `to` are in the log: producers may use them again. Also ends the claim. */
+static void hand_over(lane *lane, uint64_t to) {
+  lane->handed = to;
+  __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
+}
+
+static void append_records(event_log *log, lane *lane, const lane_view *view, const batch *batch) {
   uint64_t bytes = batch->to - batch->from;
   memcpy(segment_payload(log->active), view->data + (batch->from & (view->capacity - 1)), bytes);
   block_header header = {.kind = BLOCK_EVENTS,
@@ -162,7 +174,7 @@ static void append_records(event_log *log, const lane *lane, const lane_view *vi
   segment_append(log->active, &header);
   publish(log, batch->count);
   store(&log->counters.drained, log->counters.drained + batch->count);
-  __atomic_store_n(&lane->control->head, batch->to, __ATOMIC_RELEASE); /* L4 */
+  hand_over(lane, batch->to);
 }
 
 /* ---- Notices ----------------------------------------------------------------------------------------------------- */
@@ -205,7 +217,7 @@ static void append_notice(event_log *log, const uint8_t *record, uint64_t size, 
  * Hands over a stretch of a lane that no checksum vouches for, as a hole. Its block carries the positions, like one of
  * events, so it is reported once.
  */
-static int hand_over_hole(event_log *log, const lane *lane, uint64_t from, uint64_t to) {
+static int hand_over_hole(event_log *log, lane *lane, uint64_t from, uint64_t to) {
   if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
   int error = quarantine_lane(log, lane->number, from, to);
   if (error != 0) {
@@ -218,22 +230,28 @@ static int hand_over_hole(event_log *log, const lane *lane, uint64_t from, uint6
                               to - from);
   append_notice(log, record, size, lane->number, from, to, ticks);
   store(&log->counters.damaged, log->counters.damaged + 1);
-  __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
+  hand_over(lane, to);
   return 1;
 }
 
-/* Writes a gap record if refusals of one reason are not in the log yet. 0: stalled. */
-static int report_refusals(event_log *log, uint32_t lane, int32_t reason, uint64_t *dropped, uint64_t *reported) {
-  uint64_t total = load(dropped), before = load(reported);
-  if (total <= before) return 1; /* below: after a power cut the ring may be older than the log */
+/* Writes a gap record of what was lost for `reason` and is not in the log yet; hands over [from, to) if that is anything. 0: stalled. */
+static int append_gap(event_log *log, uint32_t lane, int32_t reason, uint64_t total, uint64_t *reported, uint64_t from,
+                      uint64_t to) {
   if (!prepare_notice(log, WEIR_TYPE_GAP)) return 0;
   uint8_t record[NOTICE_MAX_BYTES];
-  uint64_t ticks = notice_ticks(log);
-  uint64_t size = notice_gap(record, log->header->opening, log->next_offset, ticks, lane, reason, total - before, total);
-  log->active->summary.dropped[reason] += total - before;
-  append_notice(log, record, size, NOTICE_LANE, 0, 0, ticks);
+  uint64_t ticks = notice_ticks(log), lost = total - load(reported);
+  uint64_t size = notice_gap(record, log->header->opening, log->next_offset, ticks, lane, reason, lost, total);
+  log->active->summary.dropped[reason] += lost;
+  if (from < to) append_notice(log, record, size, lane, from, to, ticks);
+  else append_notice(log, record, size, NOTICE_LANE, 0, 0, ticks);
   __atomic_store_n(reported, total, __ATOMIC_RELEASE);
   return 1;
+}
+
+static int report_refusals(event_log *log, uint32_t lane, int32_t reason, uint64_t *dropped, uint64_t *reported) {
+  uint64_t total = load(dropped);
+  if (total <= load(reported)) return 1; /* below: after a power cut the ring may be older than the log */
+  return append_gap(log, lane, reason, total, reported, 0, 0);
 }
 
 static int report_all_refusals(event_log *log) {
@@ -254,23 +272,71 @@ static int report_all_refusals(event_log *log) {
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
+/*
+ * Claims what a lane holds, so that nothing of it is evicted until hand_over or unclaim. Answers where it begins. What was
+ * evicted just before is counted first: its producer may have been stopped before it could.
+ */
+static uint64_t claim(lane *lane) {
+  uint64_t *word = &lane->control->head, head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(word, &head, head | HEAD_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) continue; /* L8 */
+  lane_settle_eviction(lane->control, head);
+  return head_position(head);
+}
+
+static void unclaim(lane *lane, uint64_t head) {
+  __atomic_store_n(&lane->control->head, head, __ATOMIC_RELEASE); /* L8 */
+}
+
+static int has_unreported_eviction(const lane *lane) {
+  const lane_control *control = lane->control;
+  return lane_evicted(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+}
+
+/*
+ * Hands over what was evicted before `head`: a gap record with the positions, so that the log accounts for every position
+ * of the lane, in their order.
+ */
+static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
+  if (!has_unreported_eviction(lane)) {
+    lane->handed = head;
+    return 1;
+  }
+  uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
+  if (!append_gap(log, lane->number, WEIR_LOST_OVERWRITTEN, lane_evicted(lane->control), reported, lane->handed, head)) {
+    return 0;
+  }
+  lane->handed = head;
+  return 1;
+}
+
+/* Drains at most one block of what a claimed lane holds between `head` and `tail`. 0: stalled, the claim stands. */
+static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64_t head, uint64_t tail) {
+  if ((!log->active || log->active->sealed) && !roll(log)) return 0;
+  batch batch;
+  collect(log, view, head, tail, &batch);
+  if (batch.count > 0) {
+    int error = append_definitions(log, batch.type, batch.types);
+    if (error != 0) {
+      set_storage(log, error);
+      return 0;
+    }
+    append_records(log, lane, view, &batch);
+    return 1;
+  }
+  if (batch.damaged) return hand_over_hole(log, lane, head, record_resync(view, head, tail));
+  return roll(log); /* the next record does not fit */
+}
+
 /* Drains one lane up to `tail`. 0: stalled. */
 static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
   lane_view view = ring_lane_view(log, lane->number);
-  for (uint64_t head = load(&lane->control->head); head < tail; head = load(&lane->control->head)) {
-    if ((!log->active || log->active->sealed) && !roll(log)) return 0;
-    batch batch;
-    collect(log, &view, head, tail, &batch);
-    if (batch.count > 0) {
-      int error = append_definitions(log, batch.type, batch.types);
-      if (error != 0) {
-        set_storage(log, error);
-        return 0;
-      }
-      append_records(log, lane, &view, &batch);
-    } else if (batch.damaged) {
-      if (!hand_over_hole(log, lane, head, record_resync(&view, head, tail))) return 0;
-    } else if (!roll(log)) {
+  while (head_position(load(&lane->control->head)) < tail || has_unreported_eviction(lane)) {
+    uint64_t head = claim(lane);
+    int going = hand_over_evicted(log, lane, head);
+    if (going && head < tail) going = drain_block(log, lane, &view, head, tail);
+    else if (going) unclaim(lane, head);
+    if (!going) {
+      unclaim(lane, head);
       return 0;
     }
   }
@@ -283,9 +349,9 @@ drain_result drain_all(event_log *log, uint64_t *moved) {
   for (uint32_t i = 0; i < log->lane_count && complete; i++) {
     lane *lane = &log->lanes[i];
     uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
-    before += load(&lane->control->head);
+    before += head_position(load(&lane->control->head));
     complete = drain_lane(log, lane, tail);
-    after += load(&lane->control->head);
+    after += head_position(load(&lane->control->head));
   }
   if (complete) complete = report_all_refusals(log);
   *moved = after - before;
@@ -304,14 +370,22 @@ enum {
 static int anything_to_do(const event_log *log) {
   for (uint32_t i = 0; i < log->lane_count; i++) {
     const lane_control *control = log->lanes[i].control;
-    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != load(&control->head)) return 1; /* L6 */
+    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != head_position(load(&control->head))) return 1; /* L6 */
   }
   return __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE) ||
          __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE) != load(&log->drains_done);
 }
 
+/* Sleeps for a while, or until the bell rings. A tick that would be older than a millisecond is taken back. */
+static void nap(event_log *log, uint32_t bell, uint64_t ns) {
+  enum { TICK_LASTS_NS = 1000000 };
+  if (ns > TICK_LASTS_NS) store(&log->producer.tick, 0);
+  sys_futex_wait(&log->bell, bell, ns);
+}
+
 /* Sleeps until a producer or a caller rings the bell. */
 static void sleep_deep(event_log *log) {
+  store(&log->producer.tick, 0);
   uint32_t bell = __atomic_load_n(&log->bell, __ATOMIC_ACQUIRE);
   __atomic_store_n(&log->producer.asleep, 1, __ATOMIC_SEQ_CST); /* L6 */
   int ordered = log->membarrier && sys_membarrier() == 0;
@@ -343,6 +417,7 @@ void *drain_main(void *argument) {
     int stopping = (int)__atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
     uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE), moved;
     if (sys_monotonic_ns() >= log->calibrate_at) clock_calibrate(log);
+    refresh_tick(log);
     drain_result result = drain_all(log, &moved);
     int failing = __atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK;
     if (result == DRAIN_COMPLETE) {
@@ -352,12 +427,12 @@ void *drain_main(void *argument) {
     } else {
       if (failing) wake_waiters(log);
       if (stopping && failing) return NULL; /* what is left stays in the ring */
-      sys_futex_wait(&log->bell, bell, failing ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
+      nap(log, bell, failing ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
       continue;
     }
     idle = moved > 0 ? 0 : idle + 1;
     if (moved >= BUSY_BYTES) continue;
     if (idle >= IDLE_PASSES) sleep_deep(log);
-    else sys_futex_wait(&log->bell, bell, log->options.drain_interval_ns / 2);
+    else nap(log, bell, log->options.drain_interval_ns / 2);
   }
 }

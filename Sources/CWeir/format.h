@@ -22,12 +22,15 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 #define LOCK_NAME "lock"
 #define RING_NAME "ring"
 #define RING_NEW_NAME "ring.new"
+#define LOCATOR_NAME "ring.at"
+#define LOCATOR_NEW_NAME "ring.at.new"
 #define QUARANTINE_NAME "quarantine"
 #define PREPARED_PREFIX "prepared-"
 #define SEALED_SUFFIX ".weir"
 #define ACTIVE_SUFFIX ".weir.active"
 
 #define RING_MAGIC UINT64_C(0x474e495252494557)    /* "WEIRRING" */
+#define LOCATOR_MAGIC UINT64_C(0x41434f4c52494557) /* "WEIRLOCA" */
 #define SEGMENT_MAGIC UINT64_C(0x4d47455352494557) /* "WEIRSEGM" */
 #define BLOCK_MAGIC UINT32_C(0x4b4c4257)           /* "WBLK" */
 
@@ -83,13 +86,25 @@ typedef struct ring_header {
 typedef struct lane_control {
   uint64_t tail; /* the producer's: position after the last committed record */
   uint64_t dropped[WEIR_DROP_REASONS - 1]; /* [reason - 1] */
-  uint64_t head;  /* 128, the drainer's: position after the last record handed over to the log */
+  uint64_t head;  /* 128: position after the last record handed over to the log, or evicted; and the HEAD_ flags */
   uint64_t owned; /* 1 while a thread has the lane; for information */
   uint8_t reserved0[48];
-  uint64_t reported[WEIR_DROP_REASONS - 1]; /* of `dropped`, in gap records of the log */
+  uint64_t reported[WEIR_DROP_REASONS - 1]; /* of `dropped` and of the evicted, in gap records of the log */
   uint64_t reserved1;
-  uint8_t reserved2[3776];
+  uint64_t evicting_to;    /* 320, the producer's: how far the eviction in progress goes */
+  uint64_t evicting_total; /* and what evicted_total will be after it */
+  uint64_t evicted_to;     /* position after the last record ever evicted */
+  uint64_t evicted_total;  /* events ever evicted */
+  uint8_t reserved2[3744];
 } lane_control;
+
+/*
+ * Flags in `head`, whose positions are multiples of eight. CLAIMED: the drainer copies from there, nothing may be evicted.
+ * EVICTED: the head came here by the eviction that evicting_to and evicting_total describe, which evicted_to and
+ * evicted_total may not show yet.
+ */
+enum { HEAD_CLAIMED = 1, HEAD_EVICTED = 2, HEAD_FLAGS = 7 };
+static inline uint64_t head_position(uint64_t head) { return head & ~(uint64_t)HEAD_FLAGS; }
 
 enum { RING_HEADER_BYTES = 4096, LANE_CONTROL_BYTES = 4096, RING_FIXED_BYTES = 256, RECORD_SLACK_BYTES = 8 };
 
@@ -103,7 +118,33 @@ static_assert(offsetof(ring_header, unlaned_dropped) == 384, "ring header");
 static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "ring header");
 static_assert(offsetof(lane_control, head) == 128, "lane control");
 static_assert(offsetof(lane_control, reported) == 192, "lane control");
+static_assert(offsetof(lane_control, evicting_to) == 320, "lane control");
 static_assert(sizeof(lane_control) == LANE_CONTROL_BYTES, "lane control");
+
+/* Where a ring lies that is not in the log's directory. */
+typedef struct ring_locator {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t crc;         /* CRC32C of bytes 0 to 11 and 16 to 4095 */
+  uint64_t opening;     /* of the ring */
+  uint64_t number;      /* random; the file's name is weir-<16 hex digits>.ring */
+  uint64_t home_inode;  /* of the log's directory: in a copy of it the locator is not to be followed */
+  int64_t home_born_ns; /* when that was made; 0 where the file system does not know */
+  uint64_t next_offset; /* in use: the ring's base offset. Closed: the offset after the last event */
+  uint64_t incompatible;
+  uint32_t state;       /* LOCATOR_IN_USE, LOCATOR_CLOSED */
+  uint32_t path_bytes;
+  uint8_t reserved[24]; /* zero; no reader depends on it */
+  char path[4000];      /* of the directory, absolute, then zeros */
+} ring_locator;
+
+enum { LOCATOR_IN_USE = 1, LOCATOR_CLOSED = 2 };
+
+static_assert(offsetof(ring_locator, opening) == 16, "ring locator");
+static_assert(offsetof(ring_locator, state) == 64, "ring locator");
+static_assert(offsetof(ring_locator, path) == 96, "ring locator");
+static_assert(sizeof(ring_locator) == 4096, "ring locator");
 
 /* ---- Record ---------------------------------------------------------------------------------------------------- */
 

@@ -130,11 +130,28 @@ int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity) {
   return head % 8 == 0 && tail % 8 == 0 && head <= tail && tail - head <= capacity;
 }
 
-void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, uint64_t head, uint64_t tail,
+evicted handover_evicted(const lane_control *control) {
+  if ((control->head & HEAD_EVICTED) && control->evicting_to == head_position(control->head)) {
+    return (evicted){control->evicting_to, control->evicting_total};
+  }
+  return (evicted){control->evicted_to, control->evicted_total};
+}
+
+uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t from) {
+  uint64_t accounted = handover->known[lane] ? handover->position[lane] : from;
+  return accounted < from ? accounted : from;
+}
+
+void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to) {
+  uint64_t head = head_position(control->head), tail = control->tail;
   if (handover_plausible(head, tail, view->capacity)) {
     *from = handover_from(handover, lane, head, tail, view->capacity);
     *to = tail;
+    /* A flipped bit must not pass for an eviction: one that the log does not know of lies below the head and has a count. */
+    evicted evicted = handover_evicted(control);
+    uint64_t reported = handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+    if (evicted.to % 8 == 0 && evicted.to <= head && evicted.total > reported) raise_to(from, evicted.to);
     return;
   }
   *from = handover->known[lane] ? handover->position[lane] : head & ~UINT64_C(7);

@@ -51,14 +51,24 @@ uint64_t handover_from(const handover *handover, uint32_t lane, uint64_t head, u
 /* Whether a lane's head and tail can be what a writer left there. */
 int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity);
 
+/* What was evicted from a dead lane: up to which position, and how many events ever. Zeros where nothing was. */
+typedef struct evicted {
+  uint64_t to;
+  uint64_t total;
+} evicted;
+evicted handover_evicted(const lane_control *control);
+
 /*
  * The stretch [from, to) of a dead lane that is to be drained: records, and holes where no checksum vouches for them.
  * Where head and tail are not plausible, records are believed by their checksums alone: on from the log's word (or the
  * head) up to the tail if that can be true, else as far as they follow on one another. Only then are the view's bytes
- * looked at.
+ * looked at. What was evicted is never in it.
  */
-void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, uint64_t head, uint64_t tail,
+void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to);
+
+/* The position up to which the log accounts for a lane that is to be drained from `from` on; what lies between was evicted. */
+uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t from);
 
 /*
  * The calibration for what is left in the ring: the ring's own, or where that is damaged the log's last one, or

@@ -1,5 +1,5 @@
 /*
- * lane.c: which lane a capture goes to, off the inlined path: claiming, borrowing, a full lane, close, fork.
+ * lane.c: which lane a capture goes to, off the inlined path: claiming, borrowing, giving back, close.
  *
  * A lane has one producer at a time. A thread claims one of the owned lanes on its first capture and gives it back when
  * it ends. A capture that finds no lane free, or that interrupts another one of its thread (a signal handler, an encoder
@@ -17,16 +17,20 @@
  *   L6     asleep = 1, membarrier, then tails read   producer: *tail stored, then asleep     a commit is seen, or the sleeper is woken
  *   L7     visitors + 1 (seq_cst), then state read   closer: state stored (seq_cst),         the unlaned counters are not written
  *                                                    then visitors                           once the ring is unmapped
+ *   L8     head |= CLAIMED by compare-and-swap       producer: head moved on, by             no record is overwritten while it is
+ *          (acquire), cleared by a release store     compare-and-swap, only if not CLAIMED   copied, and none is both evicted and drained
+ *   L9     evicting_to, evicting_total (release),    drainer: evicting_total (acquire),      every evicted event is counted, by the
+ *          then head                                 evicting_to, after it claimed           producer, the drainer or recovery
  *   T1     slot.owner (release), after its fields    capture: slot.owner (acquire)           a found type is defined
  *   T2     types_end (release), after the entries    recovery, by program order              an id in a record has its definition
  */
 #define _GNU_SOURCE
-#include <errno.h>
+#include "lane.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
-#include "log.h"
 #include "system.h"
 
 __thread weir_lane *weir_this_lane;
@@ -40,28 +44,29 @@ typedef struct thread_entry {
   weir_lane *lane;
 } thread_entry;
 
-enum { THREAD_LOGS = 16 };
+enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
 static __thread struct {
   thread_entry entries[THREAD_LOGS];
-  uint32_t borrows; /* borrowed lanes that captures further down this thread's stack hold */
+  lane *borrowed[THREAD_BORROWS]; /* lanes that captures further down this thread's stack hold; null: none */
+  uint32_t borrows;               /* how many they are, those without a place in `borrowed` included */
   int claiming;     /* entries are being changed */
   int ended;        /* the thread's clean-up has run: claim nothing any more */
 } this_thread __attribute__((tls_model("initial-exec")));
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static int thread_key_made;
-static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
-static event_log *logs;
 
-static lane *lane_of(weir_lane *producer) { return (lane *)producer; }
-static event_log *log_of(weir_log *producer) { return (event_log *)producer; }
-
-static uint32_t state_of(const event_log *log) { return __atomic_load_n(&log->state, __ATOMIC_ACQUIRE); }
+log_state lane_log_state(const event_log *log) {
+  /* A child of a bare clone has not run the fork handlers, but its lanes are wiped. */
+  if (log->lanes && !log->lanes->producer.log) return STATE_DETACHED;
+  return (log_state)__atomic_load_n(&log->state, __ATOMIC_ACQUIRE);
+}
 
 static int32_t closed_reason(const event_log *log) {
-  return state_of(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
+  return lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
 }
+
+static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
 
 static int32_t count_loose(event_log *log, int32_t reason) {
   __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
@@ -76,7 +81,7 @@ void lane_ring_bell(event_log *log) {
   sys_futex_wake(&log->bell);
 }
 
-static void wake_if_asleep(event_log *log) {
+void lane_wake_drainer(event_log *log) {
   /* Of many producers that see the sleeper, one makes the system call. */
   if (__atomic_load_n(&log->producer.asleep, __ATOMIC_RELAXED) &&
       __atomic_exchange_n(&log->producer.asleep, 0, __ATOMIC_ACQ_REL)) {
@@ -93,7 +98,7 @@ static int32_t count_unlaned(event_log *log, int32_t reason) {
   int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
   if (open) {
     __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
-    wake_if_asleep(log);
+    lane_wake_drainer(log);
   }
   __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
   return open ? reason : count_loose(log, closed_reason(log));
@@ -103,36 +108,58 @@ static int32_t count_unlaned(event_log *log, int32_t reason) {
 
 static void give_back(lane *lane) { __atomic_store_n(&lane->taken, 0, __ATOMIC_RELEASE); /* L5 */ }
 
-void weir_after_commit(weir_lane *producer) {
-  lane *lane = lane_of(producer);
-  event_log *log = log_of(producer->log);
-  wake_if_asleep(log);
-  if (producer->borrowed) {
-    this_thread.borrows--;
-    give_back(lane);
+/* A signal handler may borrow and give back between any two of these; what it took it gives back before it returns. */
+static void note_borrowed(lane *lane) {
+  this_thread.borrows++;
+  for (int i = 0; i < THREAD_BORROWS; i++) {
+    if (this_thread.borrowed[i]) continue;
+    this_thread.borrowed[i] = lane;
+    return;
   }
 }
 
-static void end_capture(weir_lane *producer) {
+static void return_borrowed(lane *lane) {
+  for (int i = 0; i < THREAD_BORROWS; i++) {
+    if (this_thread.borrowed[i] == lane) this_thread.borrowed[i] = NULL;
+  }
+  this_thread.borrows--;
+  give_back(lane);
+}
+
+void weir_after_commit(weir_lane *producer) {
+  lane_wake_drainer(log_of(producer->log));
+  if (producer->borrowed) return_borrowed(lane_of(producer));
+}
+
+void lane_end_capture(weir_lane *producer) {
   __atomic_store_n(&producer->busy, 0, __ATOMIC_RELEASE); /* L3 */
   weir_after_commit(producer);
 }
 
 /* Counts a refusal in the lane that the caller holds, in the ring file, where it survives the process. */
-static void count_refusal(weir_lane *producer, int32_t reason) {
+void lane_count_refusal(weir_lane *producer, int32_t reason) {
   uint64_t *counter = &lane_of(producer)->control->dropped[reason - 1];
   __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused it, and counted that */
-  if (reason <= WEIR_ACCEPTED || reason >= WEIR_DROP_REASONS) reason = WEIR_DROP_INVALID;
-  count_refusal(lane, reason);
-  end_capture(lane);
+  event_log *log = log_of(lane->log);
+  if (log->producer.detached) { /* the fork came between its begin and its commit */
+    lane_end_capture(lane);
+    return count_loose(log, WEIR_DROP_DETACHED);
+  }
+  if (reason <= WEIR_ACCEPTED || reason >= WEIR_LOST_OVERWRITTEN) reason = WEIR_DROP_INVALID;
+  lane_count_refusal(lane, reason);
+  lane_end_capture(lane);
   return reason;
 }
 
-static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
+weir_place lane_closed(weir_lane *lane) {
+  event_log *log = log_of(lane->log);
+  lane_end_capture(lane);
+  return refused(count_loose(log, closed_reason(log)));
+}
 
 /* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
 static void forget(thread_entry *entry) {
@@ -155,11 +182,17 @@ static void thread_ends(void *unused) {
     __atomic_store_n(&entry->lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
     forget(entry);
   }
+  for (int i = 0; i < THREAD_BORROWS; i++) {
+    lane *lane = this_thread.borrowed[i];
+    if (!lane) continue;
+    __atomic_store_n(&lane->producer.busy, 0, __ATOMIC_RELEASE); /* L3 */
+    return_borrowed(lane);
+  }
 }
 
 static void destroy_locks(event_log *log) {
   /* In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these. */
-  if (log->state == STATE_DETACHED) return;
+  if (lane_log_state(log) == STATE_DETACHED) return;
   pthread_mutex_destroy(&log->types_lock);
   pthread_mutex_destroy(&log->wait_lock);
   pthread_mutex_destroy(&log->close_lock);
@@ -170,6 +203,8 @@ static void destroy_locks(event_log *log) {
   pthread_cond_destroy(&log->wait_done);
 }
 
+void lane_set_up_threads(void) { thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0; }
+
 void log_unreference(event_log *log) {
   if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
   for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
@@ -178,7 +213,7 @@ void log_unreference(event_log *log) {
   }
   destroy_locks(log);
   free(log->producer.slots);
-  free(log->lanes);
+  if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
   free(log->path);
   free(log);
 }
@@ -202,7 +237,7 @@ static thread_entry *free_entry(void) {
   }
   for (int i = 0; i < THREAD_LOGS; i++) {
     thread_entry *entry = &this_thread.entries[i];
-    if (state_of(log_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
+    if (lane_log_state(log_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
     forget(entry);
     return entry;
   }
@@ -257,6 +292,15 @@ static weir_lane *own_lane(event_log *log) {
   return lane;
 }
 
+static weir_lane *try_borrow(event_log *log) {
+  for (uint32_t i = log->owned_lanes; i < log->lane_count; i++) {
+    if (!try_take(&log->lanes[i])) continue;
+    note_borrowed(&log->lanes[i]);
+    return &log->lanes[i].producer;
+  }
+  return NULL;
+}
+
 /*
  * A spare lane for one capture. Waits for one as long as the options say for a full lane, but a capture that interrupts
  * one with a borrowed lane never waits: the lane it waited for could be its own.
@@ -265,12 +309,8 @@ static weir_lane *borrow_lane(event_log *log) {
   enum { SPINS = 64, YIELDS = 1000 };
   uint64_t wait = log->options.full_wait_ns, deadline = 0;
   for (uint32_t tries = 0;; tries++) {
-    for (uint32_t i = log->owned_lanes; i < log->lane_count; i++) {
-      if (!try_take(&log->lanes[i])) continue;
-      this_thread.borrows++;
-      return &log->lanes[i].producer;
-    }
-    if (state_of(log) != STATE_OPEN || this_thread.borrows > 0) return NULL;
+    weir_lane *lane = try_borrow(log);
+    if (lane || lane_log_state(log) != STATE_OPEN || this_thread.borrows > 0) return lane;
     if (tries < SPINS) continue;
     if (tries < SPINS + YIELDS) {
       sched_yield();
@@ -283,52 +323,42 @@ static weir_lane *borrow_lane(event_log *log) {
   }
 }
 
-weir_place weir_find_place(weir_log *producer) {
-  event_log *log = log_of(producer);
-  if (state_of(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
-  weir_lane *lane = own_lane(log);
-  if (!lane || lane->busy) lane = borrow_lane(log);
+static weir_place begin_in(event_log *log, weir_lane *lane, int may_wait) {
   if (!lane) return refused(count_unlaned(log, WEIR_DROP_NO_LANE));
   __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  return weir_make_room(lane);
+  return room_find(lane, may_wait);
 }
 
-/* What to do about a lane that stays full. */
-static int32_t full_reason(const event_log *log) {
-  return __atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
+weir_place weir_find_place(weir_log *producer) {
+  event_log *log = log_of(producer);
+  if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
+  weir_lane *lane = own_lane(log);
+  if (!lane || lane->busy) lane = borrow_lane(log);
+  return begin_in(log, lane, 1);
 }
 
-weir_place weir_make_room(weir_lane *lane) {
-  event_log *log = log_of(lane->log);
-  lane_view view = {.capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
-  uint64_t deadline = 0, pause = 20000;
-  for (;;) {
-    uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
-    if (tail == &lane_of(lane)->closed_tail) {
-      end_capture(lane);
-      return refused(count_loose(log, closed_reason(log)));
-    }
-    if (*tail <= lane->limit) return (weir_place){.lane = lane, .tail = tail};
-    lane->limit = lane_limit(&view, __atomic_load_n(&lane_of(lane)->control->head, __ATOMIC_ACQUIRE)); /* L4 */
-    if (*tail <= lane->limit) return (weir_place){.lane = lane, .tail = tail};
-    int32_t reason = full_reason(log);
-    uint64_t now = sys_monotonic_ns(), wait = log->options.full_wait_ns;
-    if (deadline == 0) deadline = wait > UINT64_MAX - now ? UINT64_MAX : now + wait;
-    if (reason == WEIR_DROP_STORAGE || now >= deadline) {
-      count_refusal(lane, reason);
-      end_capture(lane);
-      return refused(reason);
-    }
-    wake_if_asleep(log);
-    sys_sleep_ns(pause);
-    if (pause < 1000000) pause *= 2;
-  }
+weir_place weir_find_place_in_signal(weir_log *producer) {
+  event_log *log = log_of(producer);
+  if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
+  weir_lane *lane = find_lane(log);
+  if (!lane || lane->busy) lane = try_borrow(log);
+  return begin_in(log, lane, 0);
 }
+
+weir_place weir_make_room(weir_lane *lane) { return room_find(lane, 1); }
 
 int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
   weir_record record;
   int32_t drop = weir_begin(log, &record);
+  if (drop != WEIR_ACCEPTED) return drop;
+  weir_put_raw(&record, payload, length);
+  return weir_commit(&record, type, id);
+}
+
+int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
+  weir_record record;
+  int32_t drop = weir_begin_in_signal(log, &record);
   if (drop != WEIR_ACCEPTED) return drop;
   weir_put_raw(&record, payload, length);
   return weir_commit(&record, type, id);
@@ -355,52 +385,3 @@ int lanes_quiet(const event_log *log) {
   }
   return 1;
 }
-
-/* ---- Fork -------------------------------------------------------------------------------------------------------- */
-
-static void before_fork(void) { pthread_mutex_lock(&logs_lock); }
-static void after_fork_in_parent(void) { pthread_mutex_unlock(&logs_lock); }
-
-static void close_descriptors(event_log *log) {
-  sys_close(log->directory);
-  sys_close(log->lock);
-  log->directory = log->lock = -1;
-}
-
-/* The child has no mapping of the ring (MADV_DONTFORK) and no drainer. It must not keep the parent's lock alive. */
-static void after_fork_in_child(void) {
-  for (event_log *log = logs; log; log = log->next) {
-    log->state = STATE_DETACHED;
-    close_descriptors(log);
-    /* Of a log that is just being opened the lanes may not be there yet. */
-    for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) log->lanes[i].producer.tail = &log->lanes[i].closed_tail;
-  }
-  pthread_mutex_unlock(&logs_lock);
-}
-
-static void set_up_process(void) {
-  thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0;
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-void log_register(event_log *log) {
-  pthread_once(&once, set_up_process);
-  pthread_mutex_lock(&logs_lock);
-  log->next = logs;
-  logs = log;
-  pthread_mutex_unlock(&logs_lock);
-}
-
-void log_unregister(event_log *log) {
-  pthread_mutex_lock(&logs_lock);
-  for (event_log **at = &logs; *at; at = &(*at)->next) {
-    if (*at != log) continue;
-    *at = log->next;
-    break;
-  }
-  close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
-  pthread_mutex_unlock(&logs_lock);
-}
-
-void log_hold_forks(void) { pthread_mutex_lock(&logs_lock); }
-void log_allow_forks(void) { pthread_mutex_unlock(&logs_lock); }

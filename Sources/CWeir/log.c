@@ -33,7 +33,7 @@ static weir_status bad_option(weir_error *error, const char *name, uint64_t valu
 }
 
 static weir_status check_options(const weir_options *options, weir_error *error) {
-  if (options->struct_bytes != sizeof *options || options->reserved != 0) {
+  if (options->struct_bytes != sizeof *options) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the options were not made by weir_options_init of this version");
   }
   uint64_t record = record_size(options->max_event_bytes);
@@ -43,7 +43,8 @@ static weir_status check_options(const weir_options *options, weir_error *error)
   } ranges[] = {
       {"lane_count", options->lane_count, 2, WEIR_MAX_LANES},
       {"spare_lanes", options->spare_lanes, 1, options->lane_count - 1},
-      {"clock", options->clock, WEIR_CLOCK_AUTO, WEIR_CLOCK_COARSE},
+      {"clock", options->clock, WEIR_CLOCK_AUTO, WEIR_CLOCK_TICK},
+      {"full_policy", options->full_policy, WEIR_FULL_DROP_NEWEST, WEIR_FULL_DROP_OLDEST},
       {"max_event_bytes", options->max_event_bytes, 64, 1 << 20},
       {"lane_bytes", options->lane_bytes, record + RECORD_SLACK_BYTES, UINT64_C(1) << 32},
       {"segment_bytes", options->segment_bytes, LEAST_SEGMENT_BYTES(record), UINT64_C(1) << 30},
@@ -52,6 +53,13 @@ static weir_status check_options(const weir_options *options, weir_error *error)
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most) continue;
     return bad_option(error, ranges[i].name, ranges[i].value, ranges[i].least, ranges[i].most);
+  }
+  const char *ring = options->ring_directory;
+  if (ring && (ring[0] != '/' || strlen(ring) >= sizeof((ring_locator *)0)->path)) {
+    return fail(error, WEIR_ERROR_INVALID, 0, ring,
+                "the option ring_directory is '%s'; it must be an absolute path of less than %zu bytes, because whoever looks "
+                "for the ring later may do so from another working directory",
+                ring, sizeof((ring_locator *)0)->path);
   }
   if ((options->lane_bytes & (options->lane_bytes - 1)) != 0) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the option lane_bytes is %llu; it must be a power of two",
@@ -104,6 +112,8 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   if (!log) return NULL;
   log->directory = log->lock = -1;
   log->options = *options;
+  if (options->ring_directory) strcpy(log->ring_path, options->ring_directory); /* checked to fit */
+  log->options.ring_directory = NULL;                                           /* the caller's memory */
   log->references = 1;
   log->path = strdup(directory);
   log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
@@ -228,6 +238,9 @@ static void keep_counters(event_log *log) {
     for (uint32_t i = 0; i < log->lane_count; i++) sum += log->lanes[i].control->dropped[reason - 1];
     __atomic_add_fetch(&log->loose_dropped[reason], sum, __ATOMIC_RELAXED);
   }
+  uint64_t overwritten = 0;
+  for (uint32_t i = 0; i < log->lane_count; i++) overwritten += lane_evicted(log->lanes[i].control);
+  __atomic_store_n(&log->kept_overwritten, overwritten, __ATOMIC_RELAXED);
 }
 
 /* After the drainer has ended: seals and syncs the last segment. */
@@ -254,8 +267,10 @@ static weir_status let_go(event_log *log, weir_error *error) {
                 "weir_commit or weir_cancel, then close again", log->path);
   }
   keep_counters(log);
+  weir_status status = WEIR_OK;
+  if (log->ring_elsewhere && log->ended_well && ring_is_drained(log)) status = ring_retire(log, error);
   release_parts(log);
-  return WEIR_OK;
+  return status;
 }
 
 /* Ends intake, drains, seals, stops the threads, and waits for those who wait for them. Under close_lock. */
@@ -274,6 +289,7 @@ static weir_status end(event_log *log, weir_error *error) {
   }
   int result = finish_segments(log);
   if (result != 0 && status == WEIR_OK) status = fail_system(error, result, "seal the last segment of", log->path, NULL);
+  log->ended_well = status == WEIR_OK;
   pthread_mutex_lock(&log->wait_lock);
   pthread_cond_broadcast(&log->wait_done);
   while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
@@ -284,10 +300,10 @@ static weir_status end(event_log *log, weir_error *error) {
 weir_status weir_close(weir_log *producer, weir_error *error) {
   event_log *log = (event_log *)producer;
   /* In a fork the lock may be held for ever, by a thread that there is not. */
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED) return WEIR_OK;
+  if (lane_log_state(log) == STATE_DETACHED) return WEIR_OK;
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&log->close_lock);
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_OPEN) status = end(log, error);
+  if (lane_log_state(log) == STATE_OPEN) status = end(log, error);
   if (log->ring) {
     weir_status last = let_go(log, status == WEIR_OK ? error : NULL);
     if (status == WEIR_OK) status = last;
@@ -300,7 +316,7 @@ void weir_free(weir_log *producer) {
   if (!producer) return;
   event_log *log = (event_log *)producer;
   weir_close(producer, NULL);
-  int detached = __atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED;
+  int detached = lane_log_state(log) == STATE_DETACHED;
   /* A capture that never ends keeps it all: the lanes that it writes to, and the lock. */
   if (log->ring && !detached) return;
   log_unregister(log);
@@ -322,9 +338,9 @@ static weir_status closed_failure(event_log *log, weir_error *error) {
 
 /* Announces a caller that close has to wait for. 0 if the log is closed. */
 static int enter(event_log *log) {
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) return 0;
+  if (lane_log_state(log) != STATE_OPEN) return 0;
   pthread_mutex_lock(&log->wait_lock);
-  int open = __atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_OPEN;
+  int open = lane_log_state(log) == STATE_OPEN;
   if (open) log->waiters++;
   pthread_mutex_unlock(&log->wait_lock);
   return open;
@@ -346,7 +362,7 @@ static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error 
   while (__atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) {
     if (__atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
       status = storage_failure(log, "write events (they stay in the ring) to", error);
-    } else if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) {
+    } else if (lane_log_state(log) != STATE_OPEN) {
       status = closed_failure(log, error);
     } else if (deadline == UINT64_MAX) {
       pthread_cond_wait(&log->wait_done, &log->wait_lock);
@@ -425,11 +441,13 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
   }
+  counters->overwritten = __atomic_load_n(&log->kept_overwritten, __ATOMIC_RELAXED);
   int mapped = enter(log); /* the counters in the ring, while it is mapped */
   for (uint32_t i = 0; i < log->lane_count; i++) {
     const lane *lane = &log->lanes[i];
     counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);
     counters->lanes_in_use += __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0;
+    if (mapped) counters->overwritten += lane_evicted(lane->control);
     for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
       counters->dropped[reason] += __atomic_load_n(&lane->control->dropped[reason - 1], __ATOMIC_RELAXED);
     }

@@ -3,7 +3,9 @@
  *
  *     log.c      opening and closing          types.c    type definitions
  *     lane.c     claiming and giving back     clock.c    ticks and calibration
- *     ring.c     the ring file                segment.c  one segment file
+ *     room.c     a full lane                  fork.c     the child of a fork
+ *     ring.c     the ring file                locator.c  where it lies
+ *     segment.c  one segment file
  *     drain.c    lanes to segments            supply.c   the preparer and the sealer
  *     recover.c  what a dead writer left
  */
@@ -12,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "locator.h"
 #include "record.h"
 #include "ring.h"
 #include "segment.h"
@@ -22,6 +25,7 @@ typedef struct lane {
   uint32_t taken;     /* compare-and-swapped by claimers and borrowers */
   uint32_t number;
   lane_control *control;
+  uint64_t handed;      /* the drainer's: the position up to which the log's blocks account for this lane */
   uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
 } __attribute__((aligned(128))) lane;
 
@@ -79,11 +83,15 @@ typedef struct event_log {
   uint8_t *ring;
   uint64_t ring_bytes;
   ring_header *header; /* = ring */
+  char ring_path[sizeof((ring_locator *)0)->path]; /* the option ring_directory; empty: beside the segments */
+  int ring_elsewhere;  /* a locator says where */
+  int ended_well;      /* all that was captured before the close is in synced segments */
   lane *lanes;
   uint32_t lane_count;
   uint32_t owned_lanes; /* the first ones; the rest are spare */
   int membarrier;       /* works on this kernel */
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
+  uint64_t kept_overwritten; /* events evicted, once the ring is unmapped */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
 
   /* Types: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
@@ -122,12 +130,17 @@ typedef struct event_log {
 weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error);
 weir_status ring_attach(event_log *log, int fd, weir_error *error); /* maps an existing ring, header checked */
 void ring_detach(event_log *log);
+int ring_is_drained(const event_log *log); /* the log has all that it holds, counts of refusals included */
+weir_status ring_retire(event_log *log, weir_error *error); /* removes a drained ring that lies elsewhere */
 lane_view ring_lane_view(const event_log *log, uint32_t number);
 
 /* ---- lane.c ---- */
 void lane_ring_bell(event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
 int lanes_quiet(const event_log *log);  /* no capture is in progress */
+void lane_settle_eviction(lane_control *control, uint64_t head); /* counts what `head` shows to have been evicted */
+uint64_t lane_evicted(const lane_control *control); /* events evicted so far, one in progress included once it has happened */
+log_state lane_log_state(const event_log *log);
 void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs until they end */
 void log_unreference(event_log *log);
 void log_register(event_log *log);      /* known to fork */

@@ -88,13 +88,31 @@ int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t
   return make(log->directory, name, copy_lane, &range);
 }
 
-int quarantine_file(int directory, const char *name) {
-  int error = open_quarantine(directory);
-  for (int i = 0; error == 0 && i < 1000; i++) {
-    char path[128];
+/* The first of <name>-0, <name>-1, … that is not there yet. */
+static int free_name(int directory, const char *name, char path[128]) {
+  for (int i = 0; i < 1000; i++) {
     struct stat status;
-    snprintf(path, sizeof path, QUARANTINE_NAME "/%s-%d", name, i);
-    if (sys_status_at(directory, path, &status) == -ENOENT) return sys_rename(directory, name, path);
+    snprintf(path, 128, QUARANTINE_NAME "/%s-%d", name, i);
+    int error = sys_status_at(directory, path, &status);
+    if (error == -ENOENT) return 0;
   }
-  return error != 0 ? error : -EEXIST;
+  return -EEXIST;
+}
+
+int quarantine_copy(int directory, int fd, const char *name) {
+  struct stat status;
+  char path[128];
+  int error = sys_status(fd, &status);
+  if (error == 0) error = open_quarantine(directory);
+  if (error == 0) error = free_name(directory, name, path);
+  if (error != 0) return error;
+  file_range range = {fd, 0, (uint64_t)status.st_size};
+  return make(directory, path + sizeof QUARANTINE_NAME, copy_range, &range);
+}
+
+int quarantine_file(int directory, const char *name) {
+  char path[128];
+  int error = open_quarantine(directory);
+  if (error == 0) error = free_name(directory, name, path);
+  return error == 0 ? sys_rename(directory, name, path) : error;
 }

@@ -362,12 +362,14 @@ static step back_to_segments(weir_reader *reader) {
 /* A ring that can't be read is told of once; the log then ends with its segments. */
 static step ring_failed(weir_reader *reader, int result, weir_error *error) {
   if (result == -EAGAIN) return back_to_segments(reader);
-  if (result != -EBADMSG && result != -ELOOP) return failed(reader, result, RING_NAME, error);
+  if (result != -EBADMSG && result != -ELOOP && result != -ESTALE) return failed(reader, result, RING_NAME, error);
+  const char *name = result == -ESTALE ? LOCATOR_NAME : RING_NAME;
   struct stat status;
-  uint64_t inode = sys_status_at(reader->directory, RING_NAME, &status) == 0 ? (uint64_t)status.st_ino : 1;
+  uint64_t inode = sys_status_at(reader->directory, name, &status) == 0 ? (uint64_t)status.st_ino : 1;
   if (reader->ring_told != inode) {
     scan_damage unknown = {.first_offset = reader->next};
-    pass_over(reader, RING_NAME, &unknown, "the ring is damaged: events that no segment had yet can't be read");
+    pass_over(reader, name, &unknown, result == -ESTALE ? RING_VANISHED_PROBLEM
+                                                         : "the ring is damaged: events that no segment had yet can't be read");
     reader->ring_told = inode;
   }
   dead_close(reader->dead);
@@ -376,10 +378,13 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
   return STEP_AGAIN;
 }
 
+#define LOST_OFFSETS "these offsets had been given, but no block holds their events"
+
 static step open_lanes(weir_reader *reader, weir_error *error) {
   int result = dead_open(reader->directory, &reader->dead);
   if (result != 0) return ring_failed(reader, result, error);
-  if (!reader->dead) {
+  uint64_t end = 0;
+  if (!reader->dead && (!dead_closed_end(reader->directory, &end) || end <= reader->next)) {
     reader->stage = AT_END;
     return STEP_END;
   }
@@ -387,9 +392,13 @@ static step open_lanes(weir_reader *reader, weir_error *error) {
   int goes_on = route_goes_on(&reader->route);
   if (goes_on < 0) return failed(reader, goes_on, NULL, error);
   if (goes_on) return back_to_segments(reader);
+  if (!reader->dead) {
+    pass_over_hole(reader, LOCATOR_NAME, end, 0, LOST_OFFSETS);
+    reader->stage = AT_END;
+    return STEP_AGAIN;
+  }
   reader->asked_ring = 0;
-  pass_over_hole(reader, RING_NAME, reader->dead->start_offset, 0,
-                 "these offsets had been given, but no block holds their events");
+  pass_over_hole(reader, RING_NAME, reader->dead->start_offset, 0, LOST_OFFSETS);
   return STEP_AGAIN;
 }
 

@@ -29,6 +29,7 @@
 typedef struct recovery {
   event_log *log;   /* the opening that recovers: path, directory, options */
   event_log *dead;  /* the ring of the dead one, mapped; null if there is none */
+  ring_place place; /* where that is, or was */
   handover handover;
   segment_list list;
   uint64_t first_unsealed; /* index in list */
@@ -45,9 +46,20 @@ static weir_status newer_version(recovery *recovery, const char *name) {
               "%s/%s was written by a newer version of Weir; open it with that version", recovery->log->path, name);
 }
 
-static weir_status replace_ring(recovery *recovery) {
-  int error = quarantine_file(recovery->log->directory, RING_NAME);
-  if (error != 0) return fail_system(recovery->error, error, "quarantine", recovery->log->path, RING_NAME);
+static const char *ring_path(const recovery *recovery) {
+  return locator_path(&recovery->place, recovery->log->path);
+}
+
+static weir_status replace_ring(recovery *recovery, int fd) {
+  int home = recovery->log->directory, error;
+  const ring_place *place = &recovery->place;
+  if (place->where == RING_ELSEWHERE) {
+    error = quarantine_copy(home, fd, RING_NAME);
+    if (error == 0) error = sys_unlink(place->directory, place->name);
+  } else {
+    error = quarantine_file(home, RING_NAME);
+  }
+  if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), place->name);
   recovery->report->ring_replaced = 1;
   return WEIR_OK;
 }
@@ -87,7 +99,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
  * Offsets go on past those that it knew of.
  */
 static int ring_being_made(recovery *recovery) {
-  int fd = sys_open_read(recovery->log->directory, RING_NEW_NAME);
+  int fd = sys_open_read(recovery->place.directory, recovery->place.new_name);
   if (fd < 0) return 0;
   ring_header *header = malloc(sizeof *header);
   if (header && read_ring_header(fd, header) == 0) {
@@ -98,21 +110,48 @@ static int ring_being_made(recovery *recovery) {
   return 1;
 }
 
+/* Whom to believe about where the ring is. A damaged locator is put away: what it named is lost. */
+static weir_status find_ring(recovery *recovery) {
+  event_log *log = recovery->log;
+  ring_place *place = &recovery->place;
+  int error = locator_find(log->directory, place);
+  if (error == -ENOTSUP) return newer_version(recovery, LOCATOR_NAME);
+  if (error == -EBADMSG) {
+    *place = locator_here(log->directory);
+    recovery->report->ring_replaced = 1;
+    error = quarantine_file(log->directory, LOCATOR_NAME);
+    return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "quarantine", log->path, LOCATOR_NAME);
+  }
+  if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->path, NULL);
+  if (place->where == RING_VANISHED || place->where == RING_CLOSED) recovery->least_offset = place->locator.next_offset;
+  if (place->where == RING_VANISHED) {
+    recovery->report->ring_replaced = recovery->report->ring_vanished = 1;
+    recovery->report->previous_opening = place->locator.opening;
+  }
+  if (place->where != RING_ELSEWHERE || locator_is_safe(log->directory, place->directory) == 1) return WEIR_OK;
+  return fail(recovery->error, WEIR_ERROR_UNSAFE, 0, place->locator.path,
+              "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that first",
+              log->path, place->locator.path);
+}
+
 static weir_status open_ring(recovery *recovery) {
-  const char *path = recovery->log->path;
-  int fd = sys_open_write(recovery->log->directory, RING_NAME);
+  weir_status found = find_ring(recovery);
+  const ring_place *place = &recovery->place;
+  if (found != WEIR_OK || place->where == RING_VANISHED || place->where == RING_CLOSED) return found;
+  const char *path = ring_path(recovery);
+  int fd = sys_open_write(place->directory, place->name);
   if (fd == -ENOENT) {
-    recovery->report->ring_replaced = recovery->list.count > 0 && !ring_being_made(recovery);
+    recovery->report->ring_replaced |= recovery->list.count > 0 && !ring_being_made(recovery);
     return WEIR_OK;
   }
-  if (fd < 0) return fail_system(recovery->error, fd, "open", path, RING_NAME);
+  if (fd < 0) return fail_system(recovery->error, fd, "open", path, place->name);
   ring_header *header = malloc(sizeof *header);
   int error = header ? read_ring_header(fd, header) : -ENOMEM;
   free(header);
   weir_status status = WEIR_OK;
   if (error == -ENOTSUP) status = newer_version(recovery, RING_NAME);
-  else if (error == -EBADMSG) status = replace_ring(recovery);
-  else if (error != 0) status = fail_system(recovery->error, error, "read", path, RING_NAME);
+  else if (error == -EBADMSG) status = replace_ring(recovery, fd);
+  else if (error != 0) status = fail_system(recovery->error, error, "read", path, place->name);
   else status = attach_dead(recovery, fd);
   sys_close(fd);
   return status;
@@ -126,7 +165,7 @@ static void detach_dead(recovery *recovery) {
     else segment_discard(dead->active);
   }
   ring_detach(dead);
-  free(dead->lanes);
+  if (dead->lanes) sys_unmap((uint8_t *)dead->lanes, dead->lane_count * sizeof *dead->lanes);
   free(dead);
 }
 
@@ -225,7 +264,7 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
 static void choose_segment_bytes(event_log *dead) {
   uint64_t bytes = LEAST_SEGMENT_BYTES(dead->header->record_bytes) + 2 * dead->header->types_bytes;
   for (uint32_t i = 0; i < dead->lane_count; i++) {
-    bytes += dead->lanes[i].control->tail - dead->lanes[i].control->head;
+    bytes += dead->lanes[i].control->tail - head_position(dead->lanes[i].control->head);
   }
   bytes = (bytes + 4095) & ~UINT64_C(4095);
   if (dead->options.segment_bytes > bytes) dead->options.segment_bytes = bytes;
@@ -246,9 +285,13 @@ static weir_status settle_heads(recovery *recovery) {
     lane_control *control = dead->lanes[i].control;
     lane_view view = ring_lane_view(dead, i);
     uint64_t from, to;
-    handover_lane(handover, &view, i, control->head, control->tail, &from, &to);
+    handover_lane(handover, &view, i, control, &from, &to);
+    evicted evicted = handover_evicted(control);
+    control->evicted_to = evicted.to;
+    control->evicted_total = evicted.total;
     control->head = from;
     control->tail = to;
+    dead->lanes[i].handed = handover_accounted(handover, i, from);
     recovery->report->lanes_drained += from < to;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
       uint64_t *reported = &control->reported[reason - 1];
@@ -264,9 +307,11 @@ static weir_status settle_heads(recovery *recovery) {
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", dead->path, RING_NAME);
 }
 
-static uint64_t reported_so_far(const event_log *dead) {
+/* Events that gap records tell of: refused ones, or overwritten ones. */
+static uint64_t reported_so_far(const event_log *dead, int overwritten) {
   uint64_t sum = 0;
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    if ((reason == WEIR_LOST_OVERWRITTEN) != overwritten) continue;
     sum += dead->header->unlaned_reported[reason];
     for (uint32_t i = 0; i < dead->lane_count; i++) sum += dead->lanes[i].control->reported[reason - 1];
   }
@@ -277,11 +322,12 @@ static weir_status drain_dead(recovery *recovery) {
   event_log *dead = recovery->dead;
   dead->previous = recovery->last;
   choose_segment_bytes(dead);
-  uint64_t moved, reported = reported_so_far(dead);
+  uint64_t moved, refused = reported_so_far(dead, 0), overwritten = reported_so_far(dead, 1);
   drain_result result = drain_all(dead, &moved);
   recovery->report->events_from_lanes = dead->counters.drained;
   recovery->report->damaged_records = dead->counters.damaged;
-  recovery->report->dropped = reported_so_far(dead) - reported;
+  recovery->report->dropped = reported_so_far(dead, 0) - refused;
+  recovery->report->overwritten = reported_so_far(dead, 1) - overwritten;
   if (result == DRAIN_STALLED) {
     return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->path, NULL);
   }
@@ -306,6 +352,7 @@ static int remove_leftover(void *context, const char *name) {
 
 static weir_status remove_leftovers(recovery *recovery) {
   int error = sys_list(recovery->log->directory, remove_leftover, recovery);
+  if (error == 0) error = locator_clear(recovery->log->directory, &recovery->place, recovery->dead != NULL);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
 }
 
@@ -337,6 +384,7 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   recovery->log = log;
   recovery->report = report;
   recovery->error = error;
+  recovery->place = locator_here(log->directory);
   weir_status status = WEIR_OK;
   int result = segment_list_read(log->directory, &recovery->list);
   if (result != 0) {
@@ -354,9 +402,10 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
     if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;
     log->previous = recovery->last;
     report->was_clean = !report->ring_replaced && report->segments_scanned == 0 && report->events_from_lanes == 0 &&
-                        report->dropped == 0 && report->damaged_records == 0;
+                        report->dropped == 0 && report->overwritten == 0 && report->damaged_records == 0;
   }
   detach_dead(recovery);
+  locator_leave(&recovery->place);
   segment_list_free(&recovery->list);
   free(recovery);
   return status;

@@ -72,10 +72,11 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
   const ring_header *header = log->header;
   log->lane_count = header->lane_count;
   log->owned_lanes = header->lane_count - header->spare_lanes;
-  log->lanes = aligned_alloc(_Alignof(lane), log->lane_count * sizeof(lane));
-  if (!log->lanes) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory for %u lanes of %s",
+  uint8_t *memory;
+  int result = sys_map_wiped(log->lane_count * sizeof(lane), &memory);
+  if (result != 0) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory for %u lanes of %s",
                                log->lane_count, log->path);
-  memset(log->lanes, 0, log->lane_count * sizeof(lane));
+  log->lanes = (lane *)memory;
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane *lane = &log->lanes[i];
     lane_view view = ring_lane_view(log, i);
@@ -157,14 +158,147 @@ static int write_empty(int fd, const ring_header *header, const uint8_t *definit
  * allocated already, so a full disk does not keep the log from opening. A ring that an opening before this one died over
  * stays in use, so that at any moment there is either a ring or one being made.
  */
-static int open_new(const event_log *log, uint64_t bytes) {
+static int open_new(const ring_place *place, uint64_t bytes) {
   struct stat status;
-  int error = sys_status_at(log->directory, RING_NAME, &status);
-  if (error == 0 && (uint64_t)status.st_size == bytes) error = sys_rename(log->directory, RING_NAME, RING_NEW_NAME);
-  else if (error == 0) return sys_open_create(log->directory, RING_NEW_NAME);
+  int error = sys_status_at(place->directory, place->name, &status);
+  if (error == 0 && (uint64_t)status.st_size == bytes) error = sys_rename(place->directory, place->name, place->new_name);
+  else if (error == 0) return sys_open_create(place->directory, place->new_name);
   if (error != 0 && error != -ENOENT) return error;
-  int fd = sys_open_write(log->directory, RING_NEW_NAME);
-  return fd == -ENOENT ? sys_open_create(log->directory, RING_NEW_NAME) : fd;
+  int fd = sys_open_write(place->directory, place->new_name);
+  return fd == -ENOENT ? sys_open_create(place->directory, place->new_name) : fd;
+}
+
+/* ---- Where it goes ----------------------------------------------------------------------------------------------- */
+
+static weir_status open_ring_directory(const event_log *log, int *directory, weir_error *error) {
+  const char *path = log->ring_path;
+  *directory = sys_open_directory(path);
+  if (*directory == -ENOENT && log->options.create) {
+    int result = sys_make_directory(AT_WORKING_DIRECTORY, path);
+    if (result != 0 && result != -EEXIST) return fail_system(error, result, "make the ring's directory", path, NULL);
+    *directory = sys_open_directory(path);
+  }
+  if (*directory < 0) return fail_system(error, *directory, "open the ring's directory", path, NULL);
+  int safe = locator_is_safe(log->directory, *directory);
+  if (safe == 1) return WEIR_OK;
+  sys_close(*directory);
+  if (safe < 0) return fail_system(error, safe, "look at", path, NULL);
+  return fail(error, WEIR_ERROR_UNSAFE, 0, path,
+              "the ring's directory %s belongs to another user, or every user may write to it, and could then forge or remove "
+              "events; name one of your own, such as a new one below it",
+              path);
+}
+
+/*
+ * Where the new ring goes. A drained one that lies elsewhere and is not used again is removed first, so that there are
+ * never two.
+ */
+static weir_status choose_place(const event_log *log, ring_place *old, uint64_t base_offset, ring_place *place,
+                                weir_error *error) {
+  int directory = -1;
+  *place = locator_here(log->directory);
+  if (log->ring_path[0]) {
+    weir_status status = open_ring_directory(log, &directory, error);
+    if (status != WEIR_OK) return status;
+    int result = locator_choose(log->directory, old, directory, log->ring_path, place);
+    if (result != 0) {
+      sys_close(directory);
+      return fail_system(error, result, "choose a file for the ring in", log->ring_path, NULL);
+    }
+    place->locator.opening = log->producer.opening;
+    place->locator.next_offset = base_offset;
+  }
+  int again = place->where == RING_ELSEWHERE && place->locator.number == old->locator.number;
+  if (old->where == RING_ELSEWHERE && !again) {
+    int result = locator_retire(log->directory, old, base_offset);
+    if (result != 0) {
+      locator_leave(place);
+      return fail_system(error, result, "remove", old->locator.path, old->name);
+    }
+  }
+  return WEIR_OK;
+}
+
+/* Makes the complete file the log's ring. From here on captures may be in it. */
+static int put_in_force(const event_log *log, const ring_place *place) {
+  int error = sys_rename(place->directory, place->new_name, place->name);
+  if (error != 0) return error;
+  if (place->where == RING_ELSEWHERE) {
+    error = locator_commit(log->directory);
+    return error == 0 ? locator_clear(log->directory, place, 1) : error;
+  }
+  error = sys_unlink(log->directory, LOCATOR_NAME);
+  return error == 0 || error == -ENOENT ? sys_sync_directory(log->directory) : error;
+}
+
+/* After a failure: a file elsewhere that did not become the ring would stay in memory until the next opening. */
+static void take_back(const event_log *log) {
+  ring_place place;
+  if (locator_find(log->directory, &place) != 0) return;
+  locator_clear(log->directory, &place, 0);
+  locator_leave(&place);
+}
+
+int ring_is_drained(const event_log *log) {
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane_control *control = log->lanes[i].control;
+    if (head_position(control->head) != control->tail) return 0;
+    for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      if (control->dropped[reason - 1] > control->reported[reason - 1]) return 0;
+    }
+  }
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    if (log->header->unlaned_dropped[reason] > log->header->unlaned_reported[reason]) return 0;
+  }
+  return 1;
+}
+
+weir_status ring_retire(event_log *log, weir_error *error) {
+  ring_place place;
+  int result = locator_find(log->directory, &place);
+  if (result != 0) return fail_system(error, result, "read", log->path, LOCATOR_NAME);
+  if (place.where == RING_ELSEWHERE) result = locator_retire(log->directory, &place, log->header->log_end);
+  weir_status status = WEIR_OK;
+  if (result != 0) {
+    status = fail_system(error, result, "remove the ring (every event is in the log's segments)", place.locator.path, place.name);
+  }
+  locator_leave(&place);
+  return status;
+}
+
+/* ---- Making it --------------------------------------------------------------------------------------------------- */
+
+/* Answers the new ring's descriptor, or a negative errno. */
+static int make_file(const event_log *log, const ring_place *place, const ring_header *header, const uint8_t *definitions) {
+  int fd = open_new(place, header->file_bytes);
+  if (fd < 0) return fd;
+  int error = sys_allocate(fd, header->file_bytes);
+  if (error == 0) error = write_empty(fd, header, definitions);
+  if (error == 0) error = put_in_force(log, place);
+  if (error == 0) return fd;
+  sys_close(fd);
+  return error;
+}
+
+/* Makes the ring and maps it, where `old` says that there was one before. */
+static weir_status create_at(event_log *log, const ring_header *header, const uint8_t *definitions, ring_place *old,
+                             weir_error *error) {
+  ring_place place;
+  weir_status status = choose_place(log, old, header->base_offset, &place, error);
+  if (status != WEIR_OK) return status;
+  int elsewhere = place.where == RING_ELSEWHERE, fd = -1;
+  int result = elsewhere ? locator_announce(log->directory, &place) : 0;
+  if (result != 0) {
+    status = fail_system(error, result, "write", log->path, LOCATOR_NEW_NAME);
+  } else if ((fd = make_file(log, &place, header, definitions)) < 0) {
+    status = fail_system(error, fd, "make", locator_path(&place, log->path), place.name);
+  }
+  log->ring_elsewhere = elsewhere;
+  if (status == WEIR_OK) status = ring_attach(log, fd, error);
+  if (status != WEIR_OK && elsewhere) take_back(log);
+  sys_close(fd);
+  locator_leave(&place);
+  return status;
 }
 
 weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error) {
@@ -177,17 +311,15 @@ weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error)
   header->types_end = notice_definitions(definitions, header->opening);
   header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);
 
-  int fd = -1;
-  if (result == 0) result = fd = open_new(log, header->file_bytes);
-  if (fd >= 0) {
-    result = sys_allocate(fd, header->file_bytes);
-    if (result == 0) result = write_empty(fd, header, definitions);
-    if (result == 0) result = sys_rename(log->directory, RING_NEW_NAME, RING_NAME);
-    if (result == 0) result = sys_sync_directory(log->directory);
+  ring_place old;
+  if (result == 0) result = locator_find(log->directory, &old);
+  weir_status status = WEIR_OK;
+  if (result != 0) {
+    status = fail_system(error, result, "make", log->path, RING_NAME);
+  } else {
+    status = create_at(log, header, definitions, &old, error);
+    locator_leave(&old);
   }
   free(header);
-  weir_status status = result < 0 ? fail_system(error, result, "make", log->path, RING_NAME) : WEIR_OK;
-  if (status == WEIR_OK) status = ring_attach(log, fd, error);
-  sys_close(fd);
   return status;
 }

@@ -156,12 +156,13 @@ static int take_live(summing *summing) {
     stat->lanes = ring->header.lane_count;
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
       const lane_control *control = &ring->controls[i];
-      stat->lanes_in_use += control->owned == 1 || control->tail != control->head;
-      if (control->tail > control->head) stat->lane_bytes += control->tail - control->head;
+      stat->lanes_in_use += control->owned == 1 || control->tail != head_position(control->head);
+      uint64_t head = head_position(control->head);
+      if (control->tail > head) stat->lane_bytes += control->tail - head;
     }
   }
   dead_close(ring);
-  return error == -ENOENT ? 0 : error;
+  return error == -ENOENT || error == -ESTALE ? 0 : error; /* it may lie where this process can't see it */
 }
 
 static int take_ring(summing *summing) {
@@ -169,9 +170,13 @@ static int take_ring(summing *summing) {
   dead_ring *ring;
   int error = dead_open(summing->directory, &ring);
   if (error == 0 && ring) error = take_dead(summing, ring);
-  if (error == 0 && !ring && summing->stat->segments > 0) summing->stat->damaged = 1;
+  uint64_t end;
+  if (error == 0 && !ring && dead_closed_end(summing->directory, &end)) reach(summing->stat, end);
+  else if (error == 0 && !ring && summing->stat->segments > 0) summing->stat->damaged |= !dead_being_made(summing->directory);
   dead_close(ring);
-  return error;
+  if (error != -ESTALE) return error;
+  summing->stat->damaged = summing->stat->ring_vanished = 1;
+  return 0;
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
@@ -191,9 +196,23 @@ static int take_file(void *context, const char *name) {
   return 0;
 }
 
+/* A ring that lies in another directory is one of the log's files all the same. */
+static int take_ring_size(const summing *summing, uint64_t *bytes) {
+  ring_place place;
+  struct stat status;
+  int error = locator_find(summing->directory, &place);
+  if (error != 0) return error == -EBADMSG ? 0 : error;
+  if (place.where == RING_ELSEWHERE && sys_status_at(place.directory, place.name, &status) == 0) {
+    *bytes += (uint64_t)status.st_blocks * 512;
+  }
+  locator_leave(&place);
+  return 0;
+}
+
 static int take_sizes(summing *summing) {
   sizing files = {.directory = summing->directory};
   int error = sys_list(summing->directory, take_file, &files);
+  if (error == 0) error = take_ring_size(summing, &files.bytes);
   summing->stat->total_bytes = files.bytes;
   if (error != 0 || !files.has_quarantine) return error;
   uint64_t room = strlen(summing->path) + sizeof "/" QUARANTINE_NAME;

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <linux/membarrier.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,6 +50,7 @@ static int fault(const char *operation) {
   if (!fault_plan.operation[0]) return 0;
   if (strcmp(fault_plan.operation, "any") != 0 && strcmp(fault_plan.operation, operation) != 0) return 0;
   uint64_t seen = __atomic_add_fetch(&fault_plan.seen, 1, __ATOMIC_SEQ_CST);
+  if (seen == fault_plan.nth && fault_plan.error == WEIR_FAULT_KILL) kill(getpid(), SIGKILL);
   return seen >= fault_plan.nth && seen - fault_plan.nth < fault_plan.times ? -fault_plan.error : 0;
 }
 #define FAULT()                       \
@@ -210,6 +214,19 @@ int sys_map(int fd, uint64_t bytes, uint8_t **address) {
   return 0;
 }
 
+int sys_map_wiped(uint64_t bytes, uint8_t **address) {
+  FAULT();
+  void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return -errno;
+  madvise(mapped, bytes, MADV_WIPEONFORK); /* where the kernel can't, a child made by fork() is told by its handlers */
+  *address = mapped;
+  return 0;
+}
+
+void sys_map_private(uint8_t *address, uint64_t bytes) {
+  mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 int sys_unmap(uint8_t *address, uint64_t bytes) { return munmap(address, bytes) != 0 ? -errno : 0; }
 
 int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
@@ -263,6 +280,24 @@ int sys_status(int fd, struct stat *status) {
 int sys_status_at(int at, const char *name, struct stat *status) {
   FAULT();
   return fstatat(at, name, status, AT_SYMLINK_NOFOLLOW) != 0 ? -errno : 0;
+}
+
+int sys_identity(int fd, uint64_t *inode, int64_t *born_ns) {
+  FAULT();
+  struct statx status;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0) return -errno;
+  *inode = status.stx_ino;
+  *born_ns = status.stx_mask & STATX_BTIME
+                 ? (int64_t)((uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec)
+                 : 0;
+  return 0;
+}
+
+int sys_is_memory(int fd) {
+  struct statfs status;
+  if (fstatfs(fd, &status) != 0) return 0;
+  uint32_t type = (uint32_t)status.f_type;
+  return type == TMPFS_MAGIC || type == RAMFS_MAGIC || type == HUGETLBFS_MAGIC;
 }
 
 /* Open-file-description locks belong to the descriptor, not to the process: they work between two openings of one

@@ -23,6 +23,8 @@ int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at); /* all
 int sys_allocate(int fd, uint64_t bytes);                    /* real blocks for [0, bytes) */
 int sys_truncate(int fd, uint64_t bytes);
 int sys_map(int fd, uint64_t bytes, uint8_t **address);      /* shared, writable, every page populated */
+int sys_map_wiped(uint64_t bytes, uint8_t **address);        /* private zeros, zeros again in a child of a fork */
+void sys_map_private(uint8_t *address, uint64_t bytes);      /* zeros at this address, in place of what was there */
 int sys_unmap(uint8_t *address, uint64_t bytes);
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
 int sys_sync_data(int fd);                                   /* fdatasync */
@@ -32,6 +34,8 @@ int sys_rename_new(int at, const char *from, const char *to); /* -EEXIST instead
 int sys_unlink(int at, const char *name);
 int sys_status(int fd, struct stat *status);
 int sys_status_at(int at, const char *name, struct stat *status); /* links not followed */
+int sys_identity(int fd, uint64_t *inode, int64_t *born_ns); /* tells a directory from its copies; born 0: not known */
+int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it: tmpfs and the like */
 int sys_lock(int fd);                                        /* -EAGAIN if another has it */
 int sys_is_locked(int fd);                                   /* 1 or 0; works on a read-only descriptor */
 int sys_random(void *bytes, uint64_t count);
@@ -57,6 +61,8 @@ int sys_membarrier_register(void);
 int sys_membarrier(void);
 
 #ifdef WEIR_FAULT_INJECTION
+enum { WEIR_FAULT_KILL = 1 << 20 }; /* for an error: the process is killed instead, before the call */
+
 /* Test only: the n-th call (from 1) of the operation named like its function fails with `error`; "any" counts all. */
 void weir_fault_set(const char *operation, uint64_t nth, uint64_t times, int error);
 uint64_t weir_fault_count(void);

@@ -184,7 +184,7 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
 /* Defines types; answers the first number. Under types_lock. */
 static weir_status define(event_log *log, const weir_definition *definitions, uint32_t count, uint64_t *signatures,
                           uint32_t *first, weir_error *error) {
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) != STATE_OPEN) {
+  if (lane_log_state(log) != STATE_OPEN) {
     return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot define event types: the log %s is closed", log->path);
   }
   uint64_t end = 0;
@@ -252,7 +252,7 @@ weir_status weir_define(weir_log *producer, uint64_t owner, const weir_definitio
   if (count == 0 || count >= MAX_TYPES) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "define 1 to %d event types at a time, not %u", MAX_TYPES - 1, count);
   }
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED) {
+  if (lane_log_state(log) == STATE_DETACHED) {
     return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s belongs to the process that opened it, not to its fork",
                 log->path);
   }
@@ -296,7 +296,7 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
     return fail(error, WEIR_ERROR_LIMIT, 0, NULL, "a name of %llu bytes; the limit is %d", (unsigned long long)key_bytes,
                 WEIR_MAX_NAME_BYTES);
   }
-  if (__atomic_load_n(&log->state, __ATOMIC_ACQUIRE) == STATE_DETACHED) {
+  if (lane_log_state(log) == STATE_DETACHED) {
     return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s belongs to the process that opened it, not to its fork",
                 log->path);
   }

@@ -49,7 +49,7 @@ static void check_controls(checker *checker, const dead_ring *ring) {
         !all_zero(control->reserved2, sizeof control->reserved2)) {
       tell_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
     }
-    if (!handover_plausible(control->head, control->tail, ring->header.lane_bytes)) {
+    if (!handover_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
       tell_ring(checker, at, sizeof *control, "the positions of a lane are impossible");
     }
   }
@@ -94,12 +94,16 @@ static int check_ring(checker *checker) {
     tell_ring(checker, 0, 0, "the ring is damaged: events that no segment had yet can't be read");
     return 0;
   }
+  if (error == -ESTALE) {
+    check_tell(checker, LOCATOR_NAME, 0, 0, checker->next_offset, 0, RING_VANISHED_PROBLEM);
+    return 0;
+  }
   if (error != 0) return error;
   if (!ring) {
-    /* An opening that was killed while it made its ring had drained the one before. */
-    struct stat status;
-    int being_made = sys_status_at(checker->directory, RING_NEW_NAME, &status) == 0;
-    if (checker->have_previous && !being_made) {
+    uint64_t end;
+    if (dead_closed_end(checker->directory, &end)) {
+      check_hole(checker, LOCATOR_NAME, offsetof(ring_locator, next_offset), end, "offsets missing at the end of the log");
+    } else if (checker->have_previous && !dead_being_made(checker->directory)) {
       tell_ring(checker, 0, 0, "the ring is missing: events that no segment had yet are lost");
     }
     return 0;

@@ -25,8 +25,14 @@
 
 #include "weir.h"
 
+/* A program of several files defines CHECKS_ARE_SHARED in all of them, and these three in one. */
+#ifdef CHECKS_ARE_SHARED
+extern _Atomic uint64_t checks_passed, checks_failed;
+extern const char *test_name;
+#else
 static _Atomic uint64_t checks_passed, checks_failed;
 static const char *test_name = "";
+#endif
 
 static inline void test(const char *name) {
   test_name = name;

@@ -254,30 +254,30 @@ static void test_handover(void) {
   handover *told = calloc(1, sizeof *told);
   REQUIRE(told);
   uint64_t from, to;
-  handover_lane(told, &view, 1, positions[2], at, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[2] && to == at);
   told->known[1] = 1;
   told->position[1] = positions[4];
-  handover_lane(told, &view, 1, positions[2], at, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[4] && to == at);
   told->position[1] = positions[1];
-  handover_lane(told, &view, 1, positions[2], at, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[2]); /* all sealed: the head may be ahead */
   told->unsealed = 1;
-  handover_lane(told, &view, 1, positions[2], at, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[1]); /* not sealed: the log's word */
   told->position[1] = at + 64;
-  handover_lane(told, &view, 1, positions[2], at, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == at && to == at); /* the ring is older than the log */
   told->position[1] = positions[3];
-  handover_lane(told, &view, 1, at + 800, at, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = at + 800, .tail = at}, &from, &to);
   CHECK(from == positions[3] && to == at); /* the head is nonsense, the tail is not */
-  handover_lane(told, &view, 1, positions[3], at + 3, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = positions[3], .tail = at + 3}, &from, &to);
   CHECK(from == positions[3] && to == at); /* the tail is nonsense: as far as records chain */
-  handover_lane(told, &view, 1, 8, UINT64_MAX - 7, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = 8, .tail = UINT64_MAX - 7}, &from, &to);
   CHECK(from == positions[3] && to == at);
   told->known[1] = 0;
-  handover_lane(told, &view, 1, UINT64_MAX, 16, &from, &to);
+  handover_lane(told, &view, 1, &(lane_control){.head = UINT64_MAX, .tail = 16}, &from, &to);
   CHECK(from == to);
   free(told);
 }

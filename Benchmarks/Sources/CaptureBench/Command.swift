@@ -1,24 +1,28 @@
 // Command.swift: the command. `capture-bench --help` says what it takes.
 import ArgumentParser
+import CaptureSubjects
 import Foundation
 
 @main
 struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "capture-bench",
-    abstract: "Measures what one capture costs the thread that makes it, beside a bare copy into a mapped file.",
+    abstract: "Measures what one capture costs the thread that makes it, beside a bare copy and beside other libraries.",
     discussion: """
-      Captures come in short bursts that fit into a lane; between bursts the log is drained, so nothing is refused for \
-      want of room. A figure is the average of one burst; the table shows the median and the 99th percentile of the \
-      bursts. Threads are pinned, subjects take turns, every accepted event is looked for in the log at the end. Exits \
-      with 1 if one is missing.
+      In the regime "capture", events come in short bursts that fit into a lane; between bursts the log is drained, so \
+      nothing is refused for want of room. A figure is the average of one burst; the table shows percentiles of the \
+      bursts. Threads are pinned, subjects take turns, every accepted event is looked for where it ends up. Exits with 1 \
+      if one is missing.
       """
   )
 
-  @Option(help: "Threads that capture at once, comma-separated.")
+  @Option(help: "Regimes, comma-separated (\(Regime.allCases.map(\.rawValue).joined(separator: ", "))). Default: all.")
+  var regimes: String?
+
+  @Option(help: "Threads of the regimes capture and saturation, comma-separated. Default: 1, 2, 3, 16.")
   var threads: String?
 
-  @Option(help: "Subjects to measure, comma-separated (\(subjects.map { $0.name }.joined(separator: ", "))).")
+  @Option(help: "Subjects, comma-separated (\(Candidate.all.map(\.name).joined(separator: ", "))). Default: all.")
   var only: String?
 
   @Option(help: "Rounds; each opens every subject anew.")
@@ -33,59 +37,101 @@ struct Command: ParsableCommand {
   @Option(help: "File for one line of JSON a row; replaced.")
   var results: String?
 
+  @Option(help: "Folder of the peers' libraries. Default: beside the results.")
+  var peers: String?
+
   @Option(help: "Folder for the logs that are measured; they are removed. Default: beside the results.")
   var directory: String?
 
-  @Flag(help: "A short run: 1 and 3 threads.")
+  @Flag(help: "A short run: capture at 1 and 3 threads, without the slow subjects.")
   var quick = false
 
   func validate() throws {
-    // A lane of 1 MiB holds 14,000 records of 72 bytes: with more, refusals would be measured, not captures.
-    guard (1...10_000).contains(events) else { throw ValidationError("--events takes 1 to 10000") }
-    _ = try (threadCounts(), chosenSubjects())
+    guard (1...9000).contains(events) else { throw ValidationError("--events takes 1 to 9000") }
+    _ = try (threadCounts(), candidates(), chosenRegimes())
   }
 
   func run() throws {
-    let plan = Plan(rounds: rounds ?? (quick ? 10 : 30), bursts: bursts ?? (quick ? 40 : 100), events: events)
-    let chosen = try chosenSubjects()
     let resultsFile = results.map { URL(fileURLWithPath: $0) }
     let base = resultsFile?.deletingLastPathComponent() ?? FileManager.default.temporaryDirectory
-    let folder = directory.map { URL(fileURLWithPath: $0) } ?? base.appendingPathComponent("logs")
+    PeerSubject.folder = peers ?? base.appendingPathComponent("peers").path
+    let session = Session(folder: directory.map { URL(fileURLWithPath: $0) } ?? base.appendingPathComponent("logs"))
+    defer { session.end() }
 
-    print(machine())
-    print(
-      "\(plan.rounds) rounds of \(plan.bursts) bursts of \(plan.events) captures; figures are averages of a burst\n")
-    var outcomes: [Outcome] = []
-    for count in try threadCounts() {
-      outcomes += try measure(chosen, threads: count, plan: plan, in: folder)
+    let machine = Machine()
+    print(machine.summary)
+    for regime in try chosenRegimes() { try run(regime, session) }
+    print("\n" + tables(session) + "\n")
+    for skip in session.skipped { print("skipped: \(skip.name): \(skip.reason)") }
+    print(list(verdicts(session)))
+    if let resultsFile {
+      try Data(resultLines(session.outcomes).utf8).write(to: resultsFile)
+      try machine.json(command: quick ? "make bench-quick" : "make bench").write(
+        to: base.appendingPathComponent("machine.json"))
     }
-    try? FileManager.default.removeItem(at: folder)
-    print(table(outcomes))
-    if let resultsFile { try Data(resultLines(outcomes).utf8).write(to: resultsFile) }
 
-    let complaints = outcomes.flatMap(\.complaints)
+    let complaints = session.outcomes.flatMap(\.complaints)
     for complaint in complaints { print(complaint) }
     if !complaints.isEmpty { throw ExitCode(1) }
-    print("\nEvery accepted event was found in its log.")
+    print("\nEvery accepted event was found where it ends up.")
+  }
+
+  private func run(_ regime: Regime, _ session: Session) throws {
+    let plan = Plan(rounds: rounds ?? (quick ? 8 : 20), bursts: bursts ?? (quick ? 40 : 60), events: events)
+    let chosen = try candidates()
+    func choose(_ names: String...) -> [Candidate] { chosen.filter { names.contains($0.name) } }
+    let fast = choose("floor", "weir-c", "weir-swift")
+    switch regime {
+    case .capture:
+      for count in try threadCounts() { try measureBursts("capture", chosen, Setup(threads: count), plan, session) }
+    case .sizes:
+      for bytes in [16, 256, 4096] {
+        let subjects = choose("floor", "weir-c", "weir-swift", "moodycamel")
+        try measureBursts("capture", subjects, Setup(textBytes: bytes), plan, session)
+      }
+    case .coarse: try measureBursts("coarse", Candidate.clocks, Setup(), plan, session)
+    case .codable:
+      let subjects = choose("weir-swift", "weir-swift-codable", "codable-discard")
+      try measureBursts("codable", subjects, Setup(), plan, session)
+    case .tail: try measureTail(fast, rounds: max(1, plan.rounds / 5), session)
+    case .saturation:
+      let subjects = choose("weir-c", "weir-swift", "moodycamel", "lttng-ust", "spdlog")
+      for count in try threadCounts() { try measureSaturation(subjects, threads: count, rounds: 3, session) }
+    case .sustained: try measureSustained(choose("weir-c"), bytes: 4_400_000_000, rounds: 3, session)
+    case .idle: try measureIdle(seconds: 5, session)
+    }
+  }
+
+  private func chosenRegimes() throws -> [Regime] {
+    guard let regimes else { return quick ? [.capture] : Regime.allCases }
+    return try regimes.split(separator: ",").map { name in
+      guard let regime = Regime(rawValue: String(name)) else { throw ValidationError("no regime is called \(name)") }
+      return regime
+    }
   }
 
   private func threadCounts() throws -> [Int] {
-    guard let threads else { return quick ? [1, 3] : [1, 2, 3, 4] }
+    guard let threads else { return quick ? [1, 3] : [1, 2, 3, 16] }
     return try threads.split(separator: ",").map { text in
-      guard let count = Int(text), (1...14).contains(count) else {
-        throw ValidationError("--threads takes numbers from 1 to 14, comma-separated: \(text)")
+      guard let count = Int(text), (1...200).contains(count) else {
+        throw ValidationError("--threads takes numbers from 1 to 200, comma-separated: \(text)")
       }
       return count
     }
   }
 
-  private func chosenSubjects() throws -> [any Subject.Type] {
-    guard let only else { return subjects }
+  private func candidates() throws -> [Candidate] {
+    guard let only else { return Candidate.all.filter { !quick || !Candidate.slow.contains($0.name) } }
     return try only.split(separator: ",").map { name in
-      guard let subject = subjects.first(where: { $0.name == name }) else {
+      guard let candidate = Candidate.all.first(where: { $0.name == name }) else {
         throw ValidationError("no subject is called \(name)")
       }
-      return subject
+      return candidate
     }
   }
+}
+
+/// What is varied; the names are those of the results, but for `sizes`, which are rows of `capture`.
+enum Regime: String, CaseIterable {
+  case capture, sizes, coarse, codable, tail, saturation, sustained, idle
 }

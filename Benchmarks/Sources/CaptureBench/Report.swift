@@ -1,66 +1,47 @@
-// Report.swift: the table for people, and the lines of JSON for programs that compare runs.
+// Report.swift: the tables for people, and the lines of JSON for programs that compare runs.
 import Foundation
 
-/// A value's rank in a sorted sample: nearest rank, so that it is one of the measured values.
-func percentile(_ sorted: [Double], _ fraction: Double) -> Double {
-  guard !sorted.isEmpty else { return .nan }
-  let rank = Int((fraction * Double(sorted.count)).rounded(.up))
-  return sorted[min(max(rank, 1), sorted.count) - 1]
+/// All tables, one a regime, a row a subject and situation. Ratios are those of medians to the first row's of a group.
+func tables(_ session: Session) -> String {
+  var benches: [String] = []
+  for outcome in session.outcomes where !benches.contains(outcome.bench) { benches.append(outcome.bench) }
+  return benches.map { bench in table(bench, session.outcomes.filter { $0.bench == bench }) }.joined(separator: "\n\n")
 }
 
-/// One line of the results file.
-struct ResultLine: Encodable {
-  let bench: String
-  let subject: String
-  let threads: Int
-  let eventBytes: Int
-  let unit = "ns"
-  let p50: Double
-  let p99: Double
-  let p999: Double
-  let p9999: Double
-  let accepted: Int
-  let dropped: Int
-
-  init(_ outcome: Outcome) {
-    let sorted = outcome.samples.sorted()
-    func rounded(_ fraction: Double) -> Double { (percentile(sorted, fraction) * 100).rounded() / 100 }
-    bench = "capture"
-    subject = outcome.subject.name
-    threads = outcome.threads
-    eventBytes = outcome.subject.eventBytes
-    p50 = rounded(0.5)
-    p99 = rounded(0.99)
-    p999 = rounded(0.999)
-    p9999 = rounded(0.9999)
-    accepted = outcome.accepted
-    dropped = outcome.dropped
-  }
-}
-
-/// The table, one row a subject and number of threads. Ratios are those of the medians to the first row's.
-func table(_ outcomes: [Outcome]) -> String {
-  var lines = [row("subject", "threads", "ns/event p50", "p99", "of floor", "accepted", "refused")]
-  for group in Dictionary(grouping: outcomes, by: \.threads).sorted(by: { $0.key < $1.key }) {
-    let floor = ResultLine(group.value[0]).p50
-    for outcome in group.value {
-      let line = ResultLine(outcome)
-      lines.append(
-        row(
-          line.subject, "\(line.threads)", fixed(line.p50), fixed(line.p99), fixed(line.p50 / floor),
-          "\(line.accepted)", "\(line.dropped)"))
+private func table(_ bench: String, _ outcomes: [Outcome]) -> String {
+  var lines = [row(bench, "threads", "bytes", "unit", "p50", "p99", "p99.9", "p99.99", "of first", "accepted", "refused")]
+  var group = ""
+  var first = 0.0
+  for outcome in outcomes {
+    let line = outcome.line
+    let key = "\(line.threads) \(line.eventBytes) \(line.unit) \(line.ring ?? "")"
+    if key != group {
+      group = key
+      first = line.p50
+      if let ring = line.ring { lines.append("  ring: \(ring)") }
+    }
+    lines.append(
+      row(
+        line.subject, "\(line.threads)", "\(line.eventBytes)", line.unit, fixed(line.p50), fixed(line.p99),
+        fixed(line.p999), fixed(line.p9999), fixed(line.p50 / first), "\(line.accepted)", "\(line.dropped)"))
+    if bench == "saturation", let least = line.threadLeast, let most = line.threadMost {
+      lines.append("    accepted by a single thread in a round: least \(least), most \(most)")
     }
   }
   return lines.joined(separator: "\n")
 }
 
 private func row(_ subject: String, _ columns: String...) -> String {
+  let widths = [8, 7, 18, 13, 13, 13, 13, 9, 12, 12]
   let name = subject.padding(toLength: 20, withPad: " ", startingAt: 0)
-  return name + columns.map { String(repeating: " ", count: max(1, 14 - $0.count)) + $0 }.joined()
+  return name
+    + zip(columns, widths).map { column, width in String(repeating: " ", count: max(1, width - column.count)) + column }
+    .joined()
 }
 
-private func fixed(_ value: Double) -> String {
-  String(format: "%.2f", value)
+func fixed(_ value: Double) -> String {
+  if value.isNaN || value.isInfinite { return "-" }
+  return String(format: value >= 1000 ? "%.0f" : "%.2f", value)
 }
 
 /// The lines of the results file, keys in a fixed order.
@@ -68,5 +49,5 @@ func resultLines(_ outcomes: [Outcome]) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys]
   encoder.keyEncodingStrategy = .convertToSnakeCase
-  return try outcomes.map { String(decoding: try encoder.encode(ResultLine($0)), as: UTF8.self) + "\n" }.joined()
+  return try outcomes.map { String(decoding: try encoder.encode($0.line), as: UTF8.self) + "\n" }.joined()
 }

@@ -42,13 +42,15 @@ final class SpinBarrier: @unchecked Sendable {
   func wait() { spin_barrier_wait(barrier) }
 }
 
-enum Workers {
-  /// Runs `body` on one thread for each of `cpus`, pinned there, and waits for all of them.
-  static func run(on cpus: [Int32], _ body: @escaping @Sendable (_ thread: Int) -> Void) {
-    let group = DispatchGroup()
+/// Threads that run one body.
+struct Workers {
+  private let group = DispatchGroup()
+
+  /// Starts `body` on one thread for each of `cpus`, pinned there.
+  init(on cpus: [Int32], _ body: @escaping @Sendable (_ thread: Int) -> Void) {
     for (index, cpu) in cpus.enumerated() {
       group.enter()
-      let thread = Thread {
+      let thread = Thread { [group] in
         Placement.pin(to: [cpu])
         body(index)
         group.leave()
@@ -56,19 +58,13 @@ enum Workers {
       thread.stackSize = 1 << 20
       thread.start()
     }
-    group.wait()
   }
 
-  /// Runs `body` on another thread and processor than the calling one, and waits for it.
-  static func runElsewhere(_ body: @escaping @Sendable () -> Void) {
-    let done = DispatchSemaphore(value: 0)
-    elsewhere.async {
-      Placement.pin(to: [Placement.available[0]])
-      body()
-      done.signal()
-    }
-    done.wait()
-  }
+  /// Until all have ended.
+  func wait() { group.wait() }
 
-  private static let elsewhere = DispatchQueue(label: "elsewhere")
+  /// Starts the threads and waits for them.
+  static func run(on cpus: [Int32], _ body: @escaping @Sendable (_ thread: Int) -> Void) {
+    Workers(on: cpus, body).wait()
+  }
 }

@@ -1,6 +1,7 @@
-/* support.c: pinning, the clock around a burst, and the barrier that makes bursts overlap. */
+/* support.c: pinning, clocks, what the process used, and the barrier that makes bursts overlap. */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "capture_subjects.h"
@@ -26,6 +27,23 @@ uint64_t support_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void support_usage(uint64_t *processor_ns, uint64_t *sleeps) {
+  struct timespec used = {0, 0};
+  struct rusage usage = {.ru_nvcsw = 0};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  getrusage(RUSAGE_SELF, &usage);
+  *processor_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+  *sleeps = (uint64_t)usage.ru_nvcsw;
+}
+
+double support_ns_a_tick(void) {
+  struct timespec pause = {0, 50000000};
+  uint64_t start = support_now_ns(), ticks = support_ticks();
+  nanosleep(&pause, NULL);
+  uint64_t end = support_now_ns(), last = support_ticks();
+  return (double)(end - start) / (double)(last - ticks);
 }
 
 void spin_barrier_wait(spin_barrier *barrier) {

@@ -2,18 +2,22 @@
 import CaptureSubjects
 
 /// 64 bytes into a mapped file, the time stamp counter, one release store: what the figures are divided by.
-final class FloorSubject: Subject {
-  static let name = "floor"
-  static let eventBytes = 48
-
+final class FloorSubject: TimedSubject {
   private let lanes: FloorLanes
 
-  init(directory: String, threads: Int) throws {
-    lanes = try FloorLanes(directory: directory, threads: threads)
+  init(_ setup: Setup) throws {
+    lanes = try FloorLanes(setup)
   }
+
+  var ring: String { lanes.paths[0] }
 
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
     lanes.burst(thread: thread, first: first, count: count)
+  }
+
+  func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
+  {
+    Int(floor_burst_timed(lanes.lanes[thread], first, UInt64(count), lanes.texts[thread], gap, ticks))
   }
 
   func settle() {}
@@ -24,25 +28,20 @@ final class FloorSubject: Subject {
   }
 }
 
-/// The same, but another thread reads the lane between bursts, so that the next burst's stores take the cache lines back,
+/// The same, but another processor reads the lane between bursts, so that the next burst's stores take the cache lines back,
 /// as after a drainer. The difference from `floor` is what any design with a consumer pays.
 final class DrainedFloorSubject: Subject {
-  static let name = "floor-drained"
-  static let eventBytes = 48
-
   private let lanes: FloorLanes
 
-  init(directory: String, threads: Int) throws {
-    lanes = try FloorLanes(directory: directory, threads: threads)
+  init(_ setup: Setup) throws {
+    lanes = try FloorLanes(setup)
   }
 
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
     lanes.burst(thread: thread, first: first, count: count)
   }
 
-  func settle() {
-    Workers.runElsewhere { self.lanes.drain() }
-  }
+  func settle() { lanes.drain() }
 
   func finish() -> Delivery {
     lanes.close()
@@ -52,21 +51,23 @@ final class DrainedFloorSubject: Subject {
 
 /// One lane a thread. Sendable because a lane is only touched by its own thread, or by `drain` while none captures.
 private final class FloorLanes: @unchecked Sendable {
-  private let lanes: [OpaquePointer]
-  private let coupons: [[CChar]]
+  let lanes: [OpaquePointer]
+  let texts: [[CChar]]
+  let paths: [String]
 
-  init(directory: String, threads: Int) throws {
-    coupons = makeCoupons(threads: threads).map { $0.utf8.map { CChar(bitPattern: $0) } }
-    lanes = try (0..<threads).map { thread in
-      guard let lane = floor_open("\(directory)/floor-\(thread)") else {
-        throw SubjectFailure(description: "floor: could not map a lane in \(directory)")
+  init(_ setup: Setup) throws {
+    texts = setup.cTexts
+    paths = (0..<setup.threads).map { "\(setup.directory)/floor-\($0)" }
+    lanes = try paths.map { path in
+      guard let lane = floor_open(path, UInt64(setup.textBytes)) else {
+        throw SubjectFailure(description: "could not map a lane at \(path)")
       }
       return lane
     }
   }
 
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
-    Int(floor_burst(lanes[thread], first, UInt64(count), coupons[thread]))
+    Int(floor_burst(lanes[thread], first, UInt64(count), texts[thread]))
   }
 
   func drain() {

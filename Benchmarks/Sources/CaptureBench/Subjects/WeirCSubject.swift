@@ -2,19 +2,22 @@
 import CaptureSubjects
 
 /// `weir_begin`, `weir_put_…`, `weir_commit`, compiled into the caller's loop.
-final class WeirCSubject: Subject {
-  static let name = "weir-c"
-  static let eventBytes = 44
+final class WeirCSubject: TimedSubject {
+  let log: CLog
 
-  private let log: CLog
-
-  init(directory: String, threads: Int) throws {
-    log = try CLog(directory: directory, threads: threads)
+  init(_ setup: Setup) throws {
+    log = try CLog(setup)
   }
 
+  var ring: String { log.directory + "/ring" }
+
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
-    let coupon = log.coupons[thread]
-    return Int(weir_subject_burst(log.subject, first, UInt64(count), coupon, UInt64(coupon.count)))
+    Int(weir_subject_burst(log.subject, first, UInt64(count), log.texts[thread]))
+  }
+
+  func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
+  {
+    Int(weir_subject_burst_timed(log.subject, first, UInt64(count), log.texts[thread], gap, ticks))
   }
 
   func settle() throws { try log.settle() }
@@ -23,18 +26,14 @@ final class WeirCSubject: Subject {
 
 /// The fields put together by the caller, then one call of `weir_capture`.
 final class WeirCCallSubject: Subject {
-  static let name = "weir-c-call"
-  static let eventBytes = 44
-
   private let log: CLog
 
-  init(directory: String, threads: Int) throws {
-    log = try CLog(directory: directory, threads: threads)
+  init(_ setup: Setup) throws {
+    log = try CLog(setup)
   }
 
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
-    let coupon = log.coupons[thread]
-    return Int(weir_subject_burst_call(log.subject, first, UInt64(count), coupon, UInt64(coupon.count)))
+    Int(weir_subject_burst_call(log.subject, first, UInt64(count), log.texts[thread]))
   }
 
   func settle() throws { try log.settle() }
@@ -42,19 +41,22 @@ final class WeirCCallSubject: Subject {
 }
 
 /// A log opened through C. Sendable because every call that is made on it may overlap with the others.
-private final class CLog: @unchecked Sendable {
+final class CLog: @unchecked Sendable {
   let subject: OpaquePointer
-  let coupons: [[CChar]]
-  private let directory: String
+  let texts: [[CChar]]
+  let directory: String
 
-  init(directory: String, threads: Int) throws {
+  init(_ setup: Setup) throws {
     var message = [CChar](repeating: 0, count: 1024)
-    guard let subject = weir_subject_open(directory + "/log", &message) else {
-      throw SubjectFailure(description: String(decoding: message.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self))
+    var options = weir_setup(
+      threads: UInt32(setup.threads), clock: setup.clock.rawValue, text_bytes: UInt64(setup.textBytes),
+      full_wait_ns: setup.waits ? .max : 0)
+    directory = setup.directory + "/log"
+    guard let subject = weir_subject_open(directory, &options, &message) else {
+      throw SubjectFailure(description: String(cBytes: message))
     }
     self.subject = subject
-    self.directory = directory + "/log"
-    coupons = makeCoupons(threads: threads).map { $0.utf8.map { CChar(bitPattern: $0) } }
+    texts = setup.cTexts
   }
 
   func settle() throws {
@@ -67,7 +69,21 @@ private final class CLog: @unchecked Sendable {
     guard weir_subject_close(subject, &accepted, &dropped) == 0 else {
       throw SubjectFailure(description: "weir_close failed")
     }
-    return Delivery(
-      accepted: Int(accepted), dropped: Int(dropped), delivered: Int(weir_count_events(directory)))
+    return Delivery(accepted: Int(accepted), refused: Int(dropped), delivered: Int(weir_count_events(directory)))
+  }
+}
+
+/// How a log takes the time: the core's numbers.
+enum Clock: UInt32, Sendable {
+  case automatic = 0
+  case counter = 1
+  case coarse = 3
+  case tick = 4
+}
+
+extension String {
+  /// The text of a C array up to its zero.
+  init(cBytes: [CChar]) {
+    self.init(decoding: cBytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }

@@ -3,21 +3,18 @@ import Weir
 
 /// `tracker.track(Checkout.completed(…))`, the encoding synthesized by the compiler.
 final class WeirCodableSubject: Subject {
-  static let name = "weir-swift-codable"
-  static let eventBytes = 44
-
   private let log: SwiftLog
-  private let coupons: [String]
+  private let texts: [String]
 
-  init(directory: String, threads: Int) throws {
-    log = try SwiftLog(directory: directory)
-    coupons = makeCoupons(threads: threads)
+  init(_ setup: Setup) throws {
+    log = try SwiftLog(setup)
+    texts = setup.texts
   }
 
   @inline(never)
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
     let tracker = log.tracker
-    let coupon = coupons[thread]
+    let coupon = texts[thread]
     var accepted = 0
     for order in first..<first + UInt64(count) {
       let receipt = tracker.track(CodableCheckout.completed(order: order, total: 19.99, items: 3, coupon: coupon))
@@ -31,7 +28,7 @@ final class WeirCodableSubject: Subject {
 }
 
 /// The same event as the hand-written one.
-private enum CodableCheckout: Codable, Event {
+enum CodableCheckout: Codable, Event {
   case started(cart: UInt64)
   case completed(order: UInt64, total: Double, items: Int32, coupon: String)
 }

@@ -1,28 +1,98 @@
-// WeirSwiftSubject.swift: Weir's Swift interface, with an event whose encoding is written by hand.
+// WeirSwiftSubject.swift: Weir's Swift interface, with events whose encoding is written by hand.
 import CaptureSubjects
 import Weir
 
-/// `tracker.track(Checkout.completed(…))`, the encoding written by hand.
-final class WeirSwiftSubject: Subject {
-  static let name = "weir-swift"
-  static let eventBytes = 44
-
+/// `tracker.track(Checkout.completed(…))`, the string held by the caller.
+final class WeirSwiftSubject: TimedSubject {
   private let log: SwiftLog
-  private let coupons: [String]
+  private let texts: [String]
 
-  init(directory: String, threads: Int) throws {
-    log = try SwiftLog(directory: directory)
-    coupons = makeCoupons(threads: threads)
+  init(_ setup: Setup) throws {
+    log = try SwiftLog(setup)
+    texts = setup.texts
+  }
+
+  var ring: String { log.directory + "/ring" }
+
+  @inline(never)
+  func burst(thread: Int, first: UInt64, count: Int) -> Int {
+    let tracker = log.tracker
+    let coupon = texts[thread]
+    var accepted = 0
+    for order in first..<first + UInt64(count) {
+      let receipt = tracker.track(Checkout.completed(order: order, total: 19.99, items: 3, coupon: coupon))
+      if receipt.isAccepted { accepted += 1 }
+    }
+    return accepted
+  }
+
+  @inline(never)
+  func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
+  {
+    let tracker = log.tracker
+    let coupon = texts[thread]
+    var accepted = 0
+    var next = support_ticks()
+    for index in 0..<count {
+      support_wait_until(next)
+      let start = support_ticks()
+      let receipt = tracker.track(
+        Checkout.completed(order: first + UInt64(index), total: 19.99, items: 3, coupon: coupon))
+      ticks[index] = UInt32(clamping: support_ticks() - start)
+      if receipt.isAccepted { accepted += 1 }
+      next += gap
+    }
+    return accepted
+  }
+
+  func settle() throws { try log.tracker.drain() }
+  func finish() throws -> Delivery { try log.finish() }
+}
+
+/// The same with a string fetched from an array for each event: a retain and a release more.
+final class WeirSwiftArraySubject: Subject {
+  private let log: SwiftLog
+  private let texts: [[String]]
+
+  init(_ setup: Setup) throws {
+    log = try SwiftLog(setup)
+    texts = (0..<setup.threads).map { thread in (0..<64).map { "SPRING-SALE-2026-\(100 + (thread * 64 + $0) % 900)" } }
   }
 
   @inline(never)
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
     let tracker = log.tracker
-    let coupon = coupons[thread]
+    let coupons = texts[thread]
     var accepted = 0
     for order in first..<first + UInt64(count) {
+      let coupon = coupons[Int(order & 63)]
       let receipt = tracker.track(Checkout.completed(order: order, total: 19.99, items: 3, coupon: coupon))
       if receipt.isAccepted { accepted += 1 }
+    }
+    return accepted
+  }
+
+  func settle() throws { try log.tracker.drain() }
+  func finish() throws -> Delivery { try log.finish() }
+}
+
+/// An event that is one string, of any length.
+final class WeirSwiftTextSubject: Subject {
+  private let log: SwiftLog
+  private let texts: [String]
+
+  init(_ setup: Setup) throws {
+    log = try SwiftLog(setup)
+    texts = setup.texts
+  }
+
+  @inline(never)
+  func burst(thread: Int, first: UInt64, count: Int) -> Int {
+    let tracker = log.tracker
+    let text = texts[thread]
+    var accepted = 0
+    for _ in 0..<count {
+      if tracker.track(Message(text: text)).isAccepted { accepted += 1 }
     }
     return accepted
   }
@@ -72,23 +142,44 @@ private enum Checkout: Event {
   }
 }
 
+/// A text and nothing else.
+private struct Message: Event {
+  var text: String
+
+  static let eventTypes = [EventType("message", [Field("text", .string)])]
+
+  init(text: String) { self.text = text }
+
+  @inline(__always)
+  func encode(into encoder: inout EventEncoder) {
+    encoder.begin(0)
+    encoder.put(text)
+  }
+
+  init?(_ stored: StoredEvent) throws {
+    guard stored.name == "message" else { return nil }
+    text = try stored["text"]
+  }
+}
+
 /// A log opened through Swift.
 struct SwiftLog: Sendable {
   let tracker: Tracker
-  private let directory: String
+  let directory: String
 
-  init(directory: String) throws {
-    self.directory = directory + "/log"
+  init(_ setup: Setup) throws {
+    directory = setup.directory + "/log"
     var configuration = Tracker.Configuration()
     configuration.logger = nil  // dozens of openings would each report that there was nothing to recover
-    tracker = try Tracker(directory: self.directory, configuration: configuration)
+    configuration.laneCount = max(configuration.laneCount, setup.threads + configuration.spareLanes)
+    tracker = try Tracker(directory: directory, configuration: configuration)
   }
 
   func finish() throws -> Delivery {
     try tracker.close()
     let counters = tracker.counters
     return Delivery(
-      accepted: Int(counters.accepted), dropped: Int(counters.dropped.values.reduce(0, +)),
+      accepted: Int(counters.accepted), refused: Int(counters.dropped.values.reduce(0, +)),
       delivered: Int(weir_count_events(directory)))
   }
 }

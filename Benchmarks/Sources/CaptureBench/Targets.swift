@@ -1,0 +1,127 @@
+// Targets.swift: what a run says about the targets that Weir sets itself: ratios within the run, never absolute times.
+
+/// One target, held against a run.
+struct Verdict {
+  let target: String
+  let measured: String
+  /// Nil: a figure that is reported without a target.
+  let isMet: Bool?
+}
+
+/// The targets that the run can judge.
+func verdicts(_ session: Session) -> [Verdict] {
+  captureVerdicts(session) + threadVerdicts(session) + optionVerdicts(session) + tailVerdicts(session)
+    + flowVerdicts(session)
+}
+
+/// A ratio that is to be at most `limit`; nothing if one side was not measured.
+private func ratio(_ target: String, _ value: ResultLine?, _ base: ResultLine?, atMost limit: Double?) -> [Verdict] {
+  ratio(target, value?.p50, base?.p50, atMost: limit)
+}
+
+private func ratio(_ target: String, _ value: Double?, _ base: Double?, atMost limit: Double?) -> [Verdict] {
+  guard let value, let base, base > 0 else { return [] }
+  let measured = "\(fixed(value / base)) (\(fixed(value)) / \(fixed(base)))"
+  return [Verdict(target: target, measured: measured, isMet: limit.map { value / base <= $0 })]
+}
+
+private func captureVerdicts(_ session: Session) -> [Verdict] {
+  func line(_ subject: String) -> ResultLine? { session.line("capture", subject) }
+  return ratio("weir-c at most 1.25 floor", line("weir-c"), line("floor"), atMost: 1.25)
+    + ratio("weir-c-call, of floor", line("weir-c-call"), line("floor"), atMost: nil)
+    + ratio("weir-c, of floor-drained", line("weir-c"), line("floor-drained"), atMost: nil)
+    + ratio("weir-swift at most 1.6 floor", line("weir-swift"), line("floor"), atMost: 1.6)
+    + ratio("weir-swift, of floor-drained", line("weir-swift"), line("floor-drained"), atMost: nil)
+    + ratio("weir-swift-array, of floor", line("weir-swift-array"), line("floor"), atMost: nil)
+    + ratio("weir-swift below moodycamel", line("weir-swift"), line("moodycamel"), atMost: 1)
+    + ratio("weir-swift at most 1/5 lttng-ust", line("weir-swift"), line("lttng-ust"), atMost: 0.2)
+    + ratio("weir-swift at most 1/20 spdlog", line("weir-swift"), line("spdlog"), atMost: 0.05)
+}
+
+private func threadVerdicts(_ session: Session) -> [Verdict] {
+  ["weir-c", "weir-swift"].flatMap { subject in
+    ratio(
+      "\(subject), 3 threads at most 1.3 of 1", session.line("capture", subject, threads: 3),
+      session.line("capture", subject), atMost: 1.3)
+  }
+    + ["weir-c", "weir-swift"].flatMap { subject -> [Verdict] in
+      guard let line = session.line("saturation", subject, threads: 16), let least = line.threadLeast,
+        let most = line.threadMost
+      else { return [] }
+      return [
+        Verdict(
+          target: "\(subject), 16 threads: none starved", measured: "accepted by one: \(least) to \(most)",
+          isMet: least > 0)
+      ]
+    }
+    + ["weir-c", "weir-swift"].flatMap { subject in
+      ratio(
+        "\(subject), events/s of 16 threads, of 3", session.line("saturation", subject, threads: 16),
+        session.line("saturation", subject, threads: 3), atMost: nil)
+    }
+}
+
+private func optionVerdicts(_ session: Session) -> [Verdict] {
+  func coarse(_ subject: String) -> ResultLine? { session.line("coarse", subject) }
+  func codable(_ subject: String) -> ResultLine? {
+    session.line("codable", subject) ?? session.line("capture", subject)
+  }
+  return ratio("coarse clock at most 0.8 of TSC", coarse("weir-c-coarse"), coarse("weir-c"), atMost: 0.8)
+    + ratio("tick word at most 0.5 of TSC", coarse("weir-c-tick"), coarse("weir-c"), atMost: 0.5)
+    + ratio(
+      "Codable at most 1.3 of discarding", codable("weir-swift-codable"), codable("codable-discard"), atMost: 1.3)
+}
+
+private func tailVerdicts(_ session: Session) -> [Verdict] {
+  func p999(_ subject: String, _ ring: RingPlace) -> Double? {
+    session.line("tail", subject, ring: ring.rawValue)?.p999
+  }
+  return ["weir-c", "weir-swift"].flatMap { subject in
+    ratio(
+      "\(subject) p99.9 on tmpfs at most 2 floor", p999(subject, .tmpfs), p999("floor", .tmpfs), atMost: 2)
+      + ratio(
+        "\(subject) p99.9 in writeback at most 2 tmpfs", p999(subject, .diskWriteback), p999(subject, .tmpfs),
+        atMost: 2)
+  }
+}
+
+private func flowVerdicts(_ session: Session) -> [Verdict] {
+  var verdicts: [Verdict] = []
+  for threads in [2, 3] {
+    if let weir = session.line("sustained", "weir-c", threads: threads),
+      let mapped = session.line("sustained", "memcpy-mapped")
+    {
+      verdicts.append(
+        Verdict(
+          target: "sustained, \(threads) threads, at least 0.5 memcpy",
+          measured: "\(fixed(weir.p50 / mapped.p50)) (\(fixed(weir.p50)) / \(fixed(mapped.p50)) MB/s)",
+          isMet: weir.p50 / mapped.p50 >= 0.5 && weir.dropped == 0))
+    }
+  }
+  for outcome in session.outcomes where outcome.bench == "idle" {
+    let line = outcome.line
+    switch line.unit {
+    case "wakeups/s":
+      verdicts.append(
+        Verdict(target: "idle, \(line.subject): under 5 wake-ups/s", measured: fixed(line.p50), isMet: line.p50 < 5))
+    case "ns":
+      verdicts.append(
+        Verdict(
+          target: "first event after idle within 1 ms", measured: "p50 \(fixed(line.p50)), p99 \(fixed(line.p99)) ns",
+          isMet: line.p99 < 1e6))
+    default:
+      verdicts.append(
+        Verdict(target: "idle: under 0.1 % of a core", measured: "\(fixed(line.p50)) %", isMet: line.p50 < 0.1))
+    }
+  }
+  return verdicts
+}
+
+/// As lines: target, measured, met or missed.
+func list(_ verdicts: [Verdict]) -> String {
+  verdicts.map { verdict in
+    let verdictWord = verdict.isMet.map { $0 ? "met" : "MISSED" } ?? "reported"
+    return verdict.target.padding(toLength: 52, withPad: " ", startingAt: 0)
+      + verdict.measured.padding(toLength: 40, withPad: " ", startingAt: 0) + verdictWord
+  }.joined(separator: "\n")
+}

@@ -1,0 +1,75 @@
+/*
+ * fork.c: the child of a fork. It must not write to the parent's log, must not hold its lock, and its captures answer
+ * WEIR_DROP_DETACHED until it opens a log of its own.
+ *
+ * fork() runs the handlers below. A bare clone system call does not: for its child the kernel wipes the lanes' memory
+ * (MADV_WIPEONFORK), so the inlined path sees a lane of no log and takes the slow path, which sees why; that costs a
+ * capture nothing. Linux before 4.14 can't wipe; there a bare clone that captures is beyond what is promised.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "lane.h"
+#include "system.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
+static event_log *logs;
+
+static void before_fork(void) { pthread_mutex_lock(&logs_lock); }
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&logs_lock); }
+
+static void close_descriptors(event_log *log) {
+  sys_close(log->directory);
+  sys_close(log->lock);
+  log->directory = log->lock = -1;
+}
+
+/*
+ * The child has no drainer and no mapping of the ring (MADV_DONTFORK). A capture that the forking thread was in the middle
+ * of may go on in the child: it gets private memory to write to in the ring's place, and is refused when it commits.
+ */
+static void after_fork_in_child(void) {
+  for (event_log *log = logs; log; log = log->next) {
+    log->state = STATE_DETACHED;
+    log->producer.detached = 1;
+    log->producer.type_count = 0;
+    close_descriptors(log);
+    if (log->ring) sys_map_private(log->ring, log->ring_bytes);
+    /* Of a log that is just being opened the lanes may not be there yet. */
+    for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
+      lane *lane = &log->lanes[i];
+      lane->producer.log = &log->producer; /* all of it is wiped */
+      lane->closed_tail = UINT64_MAX;
+      lane->producer.tail = &lane->closed_tail;
+    }
+  }
+  pthread_mutex_unlock(&logs_lock);
+}
+
+static void set_up_process(void) {
+  lane_set_up_threads();
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void log_register(event_log *log) {
+  pthread_once(&once, set_up_process);
+  pthread_mutex_lock(&logs_lock);
+  log->next = logs;
+  logs = log;
+  pthread_mutex_unlock(&logs_lock);
+}
+
+void log_unregister(event_log *log) {
+  pthread_mutex_lock(&logs_lock);
+  for (event_log **at = &logs; *at; at = &(*at)->next) {
+    if (*at != log) continue;
+    *at = log->next;
+    break;
+  }
+  close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
+  pthread_mutex_unlock(&logs_lock);
+}
+
+void log_hold_forks(void) { pthread_mutex_lock(&logs_lock); }
+void log_allow_forks(void) { pthread_mutex_unlock(&logs_lock); }

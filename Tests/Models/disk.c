@@ -1,0 +1,296 @@
+/* disk.c: see disk.h. The part of system.h that is files, and the clocks, all without chance. */
+#define _GNU_SOURCE
+#include "disk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explorer.h"
+#include "system.h"
+#include "world.h"
+
+enum { DIRECTORY_FD = 100, FIRST_FD = 101 };
+
+disk *disk_in_use;
+uint64_t model_time_ns;
+
+void disk_empty(disk *disk) { memset(disk, 0, sizeof *disk); }
+
+void disk_copy(disk *to, const disk *from) {
+  *to = *from;
+  for (uint32_t i = 0; i < to->count; i++) {
+    file *file = &to->files[i];
+    if (!file->bytes) continue;
+    file->room = file->size + 8;
+    file->bytes = malloc(file->room);
+    if (!file->bytes) abort();
+    memcpy(file->bytes, from->files[i].bytes, file->size);
+  }
+}
+
+void disk_free(disk *copied) {
+  for (uint32_t i = 0; i < copied->count; i++) free(copied->files[i].bytes);
+  copied->count = 0;
+}
+
+void disk_hash(const disk *disk, uint64_t hash[2]) {
+  for (uint32_t i = 0; i < disk->count; i++) {
+    const file *file = &disk->files[i];
+    mix(hash, file->size);
+    for (const char *c = file->name; *c; c++) mix(hash, (uint64_t)*c);
+    uint64_t word;
+    for (uint64_t at = 0; at + 8 <= file->size; at += 8) {
+      memcpy(&word, file->bytes + at, 8);
+      if (word != 0) { /* most of a segment is zeros */
+        mix(hash, at);
+        mix(hash, word);
+      }
+    }
+  }
+}
+
+const file *disk_file_at(const disk *disk, const volatile void *address) {
+  for (uint32_t i = 0; i < disk->count; i++) {
+    const file *file = &disk->files[i];
+    if (file->bytes && (uint64_t)((const volatile uint8_t *)address - file->bytes) < file->size) return file;
+  }
+  return NULL;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+static file *named(const char *name) {
+  for (uint32_t i = 0; i < disk_in_use->count; i++) {
+    if (strcmp(disk_in_use->files[i].name, name) == 0) return &disk_in_use->files[i];
+  }
+  return NULL;
+}
+
+static int fd_of(const file *file) { return file ? FIRST_FD + (int)(file - disk_in_use->files) : -ENOENT; }
+static file *file_of(int fd) { return &disk_in_use->files[fd - FIRST_FD]; }
+
+static int open_named(int at, const char *name) { return at == DIRECTORY_FD ? fd_of(named(name)) : -ENOENT; }
+
+/* A change of the disk that a kill may come before. */
+static void changes(void) { world_before_store(NULL, 0); }
+
+static int create(const char *name) {
+  disk *disk = disk_in_use;
+  if (strlen(name) >= sizeof disk->files->name) return -ENAMETOOLONG;
+  changes();
+  uint32_t at = 0;
+  while (at < disk->count && (disk->files[at].name[0] || disk->files[at].bytes)) at++;
+  if (at == MAX_FILES) return -ENOSPC;
+  if (at == disk->count) disk->count++;
+  file *made = &disk->files[at];
+  memset(made, 0, sizeof *made);
+  snprintf(made->name, sizeof made->name, "%s", name);
+  return fd_of(made);
+}
+
+static int grow(file *file, uint64_t size) {
+  if (size > file->room) {
+    uint8_t *bytes = world_allocate(4096, size);
+    if (!bytes) bytes = calloc(1, size);
+    if (!bytes) return -ENOMEM;
+    if (file->size) memcpy(bytes, file->bytes, file->size);
+    if (file->bytes && !in_arena(file->bytes)) free(file->bytes);
+    file->bytes = bytes;
+    file->room = size;
+  }
+  if (size > file->size) memset(file->bytes + file->size, 0, size - file->size);
+  file->size = size;
+  return 0;
+}
+
+int sys_open_directory(const char *path) { return strcmp(path, "log") == 0 ? DIRECTORY_FD : -ENOENT; }
+int sys_make_directory(int at, const char *name) { return (void)at, (void)name, -EACCES; }
+int sys_open_read(int at, const char *name) { return open_named(at, name); }
+int sys_open_write(int at, const char *name) { return open_named(at, name); }
+int sys_open_create(int at, const char *name) { return (void)at, named(name) ? -EEXIST : create(name); }
+int sys_open_or_create(int at, const char *name) { return named(name) ? open_named(at, name) : create(name); }
+
+int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at) {
+  const file *file = file_of(fd);
+  if (at >= file->size) return 0;
+  if (count > file->size - at) count = file->size - at;
+  memcpy(bytes, file->bytes + at, count);
+  return (int64_t)count;
+}
+
+int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
+  changes();
+  file *file = file_of(fd);
+  int error = at + count > file->size ? grow(file, at + count) : 0;
+  if (error != 0) return error;
+  seam_writes(file->bytes + at, count);
+  memcpy(file->bytes + at, bytes, count);
+  return 0;
+}
+
+int sys_allocate(int fd, uint64_t bytes) {
+  changes();
+  return file_of(fd)->size < bytes ? grow(file_of(fd), bytes) : 0;
+}
+
+int sys_truncate(int fd, uint64_t bytes) {
+  changes();
+  file *file = file_of(fd);
+  if (bytes > file->size) return grow(file, bytes);
+  file->size = bytes;
+  return 0;
+}
+
+int sys_map(int fd, uint64_t bytes, uint8_t **address) {
+  if (bytes > file_of(fd)->size) return -EINVAL;
+  *address = file_of(fd)->bytes;
+  return 0;
+}
+
+int sys_map_wiped(uint64_t bytes, uint8_t **address) {
+  *address = world_allocate(128, bytes);
+  if (!*address) *address = aligned_alloc(128, (bytes + 127) & ~UINT64_C(127));
+  if (!*address) return -ENOMEM;
+  memset(*address, 0, bytes);
+  return 0;
+}
+
+/* Mapped files are the disk's; what sys_map_wiped made is a recovery's. */
+int sys_unmap(uint8_t *address, uint64_t bytes) {
+  (void)bytes;
+  if (!in_arena(address) && !disk_file_at(disk_in_use, address)) free(address);
+  return 0;
+}
+
+int sys_sync_mapped(uint8_t *address, uint64_t bytes) { return (void)address, (void)bytes, 0; }
+int sys_sync_data(int fd) { return (void)fd, 0; }
+int sys_sync_directory(int fd) { return (void)fd, 0; }
+
+int sys_rename(int at, const char *from, const char *to) {
+  (void)at;
+  file *moved = named(from), *replaced = named(to);
+  if (!moved) return -ENOENT;
+  changes();
+  if (replaced) replaced->name[0] = 0;
+  snprintf(moved->name, sizeof moved->name, "%s", to);
+  return 0;
+}
+
+int sys_rename_new(int at, const char *from, const char *to) { return named(to) ? -EEXIST : sys_rename(at, from, to); }
+
+int sys_unlink(int at, const char *name) {
+  (void)at;
+  file *removed = named(name);
+  if (!removed) return -ENOENT;
+  changes();
+  removed->name[0] = 0;
+  return 0;
+}
+
+static int describe(const file *file, struct stat *status) {
+  memset(status, 0, sizeof *status);
+  status->st_mode = S_IFREG | 0600;
+  status->st_size = (off_t)file->size;
+  status->st_ino = (ino_t)(file - disk_in_use->files) + 1;
+  return 0;
+}
+
+int sys_status(int fd, struct stat *status) { return describe(file_of(fd), status); }
+int sys_status_at(int at, const char *name, struct stat *status) {
+  (void)at;
+  const file *found = named(name);
+  return found ? describe(found, status) : -ENOENT;
+}
+
+int sys_lock(int fd) { return (void)fd, 0; }
+int sys_is_locked(int fd) { return (void)fd, 0; }
+
+int sys_random(void *bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t hash[2] = {7, 7};
+    mix(hash, disk_in_use->randoms++);
+    ((uint8_t *)bytes)[i] = (uint8_t)hash[0];
+  }
+  return 0;
+}
+
+int sys_boot_id(uint8_t id[16]) {
+  memset(id, 1, 16);
+  return 0;
+}
+
+int sys_clock_source_is(const char *name) { return (void)name, 1; }
+int sys_duplicate(int fd) { return fd; }
+void sys_close(int fd) { (void)fd; }
+
+int sys_list(int directory, int (*each)(void *context, const char *name), void *context) {
+  (void)directory;
+  for (uint32_t i = 0; i < disk_in_use->count; i++) {
+    char name[64];
+    memcpy(name, disk_in_use->files[i].name, sizeof name);
+    int result = name[0] ? each(context, name) : 0;
+    if (result != 0) return result;
+  }
+  return 0;
+}
+
+/* ---- Clocks ------------------------------------------------------------------------------------------------------ */
+
+int64_t sys_wall_ns(void) { return 1000000000; }
+uint64_t sys_monotonic_ns(void) {
+  if (current != NO_THREAD) remember(model_time_ns);
+  return model_time_ns;
+}
+uint64_t sys_coarse_ns(void) { return sys_monotonic_ns(); }
+
+/* Nobody waits for time as such in a model, but for what others do meanwhile. If they do nothing, time goes on. */
+void sys_sleep_ns(uint64_t ns) {
+  if (current == NO_THREAD) return;
+  model_time_ns += ns;
+  wait_for_store();
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+/* The kernel reads the word under a lock that a waker takes too, after full barriers on both sides. */
+void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns) {
+  if (current == NO_THREAD) return;
+  scheduling_point();
+  memory_fence(current);
+  uint32_t now;
+  memcpy(&now, word, sizeof now);
+  remember(now);
+  told("futex: the bell is %u, was %u", now, value);
+  if (now != value) return;
+  if (timeout_ns == UINT64_MAX) sleep_on(word);
+  else wait_for_store();
+}
+
+void sys_futex_wake(uint32_t *word) {
+  if (current == NO_THREAD) return;
+  scheduling_point();
+  memory_fence(current);
+  told("futex: wakes sleepers");
+  wake_sleepers(word);
+}
+
+int sys_membarrier_register(void) { return 0; }
+
+/* Full barriers on the caller and on every other thread, on each at a moment of its own between two of the caller's. */
+int sys_membarrier(void) {
+  if (current == NO_THREAD) return 0;
+  if (exploring_twin && exploring_twin->change == TWIN_SKIP_BARRIER) return 0;
+  for (int i = 0; i < MAX_THREADS; i++) {
+    scheduling_point();
+    memory_fence(current);
+    if (i == current || !exploring->threads[i]) continue;
+    memory_fence(i);
+    told("membarrier: reaches thread %d", i);
+  }
+  scheduling_point();
+  memory_fence(current);
+  told("membarrier: done");
+  return 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * models.c: runs the models and their broken twins. See README.md.
+ *
+ *     models [--long]                          all of them; a model must pass, a twin must fail
+ *     models MODEL                             one, with its twins
+ *     models MODEL [TWIN] --trace [PATH]       one, and the execution that failed (or the given one), access by access
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "explorer.h"
+
+extern const model lane_model, lane_32_model, lane_63_model, claim_model, signal_model, reentry_model, borrow_model,
+    scarce_model, sleep_model, sleep_two_model, close_model, close_unlaned_model;
+
+static const model *const models[] = {&lane_model,   &lane_32_model,   &lane_63_model, &claim_model,
+                                      &signal_model, &reentry_model,   &borrow_model,  &scarce_model,
+                                      &sleep_model,  &sleep_two_model, &close_model,   &close_unlaned_model};
+
+enum { MODELS = sizeof models / sizeof *models, LIMIT_SHORT = 20000000 };
+
+static uint64_t passed, failed;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void print_path(const verdict *verdict) {
+  printf("  path: ");
+  /* Runs of zeros, which are most of it, by their number. */
+  for (uint32_t i = 0; i < verdict->choices;) {
+    uint32_t zeros = 0;
+    while (i + zeros < verdict->choices && verdict->path[i + zeros] == 0) zeros++;
+    if (zeros > 2) printf("%sz%u", i ? "." : "", zeros);
+    else printf("%s%u", i ? "." : "", verdict->path[i]);
+    i += zeros > 2 ? zeros : 1;
+  }
+  printf("\n");
+}
+
+static uint32_t read_path(const char *text, uint8_t *path, uint32_t room) {
+  uint32_t count = 0;
+  while (*text && count < room) {
+    char *end;
+    int zeros = *text == 'z';
+    unsigned long value = strtoul(text + zeros, &end, 10);
+    if (end == text + zeros) break;
+    for (unsigned long i = 0; zeros && i < value && count < room; i++) path[count++] = 0;
+    if (!zeros) path[count++] = (uint8_t)value;
+    text = *end == '.' ? end + 1 : end;
+  }
+  return count;
+}
+
+static void run(const model *model, const twin *twin, int trace, const char *path) {
+  static uint8_t choices[20000];
+  uint32_t count = path ? read_path(path, choices, sizeof choices) : 0;
+  double began = now();
+  verdict verdict = explore(model, twin, LIMIT_SHORT, trace, path ? choices : NULL, count);
+  int good = verdict.failed == (twin != NULL) && !(verdict.incomplete && !twin);
+  *(good ? &passed : &failed) += 1;
+  printf("%s: model %s%s%s (%s): %llu executions, %llu states, %.2f s", good ? "ok" : "FAILED", model->name, twin ? ", twin " : "",
+         twin ? twin->name : "", twin ? twin->label : model->labels, (unsigned long long)verdict.executions,
+         (unsigned long long)verdict.states, now() - began);
+  if (verdict.failed) printf("%s %s", twin ? "; fails as it must:" : ":", verdict.message);
+  else if (twin) printf(": the broken twin passes: the model does not see what it is for");
+  else if (verdict.incomplete) printf(": not explored to the end");
+  printf("\n");
+  if (verdict.failed && (!twin || trace)) print_path(&verdict);
+  fflush(stdout);
+}
+
+int main(int count, char **words) {
+  int long_form = 0, trace = 0;
+  const char *name = NULL, *twin_name = NULL, *path = NULL;
+  for (int i = 1; i < count; i++) {
+    if (strcmp(words[i], "--long") == 0) long_form = 1;
+    else if (strcmp(words[i], "--trace") == 0) trace = 1;
+    else if (trace) path = words[i];
+    else if (!name) name = words[i];
+    else twin_name = words[i];
+  }
+  for (int i = 0; i < MODELS; i++) {
+    const model *model = models[i];
+    if (name ? strcmp(name, model->name) != 0 : model->long_form && !long_form) continue;
+    if (!twin_name) run(model, NULL, trace, path);
+    for (const twin *twin = model->twins; twin->name; twin++) {
+      if (twin_name ? strcmp(twin_name, twin->name) == 0 : !trace) run(model, twin, trace, path);
+    }
+  }
+  printf("models: %llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed);
+  return failed != 0 || passed == 0;
+}

@@ -1,0 +1,333 @@
+/* world.c: see world.h. */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "disk.h"
+#include "notice.h"
+#include "system.h"
+
+enum { PAGE_BYTES = 4096, LANE_BYTES = 128, EVENT_BYTES = 64, TYPES_BYTES = 4096 };
+
+event_log *world_log;
+captured world_captured;
+int world_recovering;
+
+static disk world_disk, kept_disk;
+static uint64_t used, kept; /* bytes of the arena */
+static uint8_t *image;
+static uint8_t dirty[ARENA_BYTES / PAGE_BYTES];
+static uint32_t dirty_pages[ARENA_BYTES / PAGE_BYTES], dirty_count, restorations;
+static int unmapped;
+
+/* ---- The arena --------------------------------------------------------------------------------------------------- */
+
+void *world_allocate(uint64_t alignment, uint64_t bytes) {
+  if (world_recovering) return NULL;
+  uint64_t at = (used + alignment - 1) / alignment * alignment;
+  if (bytes > ARENA_BYTES - at) {
+    fprintf(stderr, "models: the arena is full\n");
+    exit(2);
+  }
+  used = at + bytes;
+  world_before_store(arena + at, bytes);
+  memset(arena + at, 0, bytes);
+  return arena + at;
+}
+
+void world_forget(void) {
+  used = dirty_count = 0;
+  world_recovering = unmapped = 0;
+  memset(dirty, 0, sizeof dirty);
+  disk_empty(&world_disk);
+  disk_in_use = &world_disk;
+  model_time_ns = 1000000000;
+}
+
+static void mark(uint64_t first, uint64_t last) {
+  for (uint64_t page = first; page <= last; page++) {
+    if (dirty[page]) continue;
+    dirty[page] = 1;
+    dirty_pages[dirty_count++] = (uint32_t)page;
+  }
+}
+
+static void mark_log(void) {
+  /* Its plain fields are written by sources that the explorer does not see, too. The tables in its middle are not. */
+  uint64_t at = (uint64_t)((uint8_t *)world_log - arena);
+  mark(at / PAGE_BYTES, (at + offsetof(event_log, types)) / PAGE_BYTES);
+  mark((at + offsetof(event_log, drainer)) / PAGE_BYTES, (at + sizeof *world_log) / PAGE_BYTES);
+}
+
+void world_keep(void) {
+  free(image);
+  kept = used;
+  kept_disk = world_disk;
+  image = malloc(ARENA_BYTES);
+  if (!image) abort();
+  memcpy(image, arena, ARENA_BYTES);
+  while (dirty_count > 0) dirty[dirty_pages[--dirty_count]] = 0;
+}
+
+void world_restore(void) {
+  mark_log();
+  while (dirty_count > 0) {
+    uint32_t page = dirty_pages[--dirty_count];
+    memcpy(arena + (uint64_t)page * PAGE_BYTES, image + (uint64_t)page * PAGE_BYTES, PAGE_BYTES);
+    dirty[page] = 0;
+  }
+  if (restorations++ % 4096 == 1 && memcmp(arena, image, kept) != 0) {
+    fprintf(stderr, "models: something was stored that the explorer did not see\n");
+    exit(2);
+  }
+  used = kept;
+  world_disk = kept_disk;
+  disk_in_use = &world_disk;
+  world_recovering = unmapped = 0;
+  model_time_ns = 1000000000;
+  for (uint32_t i = 0; i < MAX_PRODUCERS * MAX_NUMBERS; i++) world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS] = NOT_YET;
+}
+
+void world_before_store(const volatile void *address, uint64_t bytes) {
+  if (address && in_arena(address)) {
+    uint64_t at = (uint64_t)((const volatile uint8_t *)address - arena);
+    mark(at / PAGE_BYTES, (at + bytes - 1) / PAGE_BYTES);
+  }
+  if (!exploring || !exploring->before_store) return;
+  if (!address || disk_file_at(disk_in_use, address)) exploring->before_store();
+}
+
+/* ---- The log ----------------------------------------------------------------------------------------------------- */
+
+static void must(int good, const char *what) {
+  if (good) return;
+  fprintf(stderr, "models: cannot %s\n", what);
+  exit(2);
+}
+
+/* As weir_open does it, without threads. */
+static void open_log(uint32_t owned, uint32_t spare, uint32_t full_policy) {
+  event_log *log = world_log = world_allocate(128, sizeof *world_log);
+  weir_options_init(&log->options);
+  log->options.lane_count = owned + spare;
+  log->options.spare_lanes = spare;
+  log->options.clock = WEIR_CLOCK_MONOTONIC;
+  log->options.lane_bytes = LANE_BYTES;
+  log->options.max_event_bytes = EVENT_BYTES;
+  log->options.segment_bytes = 135168;
+  log->options.full_policy = full_policy;
+  log->path = "log";
+  log->directory = sys_open_directory(log->path);
+  log->references = 1;
+  log->membarrier = 1;
+  must(sys_random(&log->producer.opening, sizeof log->producer.opening) == 0, "get random bytes");
+  clock_start(log);
+  clock_measure(log, WEIR_CLOCK_MONOTONIC);
+  weir_error error = {0};
+  must(ring_create(log, 0, &error) == WEIR_OK, error.message);
+  /* A smaller region for types: a disk that is copied at every step should be small. */
+  log->header->types_bytes = TYPES_BYTES;
+  log->header->file_bytes = log->header->types_at + TYPES_BYTES;
+  log->header->header_crc = crc32c((const uint8_t *)log->header + 16, RING_FIXED_BYTES - 16);
+  must(sys_truncate(sys_open_write(log->directory, RING_NAME), log->header->file_bytes) == 0, "shorten the ring");
+  types_load(log);
+  allow_claims();
+}
+
+void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t position) {
+  open_log(owned, spare, full_policy);
+  event_log *log = world_log;
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane *lane = &log->lanes[i];
+    lane_view view = ring_lane_view(log, i);
+    lane->control->head = lane->control->tail = lane->handed = position;
+    lane->producer.limit = lane_limit(&view, position);
+  }
+  int error;
+  segment *first = supply_take(log, &error);
+  must(first && drain_begin_segment(log, first, 0) == 0 && supply_change(log, first) == 0, "begin a segment");
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+/* Where an address lies, and in which lane. */
+static place_kind locate(const volatile void *address, uint32_t *number) {
+  const event_log *log = world_log;
+  const volatile uint8_t *at = address;
+  *number = 0;
+  if (!log) return PLACE_OTHER;
+  if (address == &log->producer.asleep) return PLACE_ASLEEP;
+  if (address == &log->bell) return PLACE_BELL;
+  if (address == &log->state) return PLACE_STATE;
+  if (address == &log->visitors) return PLACE_VISITORS;
+  uint64_t in_lanes = (uint64_t)(at - (const uint8_t *)log->lanes);
+  if (in_lanes < log->lane_count * sizeof(lane)) {
+    lane *lane = &log->lanes[*number = (uint32_t)(in_lanes / sizeof *lane)];
+    if (address == &lane->taken) return PLACE_TAKEN;
+    if (address == &lane->producer.busy) return PLACE_BUSY;
+    if (address == &lane->producer.tail) return PLACE_TAIL_POINTER;
+    return PLACE_OTHER;
+  }
+  if (log->ring && (uint64_t)(at - log->ring) < log->ring_bytes) {
+    uint64_t in_ring = (uint64_t)(at - log->ring), lanes = log->header->lanes_at, stride = log->header->lane_stride;
+    if (in_ring < RING_HEADER_BYTES) return in_ring >= offsetof(ring_header, unlaned_dropped) ? PLACE_UNLANED : PLACE_OTHER;
+    *number = (uint32_t)((in_ring - lanes) / stride);
+    if (*number >= log->lane_count) return PLACE_OTHER;
+    uint64_t in_lane = (in_ring - lanes) % stride;
+    if (in_lane >= LANE_CONTROL_BYTES) return PLACE_RECORD;
+    if (in_lane == offsetof(lane_control, tail)) return PLACE_TAIL;
+    return in_lane == offsetof(lane_control, head) ? PLACE_HEAD : PLACE_CONTROL;
+  }
+  if (log->active && (uint64_t)(at - log->active->map) < log->active->capacity) return PLACE_BLOCK;
+  return PLACE_OTHER;
+}
+
+place_kind place_of(const volatile void *address) {
+  uint32_t number;
+  return locate(address, &number);
+}
+
+const char *place_name(const volatile void *address) {
+  static const char *const names[] = {[PLACE_OTHER] = "other", [PLACE_TAIL] = "tail", [PLACE_HEAD] = "head",
+                                      [PLACE_TAKEN] = "taken", [PLACE_BUSY] = "busy",
+                                      [PLACE_TAIL_POINTER] = "where its tail is", [PLACE_ASLEEP] = "asleep",
+                                      [PLACE_BELL] = "the bell", [PLACE_STATE] = "the log's state",
+                                      [PLACE_VISITORS] = "visitors", [PLACE_UNLANED] = "the counters of refusals without a lane",
+                                      [PLACE_CONTROL] = "control", [PLACE_RECORD] = "record bytes",
+                                      [PLACE_BLOCK] = "block bytes"};
+  static char text[96];
+  uint32_t number;
+  place_kind kind = locate(address, &number);
+  const event_log *log = world_log;
+  uint64_t in_lanes = (uint64_t)((const volatile uint8_t *)address - (const uint8_t *)log->lanes);
+  if (kind == PLACE_OTHER && in_lanes < log->lane_count * sizeof(lane)) {
+    snprintf(text, sizeof text, "lane %u's memory, byte %u", number, (unsigned)(in_lanes % sizeof(lane)));
+  } else if (kind == PLACE_OTHER && (uint64_t)((const volatile uint8_t *)address - (const uint8_t *)log) < sizeof *log) {
+    snprintf(text, sizeof text, "the log's memory, byte %u", (unsigned)((const volatile uint8_t *)address - (const uint8_t *)log));
+  } else if (kind == PLACE_CONTROL || kind == PLACE_RECORD) {
+    uint64_t in_lane = (uint64_t)((const volatile uint8_t *)address - (const uint8_t *)log->lanes[number].control);
+    uint64_t at = kind == PLACE_RECORD ? in_lane - LANE_CONTROL_BYTES : in_lane;
+    snprintf(text, sizeof text, "lane %u's %s, byte %u", number, names[kind], (unsigned)at);
+  } else if (kind == PLACE_TAIL || kind == PLACE_HEAD || kind == PLACE_TAKEN || kind == PLACE_BUSY || kind == PLACE_TAIL_POINTER) {
+    snprintf(text, sizeof text, "lane %u's %s", number, names[kind]);
+  } else {
+    return names[kind];
+  }
+  return text;
+}
+
+/* ---- Captures ---------------------------------------------------------------------------------------------------- */
+
+static void capture(uint32_t producer, uint32_t number, int32_t (*how)(weir_log *, uint64_t)) {
+  int32_t *outcome = &world_captured.outcome[producer][number];
+  *outcome = PENDING;
+  told("captures event %u.%u", producer, number);
+  *outcome = how(&world_log->producer, producer * 1000 + number);
+  told("capture of event %u.%u answers %s", producer, number,
+       *outcome == WEIR_ACCEPTED ? "accepted" : weir_drop_name(*outcome));
+}
+
+void produce(uint32_t producer, uint32_t number) { capture(producer, number, capture_number); }
+void produce_in_signal(uint32_t producer, uint32_t number) { capture(producer, number, capture_number_in_signal); }
+
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
+
+void world_read_records(contents *found, const block_header *block, const uint8_t *payload) {
+  if (block->kind != BLOCK_EVENTS && block->kind != BLOCK_NOTICES) return;
+  for (uint64_t at = 0; at < block->payload_bytes;) {
+    record_header record;
+    memcpy(&record, payload + at, sizeof record);
+    const uint8_t *bytes = payload + at + sizeof record;
+    uint32_t lane;
+    int32_t reason;
+    uint64_t total, lost;
+    if (block->kind == BLOCK_EVENTS && found->count < MAX_EVENTS) memcpy(&found->events[found->count++], bytes, 8);
+    if (record.type == WEIR_TYPE_GAP && notice_read_gap(bytes, record.length, &lane, &reason, &total, &lost)) {
+      *(reason == WEIR_LOST_OVERWRITTEN ? &found->overwritten : &found->refused) += lost;
+    }
+    if (record.type == WEIR_TYPE_HOLE) found->count = MAX_EVENTS + 1; /* damage: nothing of that here */
+    at += record_size(record.length);
+  }
+}
+
+static uint64_t outcomes(int32_t least, int32_t most) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < MAX_PRODUCERS * MAX_NUMBERS; i++) {
+    int32_t outcome = world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS];
+    sum += outcome >= least && outcome <= most;
+  }
+  return sum;
+}
+
+const char *world_problem(const contents *found, int cut_off) {
+  static char text[200];
+  uint64_t times[MAX_PRODUCERS][MAX_NUMBERS] = {{0}}, missing = 0;
+  int64_t last[MAX_PRODUCERS];
+  for (int i = 0; i < MAX_PRODUCERS; i++) last[i] = -1;
+  if (found->count > MAX_EVENTS) return "the log has a hole, or more events than were ever captured";
+  for (uint32_t i = 0; i < found->count; i++) {
+    uint64_t producer = found->events[i] / 1000, number = found->events[i] % 1000;
+    if (producer >= MAX_PRODUCERS || number >= MAX_NUMBERS) return "an event that nobody captured is in the log";
+    if ((int64_t)number < last[producer]) return "a producer's events are out of order in the log";
+    last[producer] = (int64_t)number;
+    times[producer][number]++;
+    int32_t outcome = world_captured.outcome[producer][number];
+    if (outcome == WEIR_ACCEPTED || (outcome == PENDING && cut_off)) continue;
+    snprintf(text, sizeof text, "event %llu.%llu is in the log, but was not accepted (%d)", (unsigned long long)producer,
+             (unsigned long long)number, outcome);
+    return text;
+  }
+  for (uint32_t p = 0; p < MAX_PRODUCERS; p++) {
+    for (uint32_t n = 0; n < MAX_NUMBERS; n++) {
+      if (times[p][n] > 1) {
+        snprintf(text, sizeof text, "event %u.%u is in the log %llu times", p, n, (unsigned long long)times[p][n]);
+        return text;
+      }
+      missing += world_captured.outcome[p][n] == WEIR_ACCEPTED && times[p][n] == 0;
+    }
+  }
+  /* An eviction by a capture that a kill cut off is counted as soon as it has happened. */
+  if (missing == found->overwritten) return NULL;
+  snprintf(text, sizeof text, "%llu accepted events are not in the log, and it counts %llu as overwritten",
+           (unsigned long long)missing, (unsigned long long)found->overwritten);
+  return text;
+}
+
+void world_check_delivered(void) {
+  if (!full_drain(world_log)) broken("the last drain stalls");
+  contents found = {0};
+  const segment *segment = world_log->active;
+  for (uint64_t at = ((const segment_header *)(const void *)segment->map)->header_bytes; at < segment->at;) {
+    block_header block;
+    memcpy(&block, segment->map + at, sizeof block);
+    world_read_records(&found, &block, segment->map + at + sizeof block);
+    at += sizeof block + block.payload_bytes;
+  }
+  const char *problem = world_problem(&found, 0);
+  if (problem) broken("%s", problem);
+  uint64_t refused = outcomes(WEIR_ACCEPTED + 1, WEIR_DROP_REASONS);
+  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) found.refused += world_log->loose_dropped[reason];
+  if (refused != found.refused) {
+    broken("%llu captures were refused, %llu are counted", (unsigned long long)refused, (unsigned long long)found.refused);
+  }
+}
+
+/* ---- Unmapping --------------------------------------------------------------------------------------------------- */
+
+void world_unmap_ring(void) {
+  event_log *log = world_log;
+  seam_writes(log->header->unlaned_dropped, sizeof log->header->unlaned_dropped);
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    seam_writes(log->lanes[i].control, offsetof(lane_control, reserved2));
+    seam_writes((uint8_t *)log->lanes[i].control + LANE_CONTROL_BYTES, LANE_BYTES + RECORD_BYTES);
+  }
+  unmapped = 1;
+}
+
+void world_check_mapped(const volatile void *address) {
+  if (!unmapped || (uint64_t)((const volatile uint8_t *)address - world_log->ring) >= world_log->ring_bytes) return;
+  broken("thread %d accesses the ring, which is unmapped: %s", current, place_name(address));
+}
