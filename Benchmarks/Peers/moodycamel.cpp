@@ -1,8 +1,8 @@
 /*
  * moodycamel.cpp: ConcurrentQueue, the fastest of the well-known queues in memory. Nothing in it survives its process.
  *
- * A producer token for each thread, all its blocks allocated beforehand, and try_enqueue, which never allocates: its best
- * case. A consumer thread takes elements out in bulk and pauses when there are none, as Weir's drainer does.
+ * A producer token for each thread, all its blocks allocated beforehand, and try_enqueue, which never allocates: its
+ * best case. A consumer thread takes elements out in bulk and pauses when there are none, as Weir's drainer does.
  */
 #include <concurrentqueue/concurrentqueue.h>
 #include <pthread.h>
@@ -123,7 +123,9 @@ void *open_queue(const char *, uint32_t threads, uint32_t text_bytes, char *mess
     case 16: return new queue_subject<blob<16>>(threads, 1 << 15);
     case 256: return new queue_subject<blob<256>>(threads, 1 << 12);
     case 4096: return new queue_subject<blob<4096>>(threads, 1 << 8);
-    default: snprintf(message, PEER_MESSAGE_BYTES, "built for events of 16, 48, 256 and 4096 bytes"); return nullptr;
+    default:
+      snprintf(message, PEER_MESSAGE_BYTES, "built for events of 16, 48, 256 and 4096 bytes");
+      return nullptr;
   }
 }
 

@@ -1,6 +1,6 @@
 /*
- * rocksdb_wal.cpp: one Put an event into RocksDB with its write-ahead log, WriteOptions.sync = false (the default): what was
- * put survives a kill, the log is with the kernel; a power cut may take the last of it.
+ * rocksdb_wal.cpp: a Put an event into RocksDB with its write-ahead log, WriteOptions.sync = false (the default): what
+ * was put survives a kill, for the log is with the kernel; a power cut may take the last of it.
  */
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>

@@ -1,7 +1,7 @@
 /*
- * sqlite_wal.cpp: rows of a SQLite table, journal_mode=WAL, synchronous=NORMAL, EVENTS_A_TRANSACTION events a transaction.
- * A committed transaction survives a kill; NORMAL does not wait for the disk, so a power cut may take the last ones. One
- * connection and one prepared statement, under a lock: a SQLite database has one writer at a time anyway.
+ * sqlite_wal.cpp: rows of a SQLite table, journal_mode=WAL, synchronous=NORMAL, EVENTS_A_TRANSACTION events a
+ * transaction. A committed transaction survives a kill; NORMAL does not wait for the disk, so a power cut may take the
+ * last ones. One connection and one prepared statement, under a lock: a database has one writer at a time anyway.
  */
 #include <sqlite3.h>
 
@@ -47,11 +47,13 @@ void *open_database(const char *directory, uint32_t, uint32_t, char *message) {
   const char *setup =
       "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
       "CREATE TABLE event(ticks INTEGER, number INTEGER, total REAL, items INTEGER, coupon TEXT)";
+  auto prepare = [peer](const char *text, sqlite3_stmt **statement) {
+    return sqlite3_prepare_v2(peer->database, text, -1, statement, nullptr) == SQLITE_OK;
+  };
   if (sqlite3_open(path.c_str(), &peer->database) != SQLITE_OK ||
       sqlite3_exec(peer->database, setup, nullptr, nullptr, nullptr) != SQLITE_OK ||
-      sqlite3_prepare_v2(peer->database, "INSERT INTO event VALUES(?,?,?,?,?)", -1, &peer->insert, nullptr) != SQLITE_OK ||
-      sqlite3_prepare_v2(peer->database, "BEGIN", -1, &peer->begin, nullptr) != SQLITE_OK ||
-      sqlite3_prepare_v2(peer->database, "COMMIT", -1, &peer->commit, nullptr) != SQLITE_OK) {
+      !prepare("INSERT INTO event VALUES(?,?,?,?,?)", &peer->insert) || !prepare("BEGIN", &peer->begin) ||
+      !prepare("COMMIT", &peer->commit)) {
     snprintf(message, PEER_MESSAGE_BYTES, "%s", sqlite3_errmsg(peer->database));
     destroy(peer);
     return nullptr;

@@ -7,6 +7,7 @@
  *     ring.c     the ring file                locator.c  where it lies
  *     segment.c  one segment file
  *     drain.c    lanes to segments            supply.c   the preparer and the sealer
+ *     populate.c the ring's pages
  *     recover.c  what a dead writer left
  */
 #ifndef WEIR_LOG_H
@@ -69,6 +70,15 @@ typedef struct supply {
   uint64_t next_prepared;    /* numbers the files */
 } supply;
 
+/* The thread that populates the ring's pages ahead of the producers. */
+typedef struct populator {
+  pthread_t thread;
+  int runs;
+  uint32_t bell;   /* futex: rung to wake it */
+  uint32_t asleep; /* it sleeps until woken */
+  uint32_t stopping;
+} populator;
+
 typedef struct event_log {
   weir_log producer; /* first: a weir_log * is an event_log * */
   char *path;
@@ -85,11 +95,13 @@ typedef struct event_log {
   ring_header *header; /* = ring */
   char ring_path[sizeof((ring_locator *)0)->path]; /* the option ring_directory; empty: beside the segments */
   int ring_elsewhere;  /* a locator says where */
+  int ring_in_memory;  /* it has no disk behind it */
   int ended_well;      /* all that was captured before the close is in synced segments */
   lane *lanes;
   uint32_t lane_count;
   uint32_t owned_lanes; /* the first ones; the rest are spare */
   int membarrier;       /* works on this kernel */
+  int can_flush_lines;  /* the processor has clflushopt */
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
   uint64_t kept_overwritten; /* events evicted, once the ring is unmapped */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
@@ -111,6 +123,7 @@ typedef struct event_log {
   uint64_t clock_start_ticks;
   uint64_t clock_start_ns;
   supply supply;
+  populator populator;
 
   /* Between the drainer and those who wait for it. */
   uint32_t bell;           /* futex: rung to wake the drainer */
@@ -175,6 +188,11 @@ int supply_change(event_log *log, segment *next); /* makes it the active one (nu
 int supply_settle(event_log *log, uint64_t deadline_ns); /* waits for what the sealer was given. 0, -ETIMEDOUT, its error */
 void supply_poison(event_log *log, int error); /* a sync failed: durability is never claimed again */
 void supply_stop(event_log *log);
+
+/* ---- populate.c ---- */
+int populator_start(event_log *log); /* where there is something to populate. 0 or negative errno */
+void populator_wake(event_log *log); /* something is being captured. A load; a system call only if it sleeps */
+void populator_stop(event_log *log);
 
 /* ---- recover.c ---- */
 weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error);

@@ -102,6 +102,7 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
   int result = sys_status(fd, &status);
   if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &log->ring);
   if (result != 0) return fail_system(error, result, "map", log->path, RING_NAME);
+  log->ring_in_memory = sys_is_memory(fd);
   log->ring_bytes = (uint64_t)status.st_size;
   log->header = (ring_header *)log->ring;
   log->producer.opening = log->header->opening;

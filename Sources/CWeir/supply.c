@@ -66,27 +66,40 @@ int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const
   return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
 }
 
+static void tell_to_stop(supply *supply) {
+  pthread_mutex_lock(&supply->mutex);
+  supply->stopping = 1;
+  pthread_cond_broadcast(&supply->preparer_wakes);
+  pthread_cond_broadcast(&supply->sealer_wakes);
+  pthread_mutex_unlock(&supply->mutex);
+}
+
+static void end_thread(supply *supply, pthread_t thread) {
+  tell_to_stop(supply);
+  pthread_join(thread, NULL);
+}
+
 weir_status supply_start(event_log *log, weir_error *error) {
   supply *supply = &log->supply;
   int result = start_thread(&supply->preparer, prepare_main, log, "weir-prepare");
   if (result == 0) {
     result = start_thread(&supply->sealer, seal_main, log, "weir-seal");
-    if (result != 0) {
-      pthread_mutex_lock(&supply->mutex);
-      supply->stopping = 1;
-      pthread_cond_broadcast(&supply->preparer_wakes);
-      pthread_mutex_unlock(&supply->mutex);
-      pthread_join(supply->preparer, NULL);
+    if (result == 0) {
+      supply->running = 1;
+      result = populator_start(log);
+      if (result != 0) supply_stop(log);
+    } else {
+      end_thread(supply, supply->preparer);
     }
   }
   if (result != 0) return fail_system(error, result, "start the threads of", log->path, NULL);
-  supply->running = 1;
   return WEIR_OK;
 }
 
 void supply_want(event_log *log) {
   supply *supply = &log->supply;
   if (!supply->running) return;
+  populator_wake(log);
   pthread_mutex_lock(&supply->mutex);
   if (!supply->ready && !supply->wanted) {
     supply->wanted = 1;
@@ -157,14 +170,10 @@ void supply_poison(event_log *log, int error) {
 
 void supply_stop(event_log *log) {
   supply *supply = &log->supply;
+  populator_stop(log);
   if (supply->running) {
-    pthread_mutex_lock(&supply->mutex);
-    supply->stopping = 1;
-    pthread_cond_broadcast(&supply->preparer_wakes);
-    pthread_cond_broadcast(&supply->sealer_wakes);
-    pthread_mutex_unlock(&supply->mutex);
-    pthread_join(supply->preparer, NULL);
-    pthread_join(supply->sealer, NULL);
+    end_thread(supply, supply->preparer);
+    end_thread(supply, supply->sealer);
     supply->running = 0;
   }
   if (supply->ready) segment_discard(supply->ready);

@@ -186,6 +186,13 @@ int sys_truncate(int fd, uint64_t bytes) {
   return result != 0 ? -errno : 0;
 }
 
+int sys_populate(uint8_t *address, uint64_t bytes) {
+  int result;
+  do result = madvise(address, bytes, MADV_POPULATE_WRITE);
+  while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno == EFAULT ? -EIO : -errno;
+}
+
 int sys_map(int fd, uint64_t bytes, uint8_t **address) {
   FAULT();
   void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -196,15 +203,12 @@ int sys_map(int fd, uint64_t bytes, uint8_t **address) {
     munmap(mapped, bytes);
     return -error;
   }
-  int result;
-  do result = madvise(mapped, bytes, MADV_POPULATE_WRITE);
-  while (result != 0 && errno == EINTR);
-  if (result != 0 && errno != EINVAL) {
-    int error = errno == EFAULT ? EIO : errno;
+  int error = sys_populate(mapped, bytes);
+  if (error != 0 && error != -EINVAL) {
     munmap(mapped, bytes);
-    return -error;
+    return error;
   }
-  if (result != 0) { /* before Linux 5.14: touch each page, whose blocks are allocated already */
+  if (error != 0) { /* before Linux 5.14: touch each page, whose blocks are allocated already */
     for (uint64_t at = 0; at < bytes; at += 4096) {
       volatile uint8_t *page = (uint8_t *)mapped + at;
       *page = *page;

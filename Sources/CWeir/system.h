@@ -26,6 +26,7 @@ int sys_map(int fd, uint64_t bytes, uint8_t **address);      /* shared, writable
 int sys_map_wiped(uint64_t bytes, uint8_t **address);        /* private zeros, zeros again in a child of a fork */
 void sys_map_private(uint8_t *address, uint64_t bytes);      /* zeros at this address, in place of what was there */
 int sys_unmap(uint8_t *address, uint64_t bytes);
+int sys_populate(uint8_t *address, uint64_t bytes);          /* makes mapped pages writable ahead. -EINVAL: Linux can't */
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
 int sys_sync_data(int fd);                                   /* fdatasync */
 int sys_sync_directory(int fd);

@@ -5,6 +5,7 @@
 #include "capture_check.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 
 static weir_log *shared_log;
 static uint32_t shared_type;
@@ -170,11 +171,130 @@ static void child_frees_and_forks(void) {
   }
 }
 
+/* ---- A fork that the C library's handlers do not see ------------------------------------------------------------- */
+
+typedef pid_t (*fork_way)(void);
+
+static pid_t bare_clone(void) {
+#if defined(__x86_64__)
+  return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#else
+  return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+#endif
+}
+
+/* In the child; whatever would wait for threads that it does not have ends by the alarm. */
+static int bare_child_checks(weir_log *log, uint32_t type) {
+  int wrong = 0;
+  alarm(20);
+  for (int i = 0; i < 3; i++) {
+    if (capture_numbered(log, type, 9, 0, 10, NULL) != WEIR_DROP_DETACHED) wrong |= 1;
+    if (weir_capture(log, type, NULL, 0, NULL) != WEIR_DROP_DETACHED) wrong |= 2;
+    if (weir_capture_in_signal(log, type, NULL, 0, NULL) != WEIR_DROP_DETACHED) wrong |= 4;
+  }
+  if (weir_drain(log, UINT64_MAX, NULL, NULL) != WEIR_ERROR_CLOSED) wrong |= 8;
+  if (weir_sync(log, UINT64_MAX, NULL, NULL) != WEIR_ERROR_CLOSED) wrong |= 16;
+  weir_counters counters;
+  weir_count(log, &counters);
+  if (weir_close(log, NULL) != WEIR_OK) wrong |= 32;
+  weir_free(log);
+  return wrong;
+}
+
+/* From a thread that has a lane and from one that has none; the parent goes on on the same lane. */
+static void bare_children_are_detached(const char *name, fork_way way) {
+  test(name);
+  for (int captured = 0; captured < 2; captured++) {
+    char *folder = scratch();
+    const char *directory = join(folder, "log");
+    weir_log *log = open_default(directory, NULL);
+    REQUIRE(log);
+    uint32_t type = define_numbered(log);
+    uint64_t number = 0;
+    if (captured) number += CHECK_EQUAL(capture_numbered(log, type, 0, number, 10, NULL), WEIR_ACCEPTED);
+    for (int round = 0; round < 5; round++) {
+      pid_t child = way();
+      REQUIRE(child >= 0);
+      if (child == 0) _exit(bare_child_checks(log, type));
+      CHECK_EQUAL(wait_for(child), 0);
+      if (captured) number += CHECK_EQUAL(capture_numbered(log, type, 0, number, 10, NULL), WEIR_ACCEPTED);
+    }
+    number += CHECK_EQUAL(capture_numbered(log, type, 0, number, 10, NULL), WEIR_ACCEPTED);
+    weir_counters counters;
+    weir_count(log, &counters);
+    CHECK_EQUAL(counters.dropped[WEIR_DROP_DETACHED], 0);
+    close_and_free(log);
+    found_log found = read_log(directory);
+    check_sound(&found);
+    CHECK_EQUAL(check_producer(&found, 0), number);
+    CHECK_EQUAL(found.count, number);
+    found_free(&found);
+    scratch_remove(folder);
+  }
+}
+
+/* ---- A fork within captures -------------------------------------------------------------------------------------- */
+
+/* In the child: what the parent began ends here in every way there is, and none of it is an event. */
+static int child_ends_captures(weir_log *log, uint32_t type, weir_record records[3], int round) {
+  int wrong = 0;
+  for (int i = 0; i < 3; i++) {
+    weir_record *record = &records[(i + round) % 3];
+    weir_put_u64(record, 9);
+    weir_put_u64(record, 0);
+    weir_put_string(record, "in the child", 12);
+    if ((i + round) % 4 == 0) weir_cancel(record);
+    else if ((i + round) % 4 == 1 && weir_refuse(record, WEIR_DROP_INVALID) != WEIR_DROP_DETACHED) wrong |= 1;
+    else if ((i + round) % 4 >= 2 && weir_commit(record, type, NULL) != WEIR_DROP_DETACHED) wrong |= 2;
+  }
+  if (weir_capture(log, type, NULL, 0, NULL) != WEIR_DROP_DETACHED) wrong |= 4;
+  if (weir_close(log, NULL) != WEIR_OK) wrong |= 8;
+  weir_free(log);
+  return wrong;
+}
+
+/* Three captures begun within each other, on the thread's lane and on borrowed ones; then the fork. */
+static void child_commits_what_parent_began(void) {
+  test("what a parent began is refused when its child commits it, and kept when the parent does");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_default(directory, NULL);
+  REQUIRE(log);
+  uint32_t types[2] = {define_numbered(log), WEIR_TYPE_DYNAMIC};
+  uint64_t number = 0;
+  for (int round = 0; round < 24; round++) {
+    weir_record records[3];
+    for (int i = 0; i < 3; i++) CHECK_EQUAL(weir_begin(log, &records[i]), WEIR_ACCEPTED);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) _exit(child_ends_captures(log, types[round / 12], records, round));
+    CHECK_EQUAL(wait_for(child), 0);
+    for (int i = 2; i >= 0; i--) {
+      weir_put_u64(&records[i], (uint64_t)i);
+      weir_put_u64(&records[i], number);
+      weir_put_string(&records[i], NULL, 0);
+      CHECK_EQUAL(weir_commit(&records[i], types[0], NULL), WEIR_ACCEPTED);
+    }
+    number++;
+  }
+  close_and_free(log);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(found.count, 3 * number);
+  for (uint64_t i = 0; i < 3; i++) CHECK_EQUAL(check_producer(&found, i), number);
+  CHECK_EQUAL(found.gaps, 0);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("fork_test");
   children_are_detached();
   child_outlives_parent();
   child_frees_and_forks();
+  bare_children_are_detached("a bare clone's child is refused, and its parent goes on capturing", bare_clone);
+  bare_children_are_detached("a child of _Fork is refused, and its parent goes on capturing", _Fork);
+  child_commits_what_parent_began();
   nothing_passes_exec();
   return finish();
 }

@@ -427,12 +427,16 @@ static void sizes_with(uint64_t most) {
   close_and_free(log);
   weir_reader *reader;
   weir_event event;
+  int found = 0;
   REQUIRE(weir_reader_open(directory, NULL, &reader, NULL) == WEIR_OK);
-  for (int i = 0; i < 4; i++) {
-    if (!CHECK_EQUAL(weir_reader_next(reader, &event, NULL, NULL), WEIR_OK)) break;
-    CHECK_EQUAL(event.payload_bytes, sizes[i]);
-    CHECK(sizes[i] == 0 || memcmp(event.payload, payload, sizes[i]) == 0);
+  while (weir_reader_next(reader, &event, NULL, NULL) == WEIR_OK) {
+    if (!name_is(&event, "numbered")) continue; /* the gap records of what was refused */
+    if (!CHECK(found < 4)) break;
+    CHECK_EQUAL(event.payload_bytes, sizes[found]);
+    CHECK(sizes[found] == 0 || memcmp(event.payload, payload, sizes[found]) == 0);
+    found++;
   }
+  CHECK_EQUAL(found, 4);
   weir_reader_close(reader);
   free(payload);
   scratch_remove(folder);

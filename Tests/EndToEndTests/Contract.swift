@@ -15,7 +15,7 @@ extension EndToEnd {
         #expect(outcome.code == 0 && outcome.text.contains("USAGE: weir \(command)"), "\(command)")
       }
       let options = [
-        "record": ["--format", "--threads", "--repeat", "--acknowledge", "clf", "lines", "jsonl"],
+        "record": ["--format", "--threads", "--repeat", "--acknowledge", "--ring-directory", "clf", "lines", "jsonl"],
         "cat": ["--format", "--from", "--limit", "--follow", "jsonl", "csv", "text"],
         "verify": ["--json"], "recover": ["--json"], "stat": ["--json"],
       ]

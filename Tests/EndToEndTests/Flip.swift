@@ -127,7 +127,9 @@ extension EndToEnd {
       var problems: [String] = []
       var flips = 0
       for position in 0..<segment.end where everyByte || position % 7 == 0 || position < segment.headerBytes {
-        let mask = UInt8.random(in: 1...255, using: &random)
+        var mask = UInt8.random(in: 1...255, using: &random)
+        // A segment that says it is of version 2 is not damaged but newer, and refused as that.
+        if position == SegmentFile.majorVersion, bytes[position] ^ mask == bytes[position] + 1 { mask = 0xff }
         try Files.overwrite(path, at: position, with: [bytes[position] ^ mask])
         flips += 1
         let what = "byte \(position) ^ \(mask) (\(segment.part(at: position).part))"

@@ -32,7 +32,7 @@ static void at_end(void) {
 }
 
 static const twin signal_twins[] = {
-    {"busy-late", "L1", TWIN_DELAY_STORE, PLACE_BUSY, 1, 2},
+    {"busy-late", "L1", TWIN_DELAY_STORE, PLACE_BUSY, 1, 3},
     {"not-busy-early", "L3", TWIN_DELAY_STORE, PLACE_TAIL, ANY_VALUE, 1},
     {0},
 };

@@ -247,7 +247,12 @@ uint64_t sys_coarse_ns(void) { return sys_monotonic_ns(); }
 
 /* Nobody waits for time as such in a model, but for what others do meanwhile. If they do nothing, time goes on. */
 void sys_sleep_ns(uint64_t ns) {
+  enum { LONG_NS = 1000000000 };
   if (current == NO_THREAD) return;
+  if (exploring->sleeps_run_out && wake_early()) {
+    model_time_ns += LONG_NS;
+    return;
+  }
   model_time_ns += ns;
   wait_for_store();
 }

@@ -21,6 +21,8 @@ typedef enum thread_status { THREAD_READY, THREAD_WAITS_FOR_STORE, THREAD_ASLEEP
 typedef struct model_thread {
   thread_status status;
   int begun;
+  int impatient;         /* its yields wait for nothing any more */
+  int woke_early;        /* one of its sleeps was over before another thread did anything */
   const uint32_t *word;  /* that it sleeps on */
   uint64_t learned[2];   /* a hash of all that it read: with the code, this is its state */
   jmp_buf base, resume;
@@ -78,7 +80,8 @@ static int is_new_state(void) {
   for (int i = 0; i < thread_count; i++) {
     mix(hash, threads[i].learned[0]);
     mix(hash, threads[i].learned[1]);
-    mix(hash, (uint64_t)threads[i].status * 2 + (uint64_t)threads[i].begun);
+    const int flags[] = {threads[i].begun, threads[i].impatient, threads[i].woke_early};
+    mix(hash, (uint64_t)threads[i].status << 3 | (uint64_t)(flags[0] << 2 | flags[1] << 1 | flags[2]));
   }
   mix(hash, model_time_ns);
   memory_hash(hash);
@@ -206,31 +209,38 @@ void scheduling_point(void) {
   for (int i = 0; i < thread_count; i++) {
     if (i != current && threads[i].status == THREAD_READY) ready[count++] = i;
   }
+  /* With nobody to wait for, time alone goes on. */
+  for (int i = 0; count == 0 && i < thread_count; i++) {
+    if (threads[i].status != THREAD_WAITS_FOR_STORE) continue;
+    threads[i].status = THREAD_READY;
+    ready[count++] = i;
+  }
   if (count == 0) _longjmp(home, ENDED);
   go_on_with(ready[choose((uint32_t)count)]);
 }
 
 void remember(uint64_t what) { mix(threads[current].learned, what); }
 
-int others_can_run(void) {
-  for (int i = 0; i < thread_count; i++) {
-    if (i != current && threads[i].status != THREAD_ENDED && threads[i].status != THREAD_ASLEEP) return 1;
-  }
-  return 0;
+void wait_for_store(void) {
+  threads[current].status = THREAD_WAITS_FOR_STORE;
+  scheduling_point();
 }
 
-void wait_for_store(void) {
-  /* With nobody left to wait for, time alone goes on. */
-  if (!others_can_run()) return;
-  threads[current].status = THREAD_WAITS_FOR_STORE;
-  int all_wait = 1;
-  for (int i = 0; i < thread_count; i++) all_wait &= threads[i].status != THREAD_READY;
-  if (all_wait) {
-    for (int i = 0; i < thread_count; i++) {
-      if (threads[i].status == THREAD_WAITS_FOR_STORE) threads[i].status = THREAD_READY;
-    }
+int give_up_waiting(void) {
+  model_thread *thread = &threads[current];
+  if (!thread->impatient && choose(2)) {
+    thread->impatient = 1;
+    told("is not made to wait any more");
   }
-  scheduling_point();
+  return thread->impatient;
+}
+
+int wake_early(void) {
+  model_thread *thread = &threads[current];
+  if (thread->woke_early || !choose(2)) return 0;
+  thread->woke_early = 1;
+  told("sleeps, and nothing happens meanwhile");
+  return 1;
 }
 
 /* Called by memory.c at each store that others may read. */
@@ -260,7 +270,7 @@ static void begin_execution(void) {
   for (int i = 0; i < MAX_THREADS; i++) {
     model_thread *thread = &threads[i];
     thread->status = THREAD_READY;
-    thread->begun = 0;
+    thread->begun = thread->impatient = thread->woke_early = 0;
     thread->word = NULL;
     thread->learned[0] = thread->learned[1] = (uint64_t)i + 1;
     memset(&thread->locals, 0, sizeof thread->locals);
@@ -329,6 +339,7 @@ verdict explore(const model *model, const twin *twin, uint64_t limit, int print,
   exploring_twin = twin;
   for (thread_count = 0; thread_count < MAX_THREADS && model->threads[thread_count];) thread_count++;
   world_forget();
+  locals_load(&(thread_locals){0}); /* the set-up is a thread that has not captured yet */
   model->set_up();
   world_keep();
   for (int i = 0; i < MAX_THREADS; i++) {

@@ -20,6 +20,7 @@ typedef enum twin_change {
   TWIN_RELAX_LOAD,     /* loads of the place lose their order, updates their acquire half */
   TWIN_SPLIT_UPDATE,   /* updates of the place read any store that a load may read: no longer atomic */
   TWIN_DELAY_STORE,    /* stores of `value` to the place take effect `count` atomic operations later than the code says */
+  TWIN_SKIP_UPDATE,    /* updates of the place do not happen */
   TWIN_SKIP_BARRIER    /* membarrier does nothing */
 } twin_change;
 
@@ -62,6 +63,7 @@ typedef struct model {
   void (*signal)(void);                  /* runs once, on top of the first thread, between any two of its accesses; or null */
   void (*before_store)(void);            /* before each store to what survives a kill; or null */
   void (*done)(void);                    /* once, after the last execution, if none failed; or null */
+  int sleeps_run_out;                    /* one sleep of each thread may end although no other thread has done anything */
   int long_form;                         /* not part of the short form */
   const twin *twins;                     /* the last has a null name */
 } model;
@@ -104,8 +106,9 @@ extern int current;         /* the thread that runs, or NO_THREAD: set-up and ch
 int is_new_ground(void);    /* whether this part of the execution was not run before */
 void scheduling_point(void);
 void remember(uint64_t what); /* folds what a thread learned into its part of the state */
-void wait_for_store(void);    /* the thread goes on once another has stored something that it may read */
-int others_can_run(void);
+void wait_for_store(void);    /* or, if no other thread can go on, for nothing */
+int give_up_waiting(void);    /* whether, from now on, it waits for nothing; which is a choice */
+int wake_early(void);         /* whether, this once, a sleep is over before another thread did anything; a choice */
 void stored_something(void);
 void sleep_on(const uint32_t *word);
 void wake_sleepers(const uint32_t *word);

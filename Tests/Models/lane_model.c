@@ -6,11 +6,11 @@
 #include "world.h"
 
 static void producer(void) {
-  for (uint32_t i = 0; i < 6; i++) produce(0, i);
+  for (uint32_t i = 0; i < 5; i++) produce(0, i);
 }
 
 static void drainer(void) {
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 2; i++) {
     if (!full_drain(world_log)) broken("a drain stalls");
   }
 }

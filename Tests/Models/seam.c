@@ -74,16 +74,16 @@ static void perform_late(void) {
   store_now(due.address, due.bytes, due.value, due.order);
 }
 
-/* Before each atomic operation of a thread. */
+/* Before each atomic operation of a thread. What a signal handler does comes between two of the thread's operations. */
 static void count_down(const volatile void *address) {
   delayed *waiting = &late[current];
-  if (!waiting->address) return;
+  if (!waiting->address || in_signal) return;
   if (waiting->operations == 0 || address == waiting->address) perform_late();
   else waiting->operations--;
 }
 
 static int delays(const volatile void *address, uint64_t bytes, uint64_t value, int order) {
-  if (!twin_does(TWIN_DELAY_STORE, address) || late[current].address) return 0;
+  if (!twin_does(TWIN_DELAY_STORE, address) || late[current].address || in_signal) return 0;
   if (exploring_twin->value != ANY_VALUE && (uint64_t)exploring_twin->value != value) return 0;
   told("(delays its store to %s)", place_name(address));
   late[current] = (delayed){(volatile void *)(uintptr_t)address, bytes, value, order, exploring_twin->count};
@@ -168,6 +168,7 @@ static uint64_t update(volatile void *address, uint64_t bytes, updater how, uint
   }
   count_down(address);
   order = weaken(order, twin_does(TWIN_RELAX_STORE, address), twin_does(TWIN_RELAX_LOAD, address));
+  if (twin_does(TWIN_SKIP_UPDATE, address)) return raw(address, bytes);
   world_before_store(address, bytes);
   int contended = memory_is_contended(address, 0) | memory_is_contended(address, 1);
   if (contended) scheduling_point();
@@ -307,7 +308,8 @@ void seam_free(void *address) {
   if (!in_arena(address)) free(address);
 }
 
+/* To wait for another thread's store covers all that a yield can do, but that it goes on through its whole loop alone. */
 int seam_yield(void) {
-  if (current != NO_THREAD) wait_for_store();
+  if (current != NO_THREAD && !give_up_waiting()) wait_for_store();
   return 0;
 }

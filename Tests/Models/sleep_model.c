@@ -33,13 +33,16 @@ static const twin twins[] = {
     {"no-membarrier", "L6", TWIN_SKIP_BARRIER, PLACE_OTHER, ANY_VALUE, 0},
     {"asleep-read-before-tail-stored", "L6", TWIN_DELAY_STORE, PLACE_TAIL, ANY_VALUE, 2},
     {"asleep-stored-after-tails-read", "L6", TWIN_DELAY_STORE, PLACE_ASLEEP, 1, 8},
-    {"bell-rung-after-waking", "L6", TWIN_DELAY_STORE, PLACE_BELL, ANY_VALUE, 2},
+    {"woken-without-the-bell", "L6", TWIN_SKIP_UPDATE, PLACE_BELL, ANY_VALUE, 0},
     {0},
 };
 static const twin no_twins[] = {{0}};
 
 const model sleep_model = {.name = "sleep", .labels = "L6", .proves = "no wake-up is lost", .set_up = set_up,
-                           .threads = {drainer, two}, .at_end = at_end, .twins = twins};
+                           .threads = {drainer, one}, .at_end = at_end, .twins = twins};
+const model sleep_again_model = {.name = "sleep-again", .labels = "L6", .proves = "nor when it goes to sleep anew",
+                                 .set_up = set_up, .threads = {drainer, two}, .at_end = at_end, .long_form = 1,
+                                 .twins = no_twins};
 const model sleep_two_model = {.name = "sleep-two", .labels = "L6", .proves = "nor with two producers, of whom one wakes",
                                .set_up = set_up, .threads = {drainer, one, other}, .at_end = at_end, .long_form = 1,
                                .twins = no_twins};

@@ -22,6 +22,7 @@ int32_t capture_number_in_signal(weir_log *log, uint64_t number);
 void end_thread(void);          /* what the C library does when a thread ends */
 void allow_claims(void);        /* as if the key for end_thread had been made */
 void sleep_once(event_log *log); /* the drainer's deep sleep */
+int begin_next_segment(event_log *log); /* seals the active one, as if it were full. 1: done */
 int full_drain(event_log *log); /* drain_all. 1: complete */
 
 #endif

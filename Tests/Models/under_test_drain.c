@@ -5,6 +5,8 @@
 
 void sleep_once(event_log *log) { sleep_deep(log); }
 
+int begin_next_segment(event_log *log) { return roll(log); }
+
 int full_drain(event_log *log) {
   uint64_t moved;
   return drain_all(log, &moved) == DRAIN_COMPLETE;

@@ -10,10 +10,11 @@
 #include "notice.h"
 #include "system.h"
 
-enum { PAGE_BYTES = 4096, LANE_BYTES = 128, EVENT_BYTES = 64, TYPES_BYTES = 4096 };
+enum { MAX_LANES = 4, PAGE_BYTES = 4096, LANE_BYTES = 128, EVENT_BYTES = 64, TYPES_BYTES = 4096 };
 
 event_log *world_log;
 captured world_captured;
+static captured kept_captured;
 int world_recovering;
 
 static disk world_disk, kept_disk;
@@ -42,6 +43,7 @@ void world_forget(void) {
   used = dirty_count = 0;
   world_recovering = unmapped = 0;
   memset(dirty, 0, sizeof dirty);
+  for (uint32_t i = 0; i < MAX_PRODUCERS * MAX_NUMBERS; i++) world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS] = NOT_YET;
   disk_empty(&world_disk);
   disk_in_use = &world_disk;
   model_time_ns = 1000000000;
@@ -66,6 +68,7 @@ void world_keep(void) {
   free(image);
   kept = used;
   kept_disk = world_disk;
+  kept_captured = world_captured;
   image = malloc(ARENA_BYTES);
   if (!image) abort();
   memcpy(image, arena, ARENA_BYTES);
@@ -88,7 +91,7 @@ void world_restore(void) {
   disk_in_use = &world_disk;
   world_recovering = unmapped = 0;
   model_time_ns = 1000000000;
-  for (uint32_t i = 0; i < MAX_PRODUCERS * MAX_NUMBERS; i++) world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS] = NOT_YET;
+  world_captured = kept_captured;
 }
 
 void world_before_store(const volatile void *address, uint64_t bytes) {
@@ -98,6 +101,31 @@ void world_before_store(const volatile void *address, uint64_t bytes) {
   }
   if (!exploring || !exploring->before_store) return;
   if (!address || disk_file_at(disk_in_use, address)) exploring->before_store();
+}
+
+/* The disk is in the arena; so what differs from the kept image lies in dirty pages. */
+void world_hash_disk(uint64_t hash[2]) {
+  uint64_t sum[2] = {0, 0};
+  for (uint32_t i = 0; i < dirty_count; i++) {
+    const uint8_t *page = arena + (uint64_t)dirty_pages[i] * PAGE_BYTES;
+    if (!disk_file_at(&world_disk, page)) continue;
+    uint64_t of_page[2] = {dirty_pages[i], 1};
+    for (uint64_t at = 0; at < PAGE_BYTES; at += 8) {
+      uint64_t word;
+      memcpy(&word, page + at, 8);
+      if (word != 0) mix(of_page, word + at * 31);
+    }
+    sum[0] += of_page[0];
+    sum[1] += of_page[1];
+  }
+  mix(hash, sum[0]);
+  mix(hash, sum[1]);
+  for (uint32_t i = 0; i < world_disk.count; i++) {
+    mix(hash, world_disk.files[i].size);
+    for (const char *c = world_disk.files[i].name; *c; c++) mix(hash, (uint64_t)*c);
+  }
+  const uint64_t outcomes = MAX_PRODUCERS * MAX_NUMBERS;
+  for (uint64_t i = 0; i < outcomes; i++) mix(hash, (uint64_t)world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS]);
 }
 
 /* ---- The log ----------------------------------------------------------------------------------------------------- */
@@ -244,7 +272,10 @@ void world_read_records(contents *found, const block_header *block, const uint8_
     uint32_t lane;
     int32_t reason;
     uint64_t total, lost;
-    if (block->kind == BLOCK_EVENTS && found->count < MAX_EVENTS) memcpy(&found->events[found->count++], bytes, 8);
+    if (block->kind == BLOCK_EVENTS && found->count < MAX_EVENTS) {
+      found->lanes[found->count] = block->lane;
+      memcpy(&found->events[found->count++], bytes, 8);
+    }
     if (record.type == WEIR_TYPE_GAP && notice_read_gap(bytes, record.length, &lane, &reason, &total, &lost)) {
       *(reason == WEIR_LOST_OVERWRITTEN ? &found->overwritten : &found->refused) += lost;
     }
@@ -265,14 +296,13 @@ static uint64_t outcomes(int32_t least, int32_t most) {
 const char *world_problem(const contents *found, int cut_off) {
   static char text[200];
   uint64_t times[MAX_PRODUCERS][MAX_NUMBERS] = {{0}}, missing = 0;
-  int64_t last[MAX_PRODUCERS];
-  for (int i = 0; i < MAX_PRODUCERS; i++) last[i] = -1;
+  uint64_t next[MAX_PRODUCERS][MAX_LANES] = {{0}};
   if (found->count > MAX_EVENTS) return "the log has a hole, or more events than were ever captured";
   for (uint32_t i = 0; i < found->count; i++) {
     uint64_t producer = found->events[i] / 1000, number = found->events[i] % 1000;
     if (producer >= MAX_PRODUCERS || number >= MAX_NUMBERS) return "an event that nobody captured is in the log";
-    if ((int64_t)number < last[producer]) return "a producer's events are out of order in the log";
-    last[producer] = (int64_t)number;
+    if (number < next[producer][found->lanes[i] % MAX_LANES]) return "a producer's events are out of order in the log";
+    next[producer][found->lanes[i] % MAX_LANES] = number; /* between lanes there is no order */
     times[producer][number]++;
     int32_t outcome = world_captured.outcome[producer][number];
     if (outcome == WEIR_ACCEPTED || (outcome == PENDING && cut_off)) continue;
@@ -326,6 +356,8 @@ void world_unmap_ring(void) {
   }
   unmapped = 1;
 }
+
+int world_is_unmapped(void) { return unmapped; }
 
 void world_check_mapped(const volatile void *address) {
   if (!unmapped || (uint64_t)((const volatile uint8_t *)address - world_log->ring) >= world_log->ring_bytes) return;

@@ -24,6 +24,7 @@ extern captured world_captured;
 enum { MAX_EVENTS = 32 };
 typedef struct contents {
   uint64_t events[MAX_EVENTS];
+  uint32_t lanes[MAX_EVENTS];
   uint32_t count;
   uint64_t refused;     /* by gap records */
   uint64_t overwritten; /* by gap records */
@@ -45,7 +46,7 @@ void produce_in_signal(uint32_t producer, uint32_t number);
 
 /* ---- For models: checks ---- */
 
-/* Drains what is left, then checks that the log holds exactly what was accepted, each producer's events in order. */
+/* Drains what is left, then checks that the log holds exactly what was accepted, each producer's events in order within a lane. */
 void world_check_delivered(void);
 
 /* Checks contents against what was captured; with `cut_off`, a pending event may be there or not. Null, or what is wrong. */
@@ -55,6 +56,10 @@ void world_read_records(contents *found, const block_header *block, const uint8_
 
 /* The ring is gone: whoever still accesses it afterwards, or did so before without an order between, breaks the model. */
 void world_unmap_ring(void);
+int world_is_unmapped(void);
+
+/* A hash of the disk and of what was captured so far. */
+void world_hash_disk(uint64_t hash[2]);
 
 /* ---- For the explorer and the seam ---- */
 

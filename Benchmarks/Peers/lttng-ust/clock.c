@@ -1,6 +1,6 @@
 /*
- * clock.c: lets LTTng take its times from the time stamp counter, as the other subjects do; its default is clock_gettime.
- * Loaded by LTTng itself, in the traced process and in the daemon, through LTTNG_UST_CLOCK_PLUGIN.
+ * clock.c: lets LTTng take its times from the time stamp counter, as the other subjects do; its default is
+ * clock_gettime. Loaded by LTTng itself, in the traced process and in the daemon, through LTTNG_UST_CLOCK_PLUGIN.
  */
 #include <lttng/ust-clock.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * event.c: the side of the LTTng peer that links LTTng-UST: the tracepoint and the loop around it. A library of its own,
- * loaded only once the session daemon runs: LTTng-UST looks for the daemon when it is loaded.
+ * event.c: the side of the LTTng peer that links LTTng-UST: the tracepoint and the loop around it. A library of its
+ * own, loaded only once the session daemon runs: LTTng-UST looks for the daemon when it is loaded.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

@@ -60,8 +60,14 @@ struct Command: ParsableCommand {
 
     let machine = Machine()
     print(machine.summary)
-    for regime in try chosenRegimes() { try run(regime, session) }
+    for regime in try chosenRegimes() {
+      let start = Date()
+      try run(regime, session)
+      FileHandle.standardError.write(
+        Data("\(regime): measured in \(fixed(Date().timeIntervalSince(start))) seconds\n".utf8))
+    }
     print("\n" + tables(session) + "\n")
+    for note in session.outcomes.flatMap(\.notes) { print("note: \(note)") }
     for skip in session.skipped { print("skipped: \(skip.name): \(skip.reason)") }
     print(list(verdicts(session)))
     if let resultsFile {
@@ -83,7 +89,12 @@ struct Command: ParsableCommand {
     let fast = choose("floor", "weir-c", "weir-swift")
     switch regime {
     case .capture:
-      for count in try threadCounts() { try measureBursts("capture", chosen, Setup(threads: count), plan, session) }
+      for count in try threadCounts() {
+        // More threads bring more samples in a round, and take longer to come together.
+        var plan = plan
+        if count > 4 { plan.rounds = max(2, plan.rounds / 5) }
+        try measureBursts("capture", chosen, Setup(threads: count), plan, session)
+      }
     case .sizes:
       for bytes in [16, 256, 4096] {
         let subjects = choose("floor", "weir-c", "weir-swift", "moodycamel")

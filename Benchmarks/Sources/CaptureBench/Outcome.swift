@@ -28,6 +28,8 @@ struct Outcome {
   var threadMost: Int?
   /// What does not add up, in words.
   var complaints: [String] = []
+  /// What is odd and no fault of the measurement.
+  var notes: [String] = []
 
   init(_ bench: String, _ subject: String, _ setup: Setup, unit: String = "ns") {
     self.bench = bench
@@ -37,10 +39,17 @@ struct Outcome {
     eventBytes = setup.eventBytes
   }
 
-  /// Takes in what became of a round's events. `told` is what each thread was told to be accepted.
-  mutating func settle(told: [Int], attempted: Int, delivery: Delivery) {
+  /// Takes in what became of a round's events. `told` is what each thread was told to be accepted. Answers how many of
+  /// them were kept.
+  @discardableResult
+  mutating func settle(told: [Int], attempted: Int, delivery: Delivery) -> Int {
     let sum = told.reduce(0, +)
-    let kept = sum - delivery.discarded
+    var kept = sum - min(delivery.discarded, sum)
+    if delivery.discarded > sum, let delivered = delivery.delivered {
+      // Seen of lttng-ust on many threads. Then what is missing is all that is known.
+      note("discarded \(delivery.discarded) of \(sum) by its own count; \(sum - delivered) are missing")
+      kept = delivered
+    }
     accepted += kept
     dropped += attempted - kept
     if told.count > 1, let least = told.min(), let most = told.max() {
@@ -56,6 +65,11 @@ struct Outcome {
     if let delivered = delivery.delivered, delivered != kept {
       complain("\(kept) events were accepted, \(delivered) were delivered")
     }
+    return kept
+  }
+
+  private mutating func note(_ text: String) {
+    notes.append("\(bench), \(subject), \(threads) threads: \(text)")
   }
 
   private mutating func complain(_ text: String) {

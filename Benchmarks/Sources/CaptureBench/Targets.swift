@@ -107,8 +107,8 @@ private func flowVerdicts(_ session: Session) -> [Verdict] {
     case "ns":
       verdicts.append(
         Verdict(
-          target: "first event after idle within 1 ms", measured: "p50 \(fixed(line.p50)), p99 \(fixed(line.p99)) ns",
-          isMet: line.p99 < 1e6))
+          target: line.subject.hasSuffix("read") ? "first event after idle read" : "first event after idle in 1 ms in the log", measured: "p50 \(fixed(line.p50)), p99 \(fixed(line.p99)) ns",
+          isMet: line.subject.hasSuffix("read") ? nil : line.p99 < 1e6))
     default:
       verdicts.append(
         Verdict(target: "idle: under 0.1 % of a core", measured: "\(fixed(line.p50)) %", isMet: line.p50 < 0.1))

@@ -34,7 +34,8 @@ final class SpinBarrier: @unchecked Sendable {
   private let barrier = UnsafeMutablePointer<spin_barrier>.allocate(capacity: 1)
 
   init(threads: Int) {
-    barrier.initialize(to: spin_barrier(threads: UInt32(threads), waiting: 0, phase: 0))
+    let spins: UInt32 = threads > Placement.available.count ? 100 : 100_000
+    barrier.initialize(to: spin_barrier(threads: UInt32(threads), spins: spins, waiting: 0, phase: 0))
   }
 
   deinit { barrier.deallocate() }

@@ -53,8 +53,8 @@ void spin_barrier_wait(spin_barrier *barrier) {
     __atomic_store_n(&barrier->phase, phase + 1, __ATOMIC_RELEASE);
     return;
   }
-  /* On a machine with fewer CPUs than threads the one that is waited for must get its turn. */
+  /* With fewer processors than threads the one that is waited for must get its turn. */
   for (uint32_t spins = 0; __atomic_load_n(&barrier->phase, __ATOMIC_ACQUIRE) == phase; spins++) {
-    if (spins > 100000) sched_yield();
+    if (spins >= barrier->spins) sched_yield();
   }
 }

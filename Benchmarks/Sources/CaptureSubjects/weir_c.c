@@ -18,12 +18,14 @@ static weir_status open_log(weir_subject *subject, const char *directory, const 
                                       {"items", WEIR_KIND_I32, 0},
                                       {"coupon", WEIR_KIND_STRING, 0}};
   int is_checkout = setup->text_bytes == CHECKOUT_TEXT;
-  weir_definition definition = {"checkout.completed", is_checkout ? fields : fields + 3, is_checkout ? 4 : 1, NULL, 0, 0};
+  weir_definition definition = {
+      "checkout.completed", is_checkout ? fields : fields + 3, is_checkout ? 4 : 1, NULL, 0, 0};
   weir_options options;
   weir_options_init(&options);
   options.clock = setup->clock;
   options.full_wait_ns = setup->full_wait_ns;
-  if (options.lane_count < setup->threads + options.spare_lanes) options.lane_count = setup->threads + options.spare_lanes;
+  uint32_t lanes = setup->threads + options.spare_lanes;
+  if (options.lane_count < lanes) options.lane_count = lanes;
   weir_status status = weir_open(directory, &options, &subject->log, NULL, error);
   if (status == WEIR_OK) status = weir_define(subject->log, 0, &definition, 1, &subject->type, error);
   return status;
@@ -71,7 +73,9 @@ uint64_t weir_subject_burst(weir_subject *subject, uint64_t first, uint64_t coun
   uint32_t type = subject->type;
   uint64_t accepted = 0, bytes = subject->text_bytes;
   if (bytes != CHECKOUT_TEXT) return burst_texts(subject, count, text);
-  for (uint64_t order = first; order < first + count; order++) accepted += capture_checkout(log, type, order, text, bytes);
+  for (uint64_t order = first; order < first + count; order++) {
+    accepted += capture_checkout(log, type, order, text, bytes);
+  }
   return accepted;
 }
 
@@ -150,21 +154,27 @@ int64_t weir_count_events(const char *directory) {
   return status == WEIR_END ? count : -1;
 }
 
-uint64_t weir_subject_readable_after(weir_subject *subject, const char *directory, const char *text) {
-  uint64_t accepted, wakeups, offset, took = 0;
+int weir_subject_first_event(weir_subject *subject, const char *directory, const char *text, uint64_t *in_log_ns,
+                             uint64_t *read_ns) {
+  enum { SECOND = 1000000000 };
+  uint64_t accepted, wakeups, offset, next;
   weir_subject_count(subject, &accepted, &wakeups, &offset);
   weir_reader *reader = open_reader(directory, offset);
-  if (!reader) return 0;
+  if (!reader) return -1;
   weir_event event;
   weir_skip skip;
+  *in_log_ns = *read_ns = 0;
   uint64_t start = support_now_ns();
-  if (capture_checkout(subject->log, subject->type, accepted, text, CHECKOUT_TEXT)) {
-    while (took < 1000000000) {
-      weir_status status = weir_reader_next(reader, &event, &skip, NULL);
-      took = support_now_ns() - start;
-      if (status == WEIR_OK && event.type >= WEIR_TYPE_FIRST) break;
-    }
+  if (!capture_checkout(subject->log, subject->type, accepted, text, CHECKOUT_TEXT)) *in_log_ns = SECOND;
+  do {
+    weir_subject_count(subject, &accepted, &wakeups, &next);
+    *in_log_ns = support_now_ns() - start;
+  } while (next == offset && *in_log_ns < SECOND);
+  while (*in_log_ns < SECOND && *read_ns < SECOND) {
+    weir_status status = weir_reader_next(reader, &event, &skip, NULL);
+    *read_ns = support_now_ns() - start;
+    if (status == WEIR_OK && event.type >= WEIR_TYPE_FIRST) break;
   }
   weir_reader_close(reader);
-  return took < 1000000000 ? took : 0;
+  return *in_log_ns < SECOND && *read_ns < SECOND ? 0 : -1;
 }

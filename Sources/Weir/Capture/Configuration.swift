@@ -40,6 +40,16 @@ extension Tracker {
     /// Make the directory, with mode 0700, if it is missing. True.
     public var createDirectory: Bool
 
+    /// The directory that the ring goes into: an absolute or relative path, nil for beside the segments.
+    ///
+    /// On tmpfs (a directory of the program's own, such as `/dev/shm/shop`) no capture ever meets the writeback of its
+    /// page. What was captured survives the death of the process as ever, but not a restart of the machine: what was not
+    /// in a segment by then is lost, and the next opening reports ``RecoveryReport/ringVanished``. The log's directory
+    /// keeps a file that says where the ring is, so readers and later openings find it whatever this says; closing
+    /// removes the ring's file. The directory is made, with mode 0700, if it is missing and ``createDirectory`` is set.
+    /// One that every user may write to, or that belongs to somebody else, is refused as `unsafe`.
+    public var ringDirectory: String?
+
     /// Where recoveries and refused event types are reported; nil for nowhere. Nothing is logged by a capture in steady
     /// state.
     public var logger: Logger?
@@ -56,9 +66,10 @@ extension Tracker {
       segmentBytes = core.segmentBytes
       maximumEventBytes = core.maximumEventBytes
       drainInterval = .nanoseconds(Int64(clamping: core.drainNanoseconds))
-      whenFull = OverflowPolicy(waitNanoseconds: core.waitNanoseconds)
+      whenFull = core.whenFull
       clock = .automatic
       createDirectory = true
+      ringDirectory = nil
       logger = Logger(label: "weir")
     }
 
@@ -66,7 +77,8 @@ extension Tracker {
       CoreOptions(
         laneCount: laneCount, spareLanes: spareLanes, laneBytes: laneBytes, segmentBytes: segmentBytes,
         maximumEventBytes: maximumEventBytes, drainNanoseconds: drainInterval.wholeNanoseconds,
-        waitNanoseconds: whenFull.waitNanoseconds, clock: clock, createsDirectory: createDirectory)
+        whenFull: whenFull, clock: clock, createsDirectory: createDirectory,
+        ringDirectory: ringDirectory)
     }
   }
 
@@ -75,8 +87,18 @@ extension Tracker {
     /// How long to wait; all ones for ever, as the core has it.
     let waitNanoseconds: UInt64
 
+    /// Whether the oldest events make room then.
+    var overwrites = false
+
     /// Drops the event at once, counted as ``DropReason/full``.
     public static let dropNewest = OverflowPolicy(waitNanoseconds: 0)
+
+    /// Overwrites the oldest events of the lane that are not in the log yet, a thirty-second of the lane at a time:
+    /// ``Counters/overwritten`` counts them, and a `weir.gap` event stands in the log where they would have been.
+    ///
+    /// While the drainer is copying from the lane, the capture waits for that, a millisecond at most; only after that it
+    /// is dropped as ``DropReason/full``.
+    public static let dropOldest = OverflowPolicy(waitNanoseconds: 0, overwrites: true)
 
     /// Blocks the thread until there is room. Events are dropped only if the log can't grow, as
     /// ``DropReason/storage``.
@@ -98,6 +120,10 @@ extension Tracker {
     case monotonic
     /// The kernel's coarse clock, with a resolution of 1 to 4 ms.
     case coarse
+    /// A word that the drainer refreshes whenever it looks for events: behind by up to half of
+    /// ``Configuration/drainInterval`` and what the scheduler adds. Costs one load; ``monotonic`` while the drainer
+    /// sleeps.
+    case tick
   }
 }
 

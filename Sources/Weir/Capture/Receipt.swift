@@ -52,7 +52,7 @@ public struct BulkReceipt: Hashable, Sendable {
   }
 }
 
-/// Why an event was not captured. The numbers are those in the log.
+/// Why an event was not captured, or is lost. The numbers are those in the log.
 public enum DropReason: Int32, CaseIterable, Hashable, Sendable {
   /// The thread's lane was full, for as long as the overflow policy said to wait.
   case full = 1
@@ -69,6 +69,9 @@ public enum DropReason: Int32, CaseIterable, Hashable, Sendable {
   /// The event does not agree with its declaration, or the declaration could not be made. See
   /// ``Tracker/lastDefinitionError``.
   case invalid = 7
+  /// No receipt says this: the event was accepted, and a later one overwrote it before it was in the log, by the
+  /// policy ``Tracker/OverflowPolicy/dropOldest``. In the statistics of a log.
+  case overwritten = 8
 
   /// The reason for a number of the core.
   @usableFromInline

@@ -37,74 +37,103 @@ extension EventEncoder {
   @usableFromInline
   mutating func encodeTagged<E: Event & Encodable>(_ event: E) {
     guard index == Self.unset else { return spoil() }
-    let tracker = tracker.takeUnretainedValue()
+    // The tracker is not retained: all threads would contend for its count of references.
+    let log = tracker._withUnsafeGuaranteedRef { $0.log }
     let room = record.end - record.cursor
+    let memory = Scratch.take()
+    defer { Scratch.give(memory) }
+    let writer = memory._withUnsafeGuaranteedRef { $0.writer }
+    fetchAhead(writer.state.pointee.lastBytes)
     weir_cancel(&record)
     record = weir_record()
     index = Self.ended
 
-    var writer = Scratch.take()
-    defer { Scratch.give(&writer) }
     // The largest event, and the case's name and the like, which do not go into it.
-    writer.buffer.pointee.start(limit: room + 2 * EventType.maximumNameBytes)
+    writer.state.pointee.buffer.start(limit: room + 2 * EventType.maximumNameBytes)
     do {
-      try writer.encode(event, into: 0)
+      try memory._withUnsafeGuaranteedRef { try writer.encode(event, into: 0, of: $0) }
     } catch {
-      writer.buffer.pointee.fail("\(error)")
+      writer.state.pointee.buffer.fail("\(error)")
     }
-    let type = writer.buffer.pointee.isGood ? tracker.type(of: event, in: writer) : nil
-    if let failure = writer.buffer.pointee.failure { tracker.note(E.self, failure) }
+    let type = writer.state.pointee.buffer.isGood ? type(of: event, in: &writer.state.pointee.buffer, log) : nil
+    if let failure = writer.state.pointee.buffer.failure { tracker.takeUnretainedValue().note(E.self, failure) }
 
-    let drop = weir_begin(tracker.log, &record)
+    let drop = weir_begin(log, &record)
     guard drop == WEIR_ACCEPTED else {
       outcome = UInt32(drop)
       return
     }
-    if writer.buffer.pointee.isTooLarge {
+    if writer.state.pointee.buffer.isTooLarge {
       weir_put_raw(&record, nil, .max)  // more than there is room for
       index = 0
     } else if let type {
       index = Self.named
       outcome = type
-      putFields(of: writer)
+      writer.state.pointee.lastBytes = putFields(of: writer.state.pointee.buffer)
     } else {
       index = Self.misused
     }
   }
 
-  /// Puts the fields as they were encoded.
-  private mutating func putFields(of writer: TaggedWriter) {
+  /// Asks for the cache lines that the event will be put into, if it is about as large as the thread's last one. They are
+  /// there by the time it is encoded; without this, the next event's first atomic operation waited for them.
+  private func fetchAhead(_ bytes: Int) {
+    let cacheLine = 64
+    let most = 1024
+    var at = 0
+    while at < min(bytes + Int(WEIR_RECORD_HEADER_BYTES), most) {
+      weir_fetch_ahead(record.start + bytes + Int(WEIR_RECORD_HEADER_BYTES) + at)
+      at += cacheLine
+    }
+  }
+
+  /// Puts the fields as they were encoded; answers how many bytes.
+  private mutating func putFields(of buffer: borrowing TaggedBuffer) -> Int {
     let bytes: UnsafeRawBufferPointer
-    if let frame = writer.buffer.pointee.fieldsFrame {
-      bytes = writer.buffer.pointee.contents(of: frame)
+    if let frame = buffer.fieldsFrame {
+      bytes = buffer.contents(of: frame)
     } else {
       weir_put_u32(&record, 1)
       putText(singleField)
-      bytes = writer.buffer.pointee.value(of: 0)
+      bytes = buffer.value(of: 0)
     }
     weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
+    return bytes.count
   }
-}
 
-extension Tracker {
-  /// The number of an encoded event's type, which is made if need be. Nil if it can't be; the writer then says why, or
+  /// The number of an encoded event's type, which is made if need be. Nil if it can't be; the buffer then says why, or
   /// the log is closed.
-  fileprivate func type<E: Event & Encodable>(of event: E, in writer: TaggedWriter) -> UInt32? {
-    let owner = Self.owner(E.self)
-    if let frame = writer.buffer.pointee.caseFrame, let key = writer.buffer.pointee.key(of: frame) {
-      let known = handle.findType(owner: owner, key: key)
-      // Asked only until the type is known: a structure that encodes a nested container itself keeps its own name.
-      if known != 0 || Mirror(reflecting: event).displayStyle == .enum {
-        guard !writer.buffer.pointee.hasUnlabelledField else {
-          writer.buffer.pointee.fail(
-            "case \(key) has an associated value without a label; give it one, for the log needs a name")
-          return nil
-        }
-        writer.buffer.pointee.fieldsFrame = frame
-        return known != 0 ? known : define(E.self, EventType(tagged: "\(E.eventName).\(key)"), key: key)
+  private func type<E: Event & Encodable>(
+    of event: E, in buffer: inout TaggedBuffer, _ log: UnsafeMutablePointer<weir_log>
+  ) -> UInt32? {
+    let owner = Tracker.owner(E.self)
+    if let frame = buffer.caseFrame {
+      let known = LogHandle(log).findType(owner: owner, key: buffer.caseName)
+      if known != 0, !buffer.hasUnlabelledField {
+        buffer.fieldsFrame = frame
+        return known
       }
+      // Asked only until the type is known: a structure that encodes a nested container itself keeps its own name.
+      if known != 0 || Self.isEnum(event) { return newType(of: E.self, frame, in: &buffer) }
     }
-    writer.buffer.pointee.fieldsFrame = writer.buffer.pointee.frames[0].kind == .object ? 0 : nil
+    buffer.fieldsFrame = buffer[0].kind == .object ? 0 : nil
     return weir_find_owner(log, owner)?.pointee.first
+  }
+
+  @inline(never)
+  private static func isEnum<E>(_ event: E) -> Bool {
+    Mirror(reflecting: event).displayStyle == .enum
+  }
+
+  /// The type of a case's first event.
+  @inline(never)
+  private func newType<E: Event>(of type: E.Type, _ frame: Int, in buffer: inout TaggedBuffer) -> UInt32? {
+    let key = buffer.caseKey
+    guard !buffer.hasUnlabelledField else {
+      buffer.fail("case \(key) has an associated value without a label; give it one, for the log needs a name")
+      return nil
+    }
+    buffer.fieldsFrame = frame
+    return tracker.takeUnretainedValue().define(type, EventType(tagged: "\(type.eventName).\(key)"), key: key)
   }
 }

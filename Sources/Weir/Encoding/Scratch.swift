@@ -7,29 +7,47 @@
 #endif
 
 /// Gives each thread its own ``TaggedWriter``, so that capturing a Codable event allocates nothing of its own in steady
-/// state. A writer is taken out while it is used: encoding code that captures another event gets a second one.
+/// state. While it is in use, encoding code that captures another event gets one for that event alone.
 enum Scratch {
   /// The system's key to a value of each thread, with a destructor for when the thread ends. Nil if the system has none
   /// left; every event then makes a writer for itself.
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
-    let status = pthread_key_create(&key) { writer in
-      if let writer { Unmanaged<TaggedWriter>.fromOpaque(writer).release() }
+    let status = pthread_key_create(&key) { kept in
+      if let kept { Unmanaged<WriterMemory>.fromOpaque(kept).takeRetainedValue().retire() }
     }
     return status == 0 ? key : nil
   }()
 
-  static func take() -> TaggedWriter {
-    guard let key, let kept = pthread_getspecific(key) else { return TaggedWriter() }
-    pthread_setspecific(key, nil)
-    return Unmanaged<TaggedWriter>.fromOpaque(kept).takeRetainedValue()
+  /// The memory of a writer for one event, to be given back.
+  static func take() -> Unmanaged<WriterMemory> {
+    guard let key else { return .passRetained(WriterMemory()) }
+    guard let kept = pthread_getspecific(key) else { return make(key) }
+    let memory = Unmanaged<WriterMemory>.fromOpaque(kept)
+    let isFree = memory._withUnsafeGuaranteedRef { memory in
+      guard !memory.writer.state.pointee.isInUse else { return false }
+      memory.writer.state.pointee.isInUse = true
+      return true
+    }
+    return isFree ? memory : .passRetained(WriterMemory())
   }
 
-  /// Takes the writer back, unless the code that used it still holds on to it: what that writes later must not end up
-  /// in another event. A thread keeps one.
-  static func give(_ writer: inout TaggedWriter) {
-    guard let key, isKnownUniquelyReferenced(&writer), pthread_getspecific(key) == nil else { return }
-    let kept = Unmanaged.passRetained(writer)
-    if pthread_setspecific(key, kept.toOpaque()) != 0 { kept.release() }
+  /// Ends the event. The thread keeps its own writer.
+  static func give(_ memory: Unmanaged<WriterMemory>) {
+    let isThreads = memory._withUnsafeGuaranteedRef { memory in
+      memory.writer.end()
+      guard memory.writer.state.pointee.isInUse else { return false }
+      memory.writer.state.pointee.isInUse = false
+      return true
+    }
+    if !isThreads { memory.takeRetainedValue().retire() }
+  }
+
+  /// A writer that the thread keeps, if the system lets it.
+  private static func make(_ key: pthread_key_t) -> Unmanaged<WriterMemory> {
+    let memory = WriterMemory()
+    let kept = Unmanaged.passRetained(memory)
+    memory.writer.state.pointee.isInUse = pthread_setspecific(key, kept.toOpaque()) == 0
+    return kept
   }
 }

@@ -8,136 +8,168 @@
 
 /// Encodes the value of one frame.
 struct TaggedEncoder: Encoder {
-  let writer: TaggedWriter
-  let frame: Int
+  let target: TaggedTarget
 
-  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
+  var codingPath: [any CodingKey] { target.path }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    writer.buffer.pointee.shape(frame, as: .object)
-    return KeyedEncodingContainer(TaggedKeyedContainer(writer: writer, frame: frame))
+    guard target.isLive else { return deadContainer(target) }
+    target.buffer.shape(target.frame, as: .object)
+    return target.container(type, target.frame)
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    writer.buffer.pointee.shape(frame, as: .array)
-    return TaggedUnkeyedContainer(writer: writer, frame: frame)
+    if target.isLive { target.buffer.shape(target.frame, as: .array) }
+    return TaggedUnkeyedContainer(target: target)
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer {
-    TaggedSingleContainer(writer: writer, frame: frame)
+    TaggedSingleContainer(target: target)
   }
 }
 
-struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-  let writer: TaggedWriter
-  let frame: Int
+/// A container of an event that is over.
+@inline(never)
+private func deadContainer<Key: CodingKey>(_ target: TaggedTarget) -> KeyedEncodingContainer<Key> {
+  KeyedEncodingContainer(TaggedKeyedContainer<Key>(target: target))
+}
 
-  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
+struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let target: TaggedTarget
+
+  var codingPath: [any CodingKey] { target.path }
 
   func encodeNil(forKey key: Key) {
-    writer.buffer.pointee.appendKey(key, to: frame)
-    writer.put(.null, 0, at: .member(of: frame)) { _ in }
+    put(key) { _ = $0.put(.null, 0, at: $1) }
   }
 
-  // Stands in for every overload that the protocol lists.
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    writer.buffer.pointee.appendKey(key, to: frame)
-    try writer.encodeMember(value, of: frame, key: key)
+    guard target.isLive else { return }
+    try target.writer.encode(value, at: .member(of: target.frame, key.stringValue), key: key, of: target.memory)
   }
 
-  func nestedContainer<Nested: CodingKey>(keyedBy: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
+  // The types of the protocol's own requirements, which the general one above would have to tell apart.
+  func encode(_ value: Bool, forKey key: Key) { put(key) { $0.put(.bool, value ? 1 as UInt8 : 0, at: $1) } }
+  func encode(_ value: String, forKey key: Key) { put(key) { $0.putText(value, at: $1) } }
+  func encode(_ value: Double, forKey key: Key) { put(key) { $0.put(.double, value.bitPattern, at: $1) } }
+  func encode(_ value: Float, forKey key: Key) { put(key) { $0.put(.float, value.bitPattern, at: $1) } }
+  func encode(_ value: Int, forKey key: Key) { put(key) { $0.put(.int64, Int64(value), at: $1) } }
+  func encode(_ value: Int8, forKey key: Key) { put(key) { $0.put(.int8, value, at: $1) } }
+  func encode(_ value: Int16, forKey key: Key) { put(key) { $0.put(.int16, value, at: $1) } }
+  func encode(_ value: Int32, forKey key: Key) { put(key) { $0.put(.int32, value, at: $1) } }
+  func encode(_ value: Int64, forKey key: Key) { put(key) { $0.put(.int64, value, at: $1) } }
+  func encode(_ value: UInt, forKey key: Key) { put(key) { $0.put(.uint64, UInt64(value), at: $1) } }
+  func encode(_ value: UInt8, forKey key: Key) { put(key) { $0.put(.uint8, value, at: $1) } }
+  func encode(_ value: UInt16, forKey key: Key) { put(key) { $0.put(.uint16, value, at: $1) } }
+  func encode(_ value: UInt32, forKey key: Key) { put(key) { $0.put(.uint32, value, at: $1) } }
+  func encode(_ value: UInt64, forKey key: Key) { put(key) { $0.put(.uint64, value, at: $1) } }
+
+  @inline(__always)
+  private func put(_ key: Key, _ write: (TaggedWriter, TaggedWriter.Place) -> Void) {
+    guard target.isLive else { return }
+    write(target.writer, .member(of: target.frame, key.stringValue))
+  }
+
+  func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested>
+  {
+    guard target.isLive else { return deadContainer(target) }
     let child = open(key)
-    writer.buffer.pointee.markNested(child)
-    return TaggedEncoder(writer: writer, frame: child).container(keyedBy: Nested.self)
+    target.buffer.markNested(child)
+    target.buffer.shape(child, as: .object)
+    return target.container(type, child)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    TaggedEncoder(writer: writer, frame: open(key)).unkeyedContainer()
+    encoder(key).unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder {
-    TaggedEncoder(writer: writer, frame: open(TextKey("super")))
-  }
+  func superEncoder() -> any Encoder { encoder(TextKey("super")) }
 
-  func superEncoder(forKey key: Key) -> any Encoder {
-    TaggedEncoder(writer: writer, frame: open(key))
-  }
+  func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
 
   private func open(_ key: some CodingKey) -> Int {
-    writer.buffer.pointee.appendKey(key, to: frame)
-    return writer.buffer.pointee.openFrame(in: frame, key: key)
+    target.writer.open(.member(of: target.frame, key.stringValue), key)
+  }
+
+  /// An encoder of the next value, which may be used at any time until the event's end.
+  private func encoder(_ key: some CodingKey) -> TaggedEncoder {
+    TaggedEncoder(target: target.isLive ? TaggedTarget(target.memory, open(key)) : target)
   }
 }
 
 struct TaggedUnkeyedContainer: UnkeyedEncodingContainer {
-  let writer: TaggedWriter
-  let frame: Int
+  let target: TaggedTarget
 
-  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
-  var count: Int { Int(writer.buffer.pointee.frames[frame].count) }
+  var codingPath: [any CodingKey] { target.path }
+  var count: Int { target.isLive ? Int(target.buffer[target.frame].count) : 0 }
 
   func encodeNil() {
-    writer.buffer.pointee.bumpCount(of: frame)
-    writer.put(.null, 0, at: .member(of: frame)) { _ in }
+    guard target.isLive else { return }
+    _ = target.writer.put(.null, 0, at: .element(of: target.frame))
   }
 
+  // Stands in for every overload that the protocol lists.
   func encode<T: Encodable>(_ value: T) throws {
-    let key = TextKey(index: count)
-    writer.buffer.pointee.bumpCount(of: frame)
-    try writer.encodeMember(value, of: frame, key: key)
+    guard target.isLive else { return }
+    try target.writer.encode(value, at: .element(of: target.frame), key: TextKey(index: count), of: target.memory)
   }
 
-  func nestedContainer<Nested: CodingKey>(keyedBy: Nested.Type) -> KeyedEncodingContainer<Nested> {
-    TaggedEncoder(writer: writer, frame: open()).container(keyedBy: Nested.self)
+  func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+    encoder().container(keyedBy: type)
   }
 
-  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-    TaggedEncoder(writer: writer, frame: open()).unkeyedContainer()
-  }
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder().unkeyedContainer() }
 
-  func superEncoder() -> any Encoder {
-    TaggedEncoder(writer: writer, frame: open())
-  }
+  func superEncoder() -> any Encoder { encoder() }
 
-  private func open() -> Int {
-    let key = TextKey(index: count)
-    writer.buffer.pointee.bumpCount(of: frame)
-    return writer.buffer.pointee.openFrame(in: frame, key: key)
+  private func encoder() -> TaggedEncoder {
+    guard target.isLive else { return TaggedEncoder(target: target) }
+    let child = target.writer.open(.element(of: target.frame), TextKey(index: count))
+    return TaggedEncoder(target: TaggedTarget(target.memory, child))
   }
 }
 
 struct TaggedSingleContainer: SingleValueEncodingContainer {
-  let writer: TaggedWriter
-  let frame: Int
+  let target: TaggedTarget
 
-  var codingPath: [any CodingKey] { writer.buffer.pointee.path(of: frame) }
+  var codingPath: [any CodingKey] { target.path }
 
   func encodeNil() {
-    writer.put(.null, 0, at: .frame(frame)) { _ in }
+    guard target.isLive else { return }
+    _ = target.writer.put(.null, 0, at: .frame(target.frame))
   }
 
   func encode<T: Encodable>(_ value: T) throws {
-    if writer.putKnown(value, at: .frame(frame)) { return }
-    try value.encode(to: TaggedEncoder(writer: writer, frame: frame))
+    guard target.isLive, !target.writer.putKnown(value, at: .frame(target.frame)) else { return }
+    try value.encode(to: TaggedEncoder(target: target))
   }
 }
 
 /// A key that is a text or an index: of the elements of arrays, of `super`, and of fields while decoding.
+///
+/// The text of an index is made only when it is asked for, which is seldom.
 struct TextKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(_ text: String) {
-    stringValue = text
-    intValue = nil
+  private enum Content {
+    case text(String)
+    case index(Int)
   }
+  private let content: Content
 
-  init(index: Int) {
-    stringValue = "\(index)"
-    intValue = index
-  }
-
+  init(_ text: String) { content = .text(text) }
+  init(index: Int) { content = .index(index) }
   init?(stringValue: String) { self.init(stringValue) }
   init?(intValue: Int) { self.init(index: intValue) }
+
+  var stringValue: String {
+    switch content {
+    case .text(let text): text
+    case .index(let index): "\(index)"
+    }
+  }
+
+  var intValue: Int? {
+    guard case .index(let index) = content else { return nil }
+    return index
+  }
 }

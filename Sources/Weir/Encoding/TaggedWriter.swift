@@ -1,69 +1,160 @@
 // TaggedWriter: what the encoders of one event share; writes the values whose types have a kind of their own, and lets
 // all others encode themselves.
 
+import Synchronization
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
 
-/// The buffer of an event, shared by its encoders.
-///
-/// The buffer lies behind a pointer that never changes: kept in the object itself, the language's checks for
-/// overlapping access took a fifth of the whole time. The accesses can't overlap, for no code but the buffer's runs
-/// within one.
-final class TaggedWriter {
-  let buffer: UnsafeMutablePointer<TaggedBuffer>
+/// What a thread keeps from one event to the next: the buffer, and what is handed out to fill it.
+struct WriterState: ~Copyable {
+  var buffer = TaggedBuffer()
+
+  /// The number of the event that is being encoded. Atomic for the sake of an encoder that was kept and is used by
+  /// another thread: it sees that its event is over.
+  let event = Atomic<UInt64>(1)
+
+  /// A thread encodes one event at a time with it.
+  var isInUse = false
+
+  /// The size of the last event's fields.
+  var lastBytes = 0
+
+  /// The encoders of the values that encode themselves, the outermost first, and how many are in use.
+  var encoders = KeptEncoders()
+  var level = 0
+
+  var containers = KeptContainers()
+}
+
+/// Owns the memory of a writer. Everything handed out refers to it, so that what the user's code keeps never writes to
+/// memory that is gone.
+final class WriterMemory {
+  let writer: TaggedWriter
 
   init() {
-    buffer = .allocate(capacity: 1)
-    buffer.initialize(to: TaggedBuffer())
+    writer = TaggedWriter(state: .allocate(capacity: 1))
+    writer.state.initialize(to: WriterState())
   }
 
   deinit {
-    buffer.deinitialize(count: 1)
-    buffer.deallocate()
+    writer.state.deinitialize(count: 1)
+    writer.state.deallocate()
+  }
+
+  /// Lets go of all that refers back to it.
+  func retire() {
+    writer.state.pointee.encoders.removeAll()
+    writer.state.pointee.containers.removeAll()
+  }
+}
+
+/// Writes the values of one event.
+///
+/// A bare pointer, to be used while something holds its ``WriterMemory``: references cost an atomic operation to copy,
+/// and the language checks their properties for overlapping access, which together took half of the whole time. The
+/// accesses can't overlap, for no code but the buffer's runs within one.
+struct TaggedWriter {
+  let state: UnsafeMutablePointer<WriterState>
+
+  /// Ends the event. Encoders and containers that the user's code still holds write nothing any more.
+  func end() {
+    let event = state.pointee.event.load(ordering: .relaxed)
+    state.pointee.event.store(event &+ 1, ordering: .relaxed)
   }
 
   /// Where a value goes.
   enum Place {
     /// It is the value of a frame that was opened for it.
     case frame(Int)
-    /// It is the next value of an object (after its key) or an array (after its count).
-    case member(of: Int)
+    /// It is the next value of an object, with its key, or of an array.
+    case member(of: Int, String)
+    case element(of: Int)
   }
 
-  /// Puts a value of one kind whose bytes `write` fills in.
-  func put(_ kind: Kind, _ count: Int, at place: Place, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
-    switch place {
-    case .frame(let frame):
-      buffer.pointee.shape(frame, as: kind)
-      buffer.pointee.append(to: frame, count, write)
-    case .member(let parent):
-      buffer.pointee.append(to: parent, 1 + count) { bytes in
-        bytes[0] = kind.rawValue
-        write(UnsafeMutableRawBufferPointer(rebasing: bytes[1...]))
-      }
-    }
-  }
+  // MARK: Values
 
-  /// Encodes the next value of an object or an array.
-  func encodeMember<T: Encodable>(_ value: T, of parent: Int, key: some CodingKey) throws {
-    if putKnown(value, at: .member(of: parent)) { return }
-    try encode(value, into: buffer.pointee.openFrame(in: parent, key: key))
+  /// Encodes a value of any type.
+  func encode<T: Encodable>(_ value: T, at place: Place, key: some CodingKey, of memory: WriterMemory) throws {
+    if putKnown(value, at: place) { return }
+    try encode(value, into: open(place, key), of: memory)
   }
 
   /// Lets a value encode itself into a frame.
-  func encode<T: Encodable>(_ value: T, into frame: Int) throws {
+  func encode<T: Encodable>(_ value: T, into frame: Int, of memory: WriterMemory) throws {
+    let level = state.pointee.level
+    state.pointee.level += 1
+    defer { state.pointee.level -= 1 }
     do {
-      try value.encode(to: TaggedEncoder(writer: self, frame: frame))
+      if let encoder = state.pointee.encoders.encoder(level, frame, of: memory) {
+        try Self.encode(value, to: &encoder.pointee)
+      } else {
+        try value.encode(to: TaggedEncoder(target: TaggedTarget(memory, frame)))
+      }
     } catch {
       // The code around may catch this and go on, but half of the value is written.
-      buffer.pointee.fail("\(buffer.pointee.describe(frame)) could not be encoded: \(error)")
+      state.pointee.buffer.fail("\(state.pointee.buffer.describe(frame)) could not be encoded: \(error)")
       throw error
     }
     // A value that encoded nothing is an object without fields, as JSONEncoder has it.
-    if !buffer.pointee.frames[frame].isWritten { buffer.pointee.shape(frame, as: .object) }
+    if !state.pointee.buffer[frame].isWritten { state.pointee.buffer.shape(frame, as: .object) }
+  }
+
+  /// The encoder goes by its address, for to copy it would be an atomic operation, and another one to forget the copy.
+  @inline(never)
+  private static func encode<T: Encodable>(_ value: T, to encoder: inout any Encoder) throws {
+    try value.encode(to: encoder)
+  }
+
+  /// Opens a frame for the next value of an object or an array.
+  func open(_ place: Place, _ key: some CodingKey) -> Int {
+    switch place {
+    case .frame(let frame):
+      return frame
+    case .member(let parent, let name):
+      state.pointee.buffer.member(name, 1, of: parent)?.storeBytes(of: Kind.null.rawValue, as: UInt8.self)
+      return state.pointee.buffer.openFrame(in: parent, key: key)
+    case .element(let parent):
+      state.pointee.buffer.element(1, of: parent)?.storeBytes(of: Kind.null.rawValue, as: UInt8.self)
+      return state.pointee.buffer.openFrame(in: parent, key: key)
+    }
+  }
+
+  /// Puts a value's kind, and answers room for so many bytes of the value. Nil if nothing more is to be written.
+  @inline(__always)
+  func put(_ kind: Kind, _ count: Int, at place: Place) -> UnsafeMutableRawPointer? {
+    let room: UnsafeMutableRawPointer?
+    switch place {
+    case .frame(let frame): return state.pointee.buffer.scalar(kind, count, in: frame)
+    case .member(let parent, let name): room = state.pointee.buffer.member(name, 1 + count, of: parent)
+    case .element(let parent): room = state.pointee.buffer.element(1 + count, of: parent)
+    }
+    guard let room else { return nil }
+    room.storeBytes(of: kind.rawValue, as: UInt8.self)
+    return room + 1
+  }
+
+  @inline(__always)
+  func put<Number: FixedWidthInteger & BitwiseCopyable>(_ kind: Kind, _ number: Number, at place: Place) {
+    put(kind, MemoryLayout<Number>.size, at: place)?.storeBytes(of: number.littleEndian, as: Number.self)
+  }
+
+  func putText(_ text: String, at place: Place) {
+    let done: Void? = text.utf8.withContiguousStorageIfAvailable {
+      putCounted(.string, UnsafeRawBufferPointer($0), at: place)
+    }
+    if done != nil { return }
+    var text = text
+    text.withUTF8 { putCounted(.string, UnsafeRawBufferPointer($0), at: place) }
+  }
+
+  func putCounted(_ kind: Kind, _ bytes: UnsafeRawBufferPointer, at place: Place) {
+    guard let room = put(kind, 4 + bytes.count, at: place) else { return }
+    room.storeBytes(of: UInt32(truncatingIfNeeded: bytes.count).littleEndian, as: UInt32.self)
+    if let from = bytes.baseAddress { (room + 4).copyMemory(from: from, byteCount: bytes.count) }
   }
 
   /// Puts a value whose type has a kind of its own; answers whether it has. The types are compared, not cast to: that
@@ -80,7 +171,7 @@ final class TaggedWriter {
     } else if T.self == Bool.self {
       put(.bool, bits(Bool.self) ? 1 as UInt8 : 0, at: place)
     } else if T.self == UUID.self {
-      withUnsafeBytes(of: bits(UUID.self).uuid) { uuid in put(.uuid, 16, at: place) { $0.copyMemory(from: uuid) } }
+      put(.uuid, 16, at: place)?.storeBytes(of: bits(UUID.self).uuid, as: uuid_t.self)
     } else if T.self == Date.self {
       put(.date, bits(Date.self).timeIntervalSinceReferenceDate.bitPattern, at: place)
     } else if T.self == Data.self {
@@ -120,20 +211,44 @@ final class TaggedWriter {
     }
     return true
   }
+}
 
-  private func put<Number: FixedWidthInteger & BitwiseCopyable>(_ kind: Kind, _ number: Number, at place: Place) {
-    put(kind, MemoryLayout<Number>.size, at: place) { $0.storeBytes(of: number.littleEndian, as: Number.self) }
+/// What an encoder or a container writes to: a frame of an event.
+final class TaggedTarget {
+  let memory: WriterMemory
+  /// That of `memory`, at hand without touching it.
+  let writer: TaggedWriter
+  @exclusivity(unchecked) private(set) var frame: Int
+  @exclusivity(unchecked) private var event: UInt64
+
+  init(_ memory: WriterMemory, _ frame: Int) {
+    self.memory = memory
+    writer = memory.writer
+    self.frame = frame
+    event = writer.state.pointee.event.load(ordering: .relaxed)
   }
 
-  private func putText(_ text: String, at place: Place) {
-    var text = text
-    text.withUTF8 { putCounted(.string, UnsafeRawBufferPointer($0), at: place) }
+  /// To be called only while nobody else holds it.
+  func aim(at frame: Int) {
+    self.frame = frame
+    event = writer.state.pointee.event.load(ordering: .relaxed)
   }
 
-  private func putCounted(_ kind: Kind, _ bytes: UnsafeRawBufferPointer, at place: Place) {
-    put(kind, 4 + bytes.count, at: place) { room in
-      room.storeBytes(of: UInt32(truncatingIfNeeded: bytes.count).littleEndian, as: UInt32.self)
-      UnsafeMutableRawBufferPointer(rebasing: room[4...]).copyMemory(from: bytes)
-    }
+  /// The event is still being encoded. Once it is over, what its encoders are told goes nowhere.
+  @inline(__always)
+  var isLive: Bool { event == writer.state.pointee.event.load(ordering: .relaxed) }
+
+  /// The buffer of the event.
+  @inline(__always)
+  var buffer: TaggedBuffer {
+    _read { yield writer.state.pointee.buffer }
+    _modify { yield &writer.state.pointee.buffer }
+  }
+
+  var path: [any CodingKey] { isLive ? buffer.path(of: frame) : [] }
+
+  /// A keyed container of a frame of the same event.
+  func container<Key: CodingKey>(_ type: Key.Type, _ frame: Int) -> KeyedEncodingContainer<Key> {
+    writer.state.pointee.containers.container(type, frame, of: memory)
   }
 }

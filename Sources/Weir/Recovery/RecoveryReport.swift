@@ -29,6 +29,9 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   public var missingEvents: UInt64
   /// Refusals by the dead process that were not yet in the log, and now are.
   public var dropped: UInt64
+  /// Events that the dead process accepted and overwrote (``Tracker/OverflowPolicy/dropOldest``) and whose loss was not
+  /// yet in the log, and now is.
+  public var overwritten: UInt64
   /// The first offset that this opening gives.
   public var firstOffset: Offset
   /// How long the recovery took.
@@ -37,6 +40,9 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   public var wasClean: Bool
   /// The ring was missing or unreadable: what it held is an unknown loss.
   public var ringReplaced: Bool
+  /// It was missing because it lay in another directory (``Tracker/Configuration/ringDirectory``) and is not there any
+  /// more: the machine was restarted, or the file removed.
+  public var ringVanished: Bool
 
   /// Whether every event that was captured is there.
   public var isComplete: Bool {
@@ -53,8 +59,13 @@ extension RecoveryReport: CustomStringConvertible {
     if damagedBlocks > 0 { parts.append("quarantined \(damagedBlocks) damaged blocks (\(damagedBytes) bytes)") }
     if damagedRecords > 0 { parts.append("quarantined \(damagedRecords) damaged stretches of lanes") }
     if missingEvents > 0 { parts.append("\(missingEvents) events are missing") }
-    if ringReplaced { parts.append("the ring was missing or unreadable: what it held is lost, how much is unknown") }
+    if ringVanished {
+      parts.append("the ring is not where it was: what it held is lost, how much is unknown")
+    } else if ringReplaced {
+      parts.append("the ring was missing or unreadable: what it held is lost, how much is unknown")
+    }
     if dropped > 0 { parts.append("\(dropped) events had been refused") }
+    if overwritten > 0 { parts.append("\(overwritten) events had been overwritten by later ones") }
     return parts.joined(separator: "; ")
   }
 }

@@ -11,9 +11,10 @@ struct CoreOptions {
   var segmentBytes: Int
   var maximumEventBytes: Int
   var drainNanoseconds: UInt64
-  var waitNanoseconds: UInt64
+  var whenFull: Tracker.OverflowPolicy
   var clock: Tracker.ClockSource
   var createsDirectory: Bool
+  var ringDirectory: String?
 
   static func defaults() -> CoreOptions {
     var options = weir_options()
@@ -21,11 +22,14 @@ struct CoreOptions {
     return CoreOptions(
       laneCount: Int(options.lane_count), spareLanes: Int(options.spare_lanes), laneBytes: Int(options.lane_bytes),
       segmentBytes: Int(options.segment_bytes), maximumEventBytes: Int(options.max_event_bytes),
-      drainNanoseconds: options.drain_interval_ns, waitNanoseconds: options.full_wait_ns, clock: .automatic,
-      createsDirectory: options.create != 0)
+      drainNanoseconds: options.drain_interval_ns,
+      whenFull: Tracker.OverflowPolicy(
+        waitNanoseconds: options.full_wait_ns, overwrites: options.full_policy == UInt32(WEIR_FULL_DROP_OLDEST)),
+      clock: .automatic, createsDirectory: options.create != 0)
   }
 
   /// The same for the core. Throws `invalid` for numbers that it could not even be given; it checks the rest itself.
+  /// All but ``ringDirectory``, whose text the caller keeps alive.
   func forCore() throws(WeirError) -> weir_options {
     var options = weir_options()
     weir_options_init(&options)
@@ -35,7 +39,8 @@ struct CoreOptions {
     options.segment_bytes = try number(segmentBytes, "segmentBytes")
     options.max_event_bytes = try number(maximumEventBytes, "maximumEventBytes")
     options.drain_interval_ns = drainNanoseconds
-    options.full_wait_ns = waitNanoseconds
+    options.full_wait_ns = whenFull.waitNanoseconds
+    options.full_policy = UInt32(whenFull.overwrites ? WEIR_FULL_DROP_OLDEST : WEIR_FULL_DROP_NEWEST)
     options.create = createsDirectory ? 1 : 0
     options.clock =
       switch clock {
@@ -43,6 +48,7 @@ struct CoreOptions {
       case .counter: UInt32(WEIR_CLOCK_TSC)
       case .monotonic: UInt32(WEIR_CLOCK_MONOTONIC)
       case .coarse: UInt32(WEIR_CLOCK_COARSE)
+      case .tick: UInt32(WEIR_CLOCK_TICK)
       }
     return options
   }

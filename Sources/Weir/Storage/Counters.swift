@@ -19,6 +19,8 @@ public struct Counters: Hashable, Sendable {
   public var wakeups: UInt64
   /// Stretches of a lane whose checksum failed when drained: something in the process wrote where it should not.
   public var damaged: UInt64
+  /// Accepted events that later ones overwrote before they were in the log: ``Tracker/OverflowPolicy/dropOldest``.
+  public var overwritten: UInt64
   /// Events refused, for each reason that occurred.
   public var dropped: [DropReason: UInt64]
   /// Lanes that a thread has.
@@ -36,6 +38,7 @@ public struct Counters: Hashable, Sendable {
     segments = core.segments
     wakeups = core.wakeups
     damaged = core.damaged
+    overwritten = core.overwritten
     dropped = dropCounts(core.dropped)
     lanesInUse = Int(core.lanes_in_use)
     types = Int(core.types)
@@ -68,7 +71,8 @@ extension RecoveryReport {
       bytesScanned: core.bytes_scanned, eventsInSegments: core.events_in_segments, lanesDrained: core.lanes_drained,
       eventsFromLanes: core.events_from_lanes, tornBytes: core.torn_bytes, damagedBlocks: core.damaged_blocks,
       damagedBytes: core.damaged_bytes, damagedRecords: core.damaged_records, missingEvents: core.missing_events,
-      dropped: core.dropped, firstOffset: core.first_offset, durationNanoseconds: core.duration_ns,
-      wasClean: core.was_clean != 0, ringReplaced: core.ring_replaced != 0)
+      dropped: core.dropped, overwritten: core.overwritten, firstOffset: core.first_offset, durationNanoseconds: core.duration_ns,
+      wasClean: core.was_clean != 0, ringReplaced: core.ring_replaced != 0,
+      ringVanished: core.ring_vanished != 0)
   }
 }

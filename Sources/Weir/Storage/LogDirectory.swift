@@ -71,7 +71,7 @@ public struct LogDirectory: Hashable, Sendable {
     public var laneEvents: UInt64
     /// Bytes of the events in the lanes.
     public var laneBytes: UInt64
-    /// Events refused, over all openings in the log, for each reason that occurred.
+    /// Events refused or overwritten, over all openings in the log, for each reason that occurred.
     public var dropped: [DropReason: UInt64]
     /// Time of the first event; nil if there is none.
     public var firstTime: Timestamp?
@@ -85,6 +85,9 @@ public struct LogDirectory: Hashable, Sendable {
     public var isLive: Bool
     /// Something could not be read; ``LogDirectory/verify(onFinding:)`` says what.
     public var isDamaged: Bool
+    /// The ring lay in another directory and is not there: what was in it, nobody knows how many events, is lost. Then
+    /// ``isDamaged`` is true as well.
+    public var ringVanished: Bool
   }
 
   /// Checks every byte that a checksum or a rule covers, and calls `onFinding` for whatever is wrong.
@@ -123,7 +126,8 @@ public struct LogDirectory: Hashable, Sendable {
       laneEvents: core.lane_events, laneBytes: core.lane_bytes, dropped: dropCounts(core.dropped),
       firstTime: core.first_time_ns == 0 ? nil : Timestamp(nanosecondsSince1970: core.first_time_ns),
       lastTime: core.last_time_ns == 0 ? nil : Timestamp(nanosecondsSince1970: core.last_time_ns),
-      lanes: Int(core.lanes), lanesInUse: Int(core.lanes_in_use), isLive: core.live != 0, isDamaged: core.damaged != 0)
+      lanes: Int(core.lanes), lanesInUse: Int(core.lanes_in_use), isLive: core.live != 0, isDamaged: core.damaged != 0,
+      ringVanished: core.ring_vanished != 0)
   }
 }
 

@@ -19,10 +19,21 @@ struct LogHandle {
 
   static func open(_ directory: String, _ options: CoreOptions) throws(WeirError) -> (LogHandle, RecoveryReport) {
     try checkPath(directory)
+    let ringDirectory = options.ringDirectory
     var options = try options.forCore()
     var recovery = weir_recovery()
     var log: UnsafeMutablePointer<weir_log>?
-    try WeirError.check { weir_open(directory, &options, &log, &recovery, $0) }
+    if let ring = ringDirectory {
+      try checkPath(ring)
+      try WeirError.check { error in
+        absolutePath(ring).withCString {
+          options.ring_directory = $0
+          return weir_open(directory, &options, &log, &recovery, error)
+        }
+      }
+    } else {
+      try WeirError.check { weir_open(directory, &options, &log, &recovery, $0) }
+    }
     guard let log else { throw WeirError(.io, "opening \(directory) gave no log", path: directory) }
     return (LogHandle(log), RecoveryReport(recovery))
   }
@@ -77,12 +88,9 @@ struct LogHandle {
     return number
   }
 
-  /// The number of the type defined for `owner` and `key`, or 0.
-  func findType(owner: UInt64, key: String) -> UInt32 {
-    var key = key
-    return key.withUTF8 { text in
-      text.withMemoryRebound(to: CChar.self) { weir_find_type(log, owner, $0.baseAddress, UInt64($0.count)) }
-    }
+  /// The number of the type defined for `owner` and `key`, which is in UTF-8, or 0.
+  func findType(owner: UInt64, key: UnsafeRawBufferPointer) -> UInt32 {
+    weir_find_type(log, owner, key.baseAddress?.assumingMemoryBound(to: CChar.self), UInt64(key.count))
   }
 
   // MARK: Captures

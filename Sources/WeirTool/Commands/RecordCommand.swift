@@ -81,6 +81,12 @@ struct RecordCommand: ParsableCommand {
   @Option(help: "Size of a segment file while it is written, such as 8M. The log's default if it is left out.")
   var segmentBytes: ByteCount?
 
+  @Option(
+    help: """
+      Directory for the ring, on tmpfs such as /dev/shm/events. It lies beside the segments if this is left out.
+      """)
+  var ringDirectory: String?
+
   func validate() throws {
     guard (1...RecordLimits.threads).contains(threads) else {
       throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
@@ -120,6 +126,7 @@ struct RecordCommand: ParsableCommand {
     configuration.logger = nil
     if let laneBytes { configuration.laneBytes = Int(clamping: laneBytes.bytes) }
     if let segmentBytes { configuration.segmentBytes = Int(clamping: segmentBytes.bytes) }
+    configuration.ringDirectory = ringDirectory
     return configuration
   }
 

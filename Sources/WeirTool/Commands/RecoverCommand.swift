@@ -21,7 +21,8 @@ struct RecoverCommand: ParsableCommand {
         digits as in ids; segments_scanned, bytes_scanned,
         events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
         damaged_blocks, damaged_bytes, damaged_records, missing_events, dropped,
-        first_offset, duration_nanoseconds, was_clean, ring_replaced
+        overwritten, first_offset, duration_nanoseconds, was_clean, ring_replaced,
+        ring_vanished
 
       Examples:
         weir recover events
@@ -73,7 +74,9 @@ struct RecoverCommand: ParsableCommand {
       ("damaged records", Quantity.count(report.damagedRecords)),
       ("missing events", Quantity.count(report.missingEvents)),
       ("dropped", Quantity.count(report.dropped)),
+      ("overwritten", Quantity.count(report.overwritten)),
       ("ring replaced", report.ringReplaced ? "yes: what was in it is lost, and how much is unknown" : "no"),
+      ("ring vanished", report.ringVanished ? "yes: it lay in another directory, and is not there any more" : "no"),
       ("first new offset", Quantity.count(report.firstOffset)),
       ("took", Quantity.seconds(report.durationNanoseconds)),
     ])
@@ -95,10 +98,12 @@ struct RecoverReport: Encodable {
   var damagedRecords: UInt64
   var missingEvents: UInt64
   var dropped: UInt64
+  var overwritten: UInt64
   var firstOffset: UInt64
   var durationNanoseconds: UInt64
   var wasClean: Bool
   var ringReplaced: Bool
+  var ringVanished: Bool
 
   init(_ report: RecoveryReport) {
     previousOpening = report.previousOpening == 0 ? nil : Self.name(report.previousOpening)
@@ -114,10 +119,12 @@ struct RecoverReport: Encodable {
     damagedRecords = report.damagedRecords
     missingEvents = report.missingEvents
     dropped = report.dropped
+    overwritten = report.overwritten
     firstOffset = report.firstOffset
     durationNanoseconds = report.durationNanoseconds
     wasClean = report.wasClean
     ringReplaced = report.ringReplaced
+    ringVanished = report.ringVanished
   }
 
   /// As ids begin with it; a number of 64 bits would not survive every JSON reader.

@@ -13,10 +13,11 @@ struct StatCommand: ParsableCommand {
       The numbers of refusals are those that the log reports so far.
 
       Keys with --json:
-        live, damaged, segments, segment_bytes, total_bytes, first_offset,
-        next_offset, events, lane_events, accepted (the sum of these two), notices,
-        lanes, lanes_in_use, lane_bytes, dropped (an object: a number for each
-        reason), first_time, last_time (RFC 3339, or null where there is no event)
+        live, damaged, ring_vanished, segments, segment_bytes, total_bytes,
+        first_offset, next_offset, events, lane_events, accepted (the sum of these
+        two), notices, lanes, lanes_in_use, lane_bytes, dropped (an object: a number
+        for each reason), first_time, last_time (RFC 3339, or null where there is no
+        event)
 
       Examples:
         weir stat events
@@ -39,6 +40,7 @@ struct StatCommand: ParsableCommand {
 struct StatReport: Encodable {
   var live: Bool
   var damaged: Bool
+  var ringVanished: Bool
   var segments: UInt64
   var segmentBytes: UInt64
   var totalBytes: UInt64
@@ -58,6 +60,7 @@ struct StatReport: Encodable {
   init(_ statistics: LogDirectory.Statistics) {
     live = statistics.isLive
     damaged = statistics.isDamaged
+    ringVanished = statistics.ringVanished
     segments = statistics.segments
     segmentBytes = statistics.segmentBytes
     totalBytes = statistics.totalBytes
@@ -98,6 +101,7 @@ struct StatReport: Encodable {
       ("first event", firstTime ?? "none"),
       ("last event", lastTime ?? "none"),
       ("damage", damaged ? "yes: weir verify says what" : "none seen"),
+      ("ring", ringVanished ? "vanished: what was in it is lost, and how much is unknown" : "in its place"),
     ])
   }
 }

@@ -16,6 +16,8 @@ struct SegmentFile {
     var offsets: Range<UInt64>
   }
 
+  /// The low byte of the format's major version, in the segment's header.
+  static let majorVersion = 8
   static let blockHeaderBytes = 128
   static let events: UInt32 = 1
   static let definitions: UInt32 = 2

@@ -5,6 +5,7 @@ import Foundation
 func measureIdle(seconds: Double, _ session: Session) throws {
   try session.inFolder { folder in
     let setup = Setup(directory: folder)
+    Placement.pin(to: Placement.available)
     let subject = try WeirCSubject(setup)
     _ = subject.burst(thread: 0, first: 0, count: 100)
     try subject.settle()
@@ -22,15 +23,21 @@ func measureIdle(seconds: Double, _ session: Session) throws {
     var processor = Outcome("idle", "weir-c-process", setup, unit: "percent of a core")
     processor.samples = [Double(after.processor - before.processor) / 1e9 / seconds * 100]
 
-    var first = Outcome("idle", "weir-c-first-event", setup)
+    var inLog = Outcome("idle", "weir-c-first-in-log", setup)
+    var read = Outcome("idle", "weir-c-first-read", setup)
     for _ in 0..<100 {
       usleep(30_000)
-      let took = weir_subject_readable_after(subject.log.subject, subject.log.directory, subject.log.texts[0])
-      guard took > 0 else { throw SubjectFailure(description: "an event after idle could not be read for a second") }
-      first.samples.append(Double(took))
+      var logged: UInt64 = 0
+      var given: UInt64 = 0
+      let log = subject.log
+      guard weir_subject_first_event(log.subject, log.directory, log.texts[0], &logged, &given) == 0 else {
+        throw SubjectFailure(description: "an event after idle could not be read for a second")
+      }
+      inLog.samples.append(Double(logged))
+      read.samples.append(Double(given))
     }
-    first.settle(told: [200], attempted: 200, delivery: try subject.finish())
-    for outcome in [wakeups, sleeps, processor, first] { session.add(outcome) }
+    read.settle(told: [200], attempted: 200, delivery: try subject.finish())
+    for outcome in [wakeups, sleeps, processor, inLog, read] { session.add(outcome) }
   }
 }
 

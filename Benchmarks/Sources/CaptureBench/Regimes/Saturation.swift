@@ -47,6 +47,7 @@ private func runFlatOut(_ candidate: Candidate, _ setup: Setup, seconds: Double,
   }
 
   let round = results.withLock { $0 }
-  outcome.samples.append(round.samples.reduce(0, +))
-  outcome.settle(told: round.accepted, attempted: round.attempted, delivery: try subject.finish())
+  let told = round.accepted.reduce(0, +)
+  let kept = outcome.settle(told: round.accepted, attempted: round.attempted, delivery: try subject.finish())
+  outcome.samples.append(round.samples.reduce(0, +) * Double(kept) / Double(max(1, told)))
 }

@@ -33,7 +33,7 @@ final class PeerSubject: Subject, @unchecked Sendable {
     guard table.finish(peer, &delivery, &message) == 0 else {
       throw SubjectFailure(description: String(cBytes: message))
     }
-    return Delivery(discarded: Int(delivery.dropped), delivered: Int(delivery.delivered))
+    return Delivery(discarded: Int(clamping: delivery.dropped), delivered: Int(clamping: delivery.delivered))
   }
 
   /// The library's table. Loading it again answers the one that is loaded.

@@ -1,12 +1,12 @@
 /*
  * capture_subjects.h: the subjects that are written in C, and what the Swift side needs from the system.
  *
- * Every subject captures the same event: an order number, a double, a small integer, a string of 20 bytes that the caller
- * holds, and the time: 48 bytes. With another length of string the event is that string and the time.
+ * Every subject captures the same event: an order number, a double, a small integer, a string of 20 bytes that the
+ * caller holds, and the time: 48 bytes. With another length of string the event is that string and the time.
  *
- * A burst function captures `count` events with the orders `first`, `first` + 1, … on the calling thread and answers how
- * many were accepted. Nothing in it but the captures and their loop: the caller takes the time around it. The functions
- * that end in `_timed` take the time of every single capture, in ticks, with a pause of `gap` ticks between two.
+ * A burst function captures `count` events with the orders `first`, `first` + 1, … on the calling thread and answers
+ * how many were accepted. Nothing in it but the captures and their loop: the caller takes the time around it. The
+ * functions that end in `_timed` take the time of every single capture, in ticks; they start one every `gap` ticks.
  */
 #ifndef CAPTURE_SUBJECTS_H
 #define CAPTURE_SUBJECTS_H
@@ -43,11 +43,11 @@ static inline void support_wait_until(uint64_t ticks) {
   }
 }
 
-/* ---- floor.c: the bare copy that every other figure is held against ----------------------------------------------- */
+/* ---- floor.c: the bare copy that every other figure is held against ---------------------------------------------- */
 
 typedef struct floor_lane floor_lane;
 
-/* A lane of 1 MiB in a new file at `path`, mapped shared and populated, for strings of `text_bytes`. Null if that fails. */
+/* A lane of 1 MiB in a new file at `path`, mapped and populated, for strings of `text_bytes`. Null if that fails. */
 floor_lane *floor_open(const char *path, uint64_t text_bytes);
 
 /* 64 bytes for the standard event (16 of header with the time, 48 of event), then one release store of the tail. */
@@ -59,7 +59,7 @@ uint64_t floor_burst_timed(floor_lane *lane, uint64_t first, uint64_t count, con
 void floor_drain(floor_lane *lane);
 void floor_close(floor_lane *lane);
 
-/* ---- weir_c.c: Weir's C interface ---------------------------------------------------------------------------------- */
+/* ---- weir_c.c: Weir's C interface -------------------------------------------------------------------------------- */
 
 typedef struct weir_subject weir_subject;
 
@@ -93,25 +93,34 @@ int weir_subject_close(weir_subject *subject, uint64_t *accepted, uint64_t *drop
 /* The events that a reader finds in the log, Weir's own notices left out; -1 if it passed anything over or failed. */
 int64_t weir_count_events(const char *directory);
 
-/* Captures one event and answers the nanoseconds until a reader, polling, has been given it; 0: it never was. */
-uint64_t weir_subject_readable_after(weir_subject *subject, const char *directory, const char *text);
+/*
+ * Captures one event and waits, polling, until it is in the log, then until a reader has been given it: the nanoseconds
+ * from the capture to each. 0; -1: it took longer than a second.
+ */
+int weir_subject_first_event(weir_subject *subject, const char *directory, const char *text, uint64_t *in_log_ns,
+                             uint64_t *read_ns);
 
-/* ---- files.c: the bare file operations that sustained capture is held against -------------------------------------- */
+/* ---- files.c: the bare file operations that sustained capture is held against ------------------------------------ */
 
-/* Fills a new file of `bytes` in pieces of `piece`, from memory. Answers the nanoseconds of the filling alone; 0: failed. */
+/* Fills a new file of `bytes` in pieces of `piece`. Answers the nanoseconds of the filling alone; 0: it failed. */
 uint64_t files_fill_mapped(const char *path, uint64_t bytes, uint64_t piece);  /* preallocated, mapped, memcpy */
 uint64_t files_fill_written(const char *path, uint64_t bytes, uint64_t piece); /* preallocated, pwrite */
 
-/* Writes back what is dirty and, as root, drops what is clean: the same state of the page cache for each. 0: not root. */
+/* Writes back what is dirty and, as root, drops what is clean: the same page cache for each subject. 0: not root. */
 int files_settle_cache(void);
 
 /* Starts writing the file's dirty pages out, without waiting: what makes the next store to each of them fault. */
 int files_start_writeback(const char *path);
 
-/* Writes pieces of 1 MiB into a file at `path`, at most `rate` bytes a second, until `*stop`; syncs it at every 64 MiB. */
+/* Writes pieces of 1 MiB into a file at `path`, at most `rate` bytes a second, until `*stop`; syncs each 64 MiB. */
 void files_disturb(const char *path, uint64_t rate, const uint32_t *stop);
 
-/* ---- support.c ----------------------------------------------------------------------------------------------------- */
+/* ---- crc.c ------------------------------------------------------------------------------------------------------- */
+
+/* CRC32C of `count` bytes, by the instruction that a capture uses. */
+uint32_t support_crc32c(const uint8_t *bytes, uint64_t count);
+
+/* ---- support.c --------------------------------------------------------------------------------------------------- */
 
 /* CPUs that this process may run on, at most `room`; answers their number. */
 int support_cpus(int32_t *cpus, int room);
@@ -131,9 +140,10 @@ double support_ns_a_tick(void);
 static inline uint32_t support_flag_load(const uint32_t *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
 static inline void support_flag_raise(uint32_t *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
 
-/* Threads wait for one another, spinning: they leave within a cache miss of each other, so that their bursts overlap. */
+/* Threads wait for one another, spinning: they leave within a cache miss of each other, so their bursts overlap. */
 typedef struct spin_barrier {
   uint32_t threads;
+  uint32_t spins; /* before a thread offers its processor to others */
   uint32_t waiting;
   uint32_t phase;
 } spin_barrier;

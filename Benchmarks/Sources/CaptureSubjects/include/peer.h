@@ -30,14 +30,14 @@ typedef struct peer_table {
   uint32_t any_size; /* 1: takes strings of any length as the whole event; 0: the standard event alone */
 
   /*
-   * Opens in `directory`, which exists and is empty, for `threads` threads. Threads and processes that it starts keep to
-   * the caller's processors. Null: cannot run here, `message` says why.
+   * Opens in `directory`, which exists and is empty, for `threads` threads. Threads and processes that it starts keep
+   * to the caller's processors. Null: cannot run here, `message` says why.
    */
   void *(*open)(const char *directory, uint32_t threads, uint32_t text_bytes, char *message);
 
   /*
-   * Captures `count` events on the calling thread, with the orders `first`, `first` + 1, … and the string `text`; answers
-   * how many were accepted. The same `thread` is always the same thread. With another length of text than
+   * Captures `count` events on the calling thread, with the orders `first`, `first` + 1, … and the string `text`;
+   * answers how many were accepted. The same `thread` is always the same thread. With another length of text than
    * PEER_CHECKOUT_TEXT the event is that string and nothing else.
    */
   uint64_t (*burst)(void *peer, uint32_t thread, uint64_t first, uint64_t count, const char *text);

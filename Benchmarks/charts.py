@@ -1,0 +1,253 @@
+"""charts.py: the charts and tables of the documentation, from the results of one run. `make bench` calls it.
+
+    charts.py results.jsonl machine.json
+
+Draws SVG files into Sources/Weir/Weir.docc/Resources and rewrites what stands between the markers
+`<!-- benchmarks:NAME -->` and `<!-- end -->` in Benchmarks.md and README.md. A regime that was not measured leaves its
+chart and table as they were.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCC = ROOT / "Sources" / "Weir" / "Weir.docc"
+COLOURS = {"floor": "#8a8f98", "floor-drained": "#b4b8bf", "weir": "#0b6bcb", "peer": "#c98a2b"}
+# Of several lines in one chart, one each.
+LINES = {"floor": "#8a8f98", "weir-c": "#0b6bcb", "weir-swift": "#e0533d", "moodycamel": "#c98a2b",
+         "lttng-ust": "#7a4fbf", "spdlog": "#2f9e6e"}
+
+plt.rcParams.update({
+  "svg.fonttype": "none", "svg.hashsalt": "weir", "font.family": "sans-serif", "font.size": 10,
+  "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8f98", "figure.facecolor": "white"})
+
+
+class Results:
+  def __init__(self, path):
+    self.lines = [json.loads(line) for line in open(path)]
+
+  def find(self, **wanted):
+    return [line for line in self.lines if all(line.get(key) == value for key, value in wanted.items())]
+
+  def value(self, key="p50", **wanted):
+    found = self.find(**wanted)
+    return found[0][key] if found else None
+
+
+def number(value):
+  if value is None: return "–"
+  if value >= 1000: return f"{value:,.0f}"
+  return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def colour(subject):
+  return COLOURS.get(subject) or COLOURS["weir" if subject.startswith("weir") else "peer"]
+
+
+def save(figure, name):
+  (DOCC / "Resources").mkdir(exist_ok=True)
+  figure.savefig(DOCC / "Resources" / f"{name}.svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+  plt.close(figure)
+  print(f"drew {name}.svg")
+
+
+def plain_log(axis, ticks):
+  axis.set_major_locator(FixedLocator(ticks))
+  axis.set_minor_locator(NullLocator())
+  axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+# ---- Charts ----------------------------------------------------------------------------------------------------------
+
+def draw_subjects(results):
+  lines = results.find(bench="capture", threads=1, event_bytes=48)
+  lines = [line for line in lines if line["subject"] != "codable-discard"]
+  if not lines: return
+  lines.sort(key=lambda line: -line["p50"])
+  figure, axes = plt.subplots(figsize=(7.6, 0.33 * len(lines) + 1))
+  names = [line["subject"] for line in lines]
+  axes.barh(names, [line["p50"] for line in lines], color=[colour(name) for name in names], height=0.66)
+  for row, line in enumerate(lines):
+    axes.text(line["p50"] * 1.07, row, number(line["p50"]), va="center", fontsize=9)
+  axes.set_xscale("log")
+  axes.set_xlim(4, max(line["p50"] for line in lines) * 2.2)
+  plain_log(axes.xaxis, [5, 10, 100, 1000, 10000])
+  axes.set_xlabel("ns an event, median of bursts, 1 thread, 48-byte event (logarithmic)")
+  axes.tick_params(axis="y", length=0)
+  save(figure, "benchmark-capture")
+
+
+def draw_threads(results):
+  subjects = [name for name in LINES if results.find(bench="capture", subject=name, event_bytes=48, threads=2)]
+  if not subjects: return
+  figure, axes = plt.subplots(figsize=(7.6, 3.8))
+  counts = sorted({line["threads"] for line in results.find(bench="capture", event_bytes=48)})
+  for name in subjects:
+    points = [results.value(bench="capture", subject=name, event_bytes=48, threads=count) for count in counts]
+    axes.plot(range(len(counts)), points, marker="o", markersize=4, color=LINES[name], label=name)
+    axes.text(len(counts) - 0.94, points[-1], name, va="center", fontsize=9, color=LINES[name])
+  axes.set_yscale("log")
+  low, high = axes.get_ylim()
+  plain_log(axes.yaxis, [tick for tick in (5, 10, 20, 50, 100, 200, 500, 1000, 2000) if low <= tick <= high])
+  axes.set_xticks(range(len(counts)), counts)
+  axes.set_xlim(-0.15, len(counts) - 0.4)
+  axes.set_xlabel("threads that capture at once")
+  axes.set_ylabel("ns an event, median (logarithmic)")
+  save(figure, "benchmark-threads")
+
+
+def draw_tail(results):
+  places = [("tmpfs", "ring on tmpfs"), ("disk-writeback", "ring on disk, its pages written back every 50 ms")]
+  if not results.find(bench="tail", ring="tmpfs"): return
+  figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.9), sharey=True)
+  for panel, (ring, title) in zip(panels, places):
+    for line in results.find(bench="tail", ring=ring):
+      tails = [100 / (100 - percentile) for percentile, _ in line["curve"]]
+      name = line["subject"]
+      panel.plot(tails, [max(value, 1) for _, value in line["curve"]], color=LINES[name], label=name)
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_title(title, fontsize=10, loc="left")
+    panel.xaxis.set_major_locator(FixedLocator([2, 10, 100, 1000, 10000, 100000]))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda tail, _: f"{100 - 100 / tail:.6g}"))
+    panel.grid(axis="y", color="#e3e5e8", linewidth=0.8)
+    panel.set_xlabel("percentile of single captures")
+  plain_log(panels[0].yaxis, [10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000])
+  panels[0].set_ylabel("ns (logarithmic)")
+  panels[0].legend(frameon=False, loc="upper left", fontsize=9)
+  save(figure, "benchmark-tail")
+
+
+def draw_sizes(results):
+  sizes = sorted({line["event_bytes"] for line in results.find(bench="capture", threads=1)})
+  subjects = [name for name in LINES if results.find(bench="capture", subject=name, event_bytes=4096)]
+  if len(sizes) < 2 or not subjects: return
+  figure, axes = plt.subplots(figsize=(7.6, 3.4))
+  for name in subjects:
+    points = [results.value(bench="capture", subject=name, event_bytes=size, threads=1) for size in sizes]
+    axes.plot(range(len(sizes)), points, marker="o", markersize=4, color=LINES[name], label=name)
+  axes.set_yscale("log")
+  plain_log(axes.yaxis, [5, 10, 20, 50, 100, 200, 500, 1000])
+  axes.set_xticks(range(len(sizes)), [f"{size} bytes" for size in sizes])
+  axes.set_ylabel("ns an event, median (logarithmic)")
+  axes.legend(frameon=False, fontsize=9)
+  save(figure, "benchmark-sizes")
+
+
+# ---- Tables ----------------------------------------------------------------------------------------------------------
+
+def table(head, rows):
+  if not rows: return None
+  return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] +
+                   ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def capture_table(results, subjects=None):
+  counts = sorted({line["threads"] for line in results.find(bench="capture", event_bytes=48)})
+  names = list(dict.fromkeys(line["subject"] for line in results.find(bench="capture", event_bytes=48)))
+  floor = results.value(bench="capture", subject="floor", event_bytes=48, threads=1)
+  rows = []
+  for name in names:
+    if subjects and name not in subjects: continue
+    points = [results.value(bench="capture", subject=name, event_bytes=48, threads=count) for count in counts]
+    tail = results.value("p99", bench="capture", subject=name, event_bytes=48, threads=1)
+    rows.append([f"`{name}`"] + [number(point) for point in points] + [number(tail), f"{points[0] / floor:.2f}"])
+  heads = [f"{count} thread{'s' if count > 1 else ''}" for count in counts]
+  return table(["ns an event"] + heads + ["p99, 1 thread", "of `floor`"], rows)
+
+
+def sizes_table(results):
+  sizes = sorted({line["event_bytes"] for line in results.find(bench="capture", threads=1)})
+  if len(sizes) < 2: return None
+  names = [line["subject"] for line in results.find(bench="capture", event_bytes=4096)]
+  rows = [[f"`{name}`"] + [number(results.value(bench="capture", subject=name, event_bytes=size, threads=1))
+                           for size in sizes] for name in names]
+  return table(["ns an event"] + [f"{size} bytes" for size in sizes], rows)
+
+
+def ratio_table(results, bench):
+  lines = results.find(bench=bench)
+  return table(["ns an event", "p50", "p99", "of the first"],
+               [[f"`{line['subject']}`", number(line["p50"]), number(line["p99"]),
+                 f"{line['p50'] / lines[0]['p50']:.2f}"] for line in lines])
+
+
+def tail_table(results):
+  keys = ["p50", "p99", "p999", "p9999"]
+  return table(["ring", "subject", "p50", "p99", "p99.9", "p99.99"],
+               [[line["ring"], f"`{line['subject']}`"] + [number(line[key]) for key in keys]
+                for line in results.find(bench="tail")])
+
+
+def saturation_table(results):
+  rows = []
+  for line in results.find(bench="saturation"):
+    tried = line["accepted"] + line["dropped"]
+    spread = f"{line['thread_least']:,} – {line['thread_most']:,}" if "thread_least" in line else "–"
+    rows.append([f"`{line['subject']}`", str(line["threads"]), f"{line['p50'] / 1e6:.1f}",
+                 f"{100 * line['dropped'] / tried:.0f} %", spread])
+  return table(["subject", "threads", "million accepted a second", "refused", "accepted by one thread in 0.3 s"], rows)
+
+
+def sustained_table(results):
+  base = results.value(bench="sustained", subject="memcpy-mapped")
+  rows = [[f"`{line['subject']}`", str(line["threads"]), number(line["p50"]), f"{line['p50'] / base:.2f}",
+           f"{line['accepted']:,}" if line["accepted"] else "–", str(line["dropped"])]
+          for line in results.find(bench="sustained")]
+  return table(["", "threads", "MB/s", "of memcpy", "events", "dropped"], rows)
+
+
+def idle_table(results):
+  return table(["", "unit", "p50", "p99"],
+               [[f"`{line['subject']}`", line["unit"], f"{line['p50']:,.2f}", f"{line['p99']:,.2f}"]
+                for line in results.find(bench="idle")])
+
+
+def source(machine):
+  commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True,
+                          text=True).stdout.strip() or "unknown"
+  return (f"`{machine['command']}` at commit {commit} on {machine['date']}: {machine['processor']},"
+          f" {machine['processors']} processors, {machine['memory']}, Linux {machine['kernel']}, clock source"
+          f" {machine['clock']}; load average at the start {machine['load']}.")
+
+
+README_SUBJECTS = {"floor", "floor-drained", "weir-c", "weir-c-call", "weir-swift", "weir-swift-codable", "moodycamel",
+                   "lttng-ust", "spdlog", "sqlite-wal-1000", "rocksdb-wal", "swift-log", "jsonl-filehandle"}
+
+
+def rewrite(path, name, text):
+  """Puts the text between the markers of that name, if the page has them."""
+  page = path.read_text()
+  pattern = re.compile(rf"(<!-- benchmarks:{name} -->\n).*?(<!-- end -->)", re.S)
+  if text is None or not pattern.search(page): return
+  path.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page))
+  print(f"wrote {name} in {path.name}")
+
+
+def main():
+  results, machine = Results(sys.argv[1]), json.load(open(sys.argv[2]))
+  for draw in (draw_subjects, draw_threads, draw_tail, draw_sizes): draw(results)
+  page, readme = DOCC / "Benchmarks.md", ROOT / "README.md"
+  rewrite(page, "source", source(machine))
+  rewrite(page, "capture", capture_table(results))
+  rewrite(page, "sizes", sizes_table(results))
+  rewrite(page, "coarse", ratio_table(results, "coarse"))
+  rewrite(page, "codable", ratio_table(results, "codable"))
+  rewrite(page, "tail", tail_table(results))
+  rewrite(page, "saturation", saturation_table(results))
+  rewrite(page, "sustained", sustained_table(results))
+  rewrite(page, "idle", idle_table(results))
+  rewrite(readme, "source", source(machine))
+  rewrite(readme, "capture", capture_table(results, README_SUBJECTS))
+
+
+main()

@@ -1,0 +1,202 @@
+/*
+ * handover_model.c: the process is killed before every single store to the ring or to a segment, and before every change of the
+ * directory, in every interleaving of a capture with the drainer; what is left is recovered by recover.c, twice. Every accepted
+ * event is then in the log once, in order, or counted as overwritten; an event whose capture was cut off may be there or not.
+ * In the -again model, the recovery is killed in the same way, too.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk.h"
+#include "recover.h"
+#include "system.h"
+#include "world.h"
+
+/* ---- Recovering a copy of the disk ------------------------------------------------------------------------------- */
+
+static event_log opening; /* the one that recovers */
+
+static int recover_disk(weir_error *error) {
+  memset(&opening, 0, sizeof opening);
+  opening.path = "log";
+  opening.directory = sys_open_directory(opening.path);
+  opening.options = world_log->options;
+  weir_recovery report = {0};
+  uint64_t next_offset;
+  return recover(&opening, &report, &next_offset, error) == WEIR_OK;
+}
+
+static void read_segment(contents *found, const segment_name *name) {
+  segment_scan scan;
+  scan_damage damage;
+  if (scan_open(&scan, opening.directory, name->name, name->base, name->active, &damage) != 0) return;
+  while (scan_next(&scan, 0, &damage) == SCAN_BLOCK) world_read_records(found, &scan.block, scan.payload);
+  scan_close(&scan);
+}
+
+/* Recovers a disk and reads its log. Null, or what is wrong. */
+static const char *recover_and_check(disk *disk, int cut_off) {
+  static weir_error error;
+  contents found[2];
+  memset(found, 0, sizeof found);
+  disk_in_use = disk;
+  for (int again = 0; again < 2; again++) {
+    if (!recover_disk(&error)) return error.message;
+    segment_list list;
+    if (segment_list_read(opening.directory, &list) != 0) return "the directory can't be listed";
+    for (uint64_t i = 0; i < list.count; i++) read_segment(&found[again], &list.items[i]);
+    segment_list_free(&list);
+  }
+  const char *problem = world_problem(&found[0], cut_off);
+  if (!problem && memcmp(&found[0], &found[1], sizeof *found) != 0) problem = "a second recovery changes the log";
+  return problem;
+}
+
+/* ---- Kills ------------------------------------------------------------------------------------------------------- */
+
+/* Disks that were recovered already: many executions come past the same one. */
+static struct {
+  uint64_t hashes[1 << 20][2];
+  uint64_t count, kills, kills_of_recovery;
+} recovered;
+
+static int is_new_disk(const uint64_t hash[2]) {
+  uint64_t room = sizeof recovered.hashes / sizeof *recovered.hashes, at = hash[0] & (room - 1);
+  for (; recovered.hashes[at][0] | recovered.hashes[at][1]; at = (at + 1) & (room - 1)) {
+    if (recovered.hashes[at][0] == hash[0] && recovered.hashes[at][1] == hash[1]) return 0;
+  }
+  if (++recovered.count > room / 2) broken("more disks than there is room to remember");
+  recovered.hashes[at][0] = hash[0];
+  recovered.hashes[at][1] = hash[1];
+  return 1;
+}
+
+static int kills_recoveries, at_the_end;
+
+/* Kills the recovery that is running, and recovers what it leaves. */
+static void kill_recovery(void) {
+  static disk left;
+  uint64_t hash[2] = {3, 4};
+  disk_hash(disk_in_use, hash);
+  if (!is_new_disk(hash)) return;
+  recovered.kills_of_recovery++;
+  disk *interrupted = disk_in_use;
+  event_log kept_opening = opening;
+  disk_copy(&left, interrupted);
+  kills_recoveries = 0;
+  const char *problem = recover_and_check(&left, !at_the_end);
+  kills_recoveries = 1;
+  disk_free(&left);
+  opening = kept_opening;
+  disk_in_use = interrupted;
+  if (problem) broken("killed while it captured, and again while it recovered: %s", problem);
+}
+
+static void kill_now(int cut_off) {
+  static disk left;
+  uint64_t hash[2] = {5, 6};
+  world_hash_disk(hash);
+  if (!is_new_disk(hash)) return;
+  recovered.kills++;
+  int before = current;
+  disk *running = disk_in_use;
+  current = NO_THREAD;
+  world_recovering = 1;
+  disk_copy(&left, running);
+  at_the_end = !cut_off;
+  kills_recoveries = exploring->long_form;
+  const char *problem = recover_and_check(&left, cut_off);
+  kills_recoveries = 0;
+  disk_free(&left);
+  disk_in_use = running;
+  world_recovering = 0;
+  current = before;
+  if (!problem) return;
+  told("is killed here");
+  broken("after a kill: %s", problem);
+}
+
+static void before_store(void) {
+  if (world_recovering) {
+    if (kills_recoveries) kill_recovery();
+  } else if (current != NO_THREAD) {
+    /* What a kill leaves shows how far each thread was; so here each of these stores is one that others could notice. */
+    remember(1);
+    scheduling_point();
+    remember(2); /* the store itself may be a scheduling point, too: not to be taken for this one, seen before */
+    if (is_new_ground() || tracing) kill_now(1);
+  }
+}
+
+/* ---- The models -------------------------------------------------------------------------------------------------- */
+
+static void forget_disks(void) {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30); /* or each recovery would map and clear its memory anew */
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  memset(&recovered, 0, sizeof recovered);
+}
+
+/* With the segment's first definition written, so that the next block is one of events. */
+static void open_world(uint32_t full_policy) {
+  forget_disks();
+  world_open(1, 1, full_policy, 0);
+  produce(3, 7);
+  if (!full_drain(world_log)) broken("the first drain stalls");
+  end_thread();
+}
+
+static void set_up(void) { open_world(WEIR_FULL_DROP_NEWEST); }
+static void set_up_evicting(void) { open_world(WEIR_FULL_DROP_OLDEST); }
+
+static void two(void) {
+  produce(0, 0);
+  produce(0, 1);
+}
+static void three(void) {
+  two();
+  produce(0, 2);
+}
+static void four(void) {
+  three();
+  produce(0, 3);
+}
+static void drain_once(void) { full_drain(world_log); }
+static void drain_and_roll(void) {
+  full_drain(world_log);
+  if (!begin_next_segment(world_log)) broken("no next segment");
+  full_drain(world_log);
+}
+
+static void at_end(void) { kill_now(0); }
+
+static void done(void) {
+  printf("  %llu kills recovered", (unsigned long long)recovered.kills);
+  if (recovered.kills_of_recovery) printf(", and %llu of recoveries", (unsigned long long)recovered.kills_of_recovery);
+  printf("\n");
+}
+
+static const twin twins[] = {
+    {"head-before-block", "L4", TWIN_DELAY_STORE, PLACE_BLOCK, ANY_VALUE, 12},
+    {0},
+};
+static const twin evict_twins[] = {
+    {"eviction-noted-late", "L9", TWIN_DELAY_STORE, PLACE_CONTROL, ANY_VALUE, 2},
+    {0},
+};
+static const twin no_twins[] = {{0}};
+
+#define PROVES "a kill at any store: each accepted event is recovered once"
+
+const model handover_model = {.name = "handover", .labels = "L4", .proves = PROVES, .set_up = set_up, .threads = {four, drain_once},
+                              .at_end = at_end, .before_store = before_store, .done = done, .twins = twins};
+const model handover_roll_model = {.name = "handover-roll", .labels = "L4", .proves = PROVES ", over a change of segments",
+                                   .set_up = set_up, .threads = {four, drain_and_roll}, .at_end = at_end,
+                                   .before_store = before_store, .done = done, .twins = twins};
+const model handover_evict_model = {.name = "handover-evict", .labels = "L8, L9", .proves = PROVES " or counted as overwritten",
+                                    .set_up = set_up_evicting, .threads = {three, drain_once}, .at_end = at_end,
+                                    .sleeps_run_out = 1, .before_store = before_store, .done = done, .twins = evict_twins};
+const model handover_again_model = {.name = "handover-again", .labels = "L4", .proves = PROVES ", the recovery's own included",
+                                    .set_up = set_up, .threads = {two, drain_once}, .at_end = at_end,
+                                    .before_store = before_store, .done = done, .long_form = 1, .twins = no_twins};
