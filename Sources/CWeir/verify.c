@@ -49,7 +49,8 @@ static void check_controls(checker *checker, const dead_ring *ring) {
         !all_zero(control->reserved2, sizeof control->reserved2)) {
       tell_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
     }
-    if (!handover_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
+    if ((control->head & HEAD_FLAGS & ~(uint64_t)(HEAD_CLAIMED | HEAD_EVICTED)) ||
+        !handover_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
       tell_ring(checker, at, sizeof *control, "the positions of a lane are impossible");
     }
   }

@@ -9,6 +9,7 @@
 #include <dirent.h>
 
 #include "../Golden/golden_log.h"
+#include "system.h"
 
 static const char *golden_root(void) {
   const char *given = getenv("WEIR_GOLDEN");
@@ -187,6 +188,51 @@ static void check_made_now(const char *folder, const char *name, void (*make)(co
   free(lines);
 }
 
+/* A log of a process that was killed after it overwrote events, because no segment could be made any more. */
+static void make_overwritten(const char *directory) {
+  pid_t child = fork();
+  if (child == 0) {
+    weir_options options;
+    weir_options_init(&options);
+    options.lane_count = 4;
+    options.lane_bytes = 16384;
+    options.max_event_bytes = 1024;
+    options.segment_bytes = 1 << 18;
+    options.full_policy = WEIR_FULL_DROP_OLDEST;
+    weir_log *log;
+    if (weir_open(directory, &options, &log, NULL, NULL) != WEIR_OK) _exit(1);
+    const weir_field field = {"number", WEIR_KIND_U64, 0};
+    const weir_definition definition = {"numbered", &field, 1, NULL, 0, 0};
+    uint32_t type;
+    if (weir_define(log, 0, &definition, 1, &type, NULL) != WEIR_OK) _exit(1);
+    weir_fault_set("sys_allocate", 1, UINT64_MAX, ENOSPC);
+    for (uint64_t number = 0; number < 20000; number++) weir_capture(log, type, &number, 8, NULL);
+    raise(SIGKILL);
+  }
+  int status;
+  REQUIRE(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+}
+
+static void check_overwritten(const char *folder) {
+  test("overwritten");
+  char *log = strdup(join(folder, "overwritten"));
+  char *found = strdup(join(folder, "found")), *lines = strdup(join(folder, "lines"));
+  make_overwritten(log);
+  CHECK_EQUAL(read_in_python(log, found), 0);
+  check_lines(log, found);
+  weir_log *opened;
+  REQUIRE(weir_open(log, NULL, &opened, NULL, NULL) == WEIR_OK);
+  CHECK_EQUAL(weir_close(opened, NULL), WEIR_OK);
+  weir_free(opened);
+  check_lines(log, found);
+  CHECK_EQUAL(read_in_python(log, lines), 0);
+  check_same_file(found, lines);
+  check_verify(log, 0);
+  free(log);
+  free(found);
+  free(lines);
+}
+
 int main(void) {
   char *folder = scratch();
   check_golden(folder, "v1-closed", 0, 0);
@@ -195,6 +241,7 @@ int main(void) {
   check_made_now(folder, "closed", make_closed, 0, 0);
   check_made_now(folder, "killed", make_killed, 1, 0);
   check_made_now(folder, "damaged", make_damaged, 1, 1);
+  check_overwritten(folder);
   scratch_remove(folder);
   return finish();
 }

@@ -18,8 +18,10 @@ from read_blocks import crc32c, definitions, eight, is_zero, time_of, u32, u64
 from read_values import OBJECT, Damaged, Values, require, string, to_json
 
 DYNAMIC = 3
-REASONS = ['', 'full', 'no_lane', 'too_large', 'closed', 'detached', 'storage', 'invalid']
-REASONS += [f'reason_{number}' for number in range(8, 16)]
+REASONS = ['', 'full', 'no_lane', 'too_large', 'closed', 'detached', 'storage', 'invalid',
+           'overwritten']
+REASONS += [f'reason_{number}' for number in range(9, 16)]
+OVERWRITTEN = 8
 F_OFD_GETLK = 36
 
 
@@ -152,16 +154,21 @@ class Ring:
 
   def read_lane(self, lane):
     at = self.control(lane)
-    tail, head = u64(self.data, at), u64(self.data, at + 128)
+    tail, head = u64(self.data, at), u64(self.data, at + 128) & ~7
+    evicted, total = self.evicted(at)
+    reported = self.reported_of(lane, OVERWRITTEN, at + 192)
     view = self.data[at + 4096:at + self.stride]
     word = self.handed.get(lane)
-    if head % 8 or tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
+    if tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
       self.log.damaged('ring', at, f'positions of lane {lane} are impossible')
-      position = head & ~7 if word is None else word
+      position = head if word is None else word
       if tail % 8 or not position <= tail <= position + self.lane_bytes:
         tail = self.run_of_records(view, lane, position)
     elif word is None: position = head
     else: position = max(word if self.is_unsealed else max(word, head), tail - self.lane_bytes)
+    if head <= tail <= head + self.lane_bytes and evicted % 8 == 0 and evicted <= head and total > reported:
+      position = max(position, evicted)
+    if total > reported: self.gap(lane, OVERWRITTEN, total, reported)
     while position < tail:
       record = self.record(view, lane, position, tail)
       if record:
@@ -171,6 +178,17 @@ class Ring:
       start, position = position, position + 8
       while position < tail and not self.record(view, lane, position, tail): position += 8
       self.notice(HOLE, text('damaged in the ring') + struct.pack('<IQ', lane, position - start))
+
+  def evicted(self, at):
+    """Up to where, and how many events, later ones overwrote."""
+    head = u64(self.data, at + 128)
+    evicting_to, evicting_total, evicted_to, evicted_total = struct.unpack_from('<4Q', self.data, at + 320)
+    if head & 2 and evicting_to == head & ~7: return evicting_to, evicting_total
+    return evicted_to, evicted_total
+
+  def reported_of(self, lane, reason, reported_at):
+    in_log = self.reported.get((lane, REASONS[reason]), 0)
+    return max(u64(self.data, reported_at + 8 * (reason - 1)), in_log)
 
   def run_of_records(self, view, lane, position):
     """The end of the valid records that follow on one another from `position` on, within one lap."""
@@ -187,11 +205,12 @@ class Ring:
 
   def read_gaps(self, lane, dropped_at, reported_at):
     for reason in range(1, 16):
-      at = 8 * (reason - 1)
-      dropped, name = u64(self.data, dropped_at + at), REASONS[reason]
-      reported = max(u64(self.data, reported_at + at), self.reported.get((lane, name), 0))
-      if dropped > reported:
-        self.notice(GAP, struct.pack('<I', lane) + text(name) + struct.pack('<QQ', dropped - reported, dropped))
+      dropped = u64(self.data, dropped_at + 8 * (reason - 1))
+      reported = self.reported_of(lane, reason, reported_at)
+      if dropped > reported: self.gap(lane, reason, dropped, reported)
+
+  def gap(self, lane, reason, total, reported):
+    self.notice(GAP, struct.pack('<I', lane) + text(REASONS[reason]) + struct.pack('<QQ', total - reported, total))
 
   def notice(self, kind, payload):
     header = struct.pack('<4IQ', 0, len(payload), kind, 0, self.calibration[0])

@@ -74,16 +74,19 @@ static int is_new_disk(const uint64_t hash[2]) {
 }
 
 static int kills_recoveries, at_the_end;
+static void before_any_store(void);
 
 /* Kills the recovery that is running, and recovers what it leaves. */
 static void kill_recovery(void) {
   static disk left;
+  static event_log kept_opening; /* too large for the stack of a model's thread */
   uint64_t hash[2] = {3, 4};
   disk_hash(disk_in_use, hash);
+  world_hash_captured(hash);
   if (!is_new_disk(hash)) return;
   recovered.kills_of_recovery++;
   disk *interrupted = disk_in_use;
-  event_log kept_opening = opening;
+  kept_opening = opening;
   disk_copy(&left, interrupted);
   kills_recoveries = 0;
   const char *problem = recover_and_check(&left, !at_the_end);
@@ -106,7 +109,7 @@ static void kill_now(int cut_off) {
   world_recovering = 1;
   disk_copy(&left, running);
   at_the_end = !cut_off;
-  kills_recoveries = exploring->long_form;
+  kills_recoveries = exploring->before_store == before_any_store;
   const char *problem = recover_and_check(&left, cut_off);
   kills_recoveries = 0;
   disk_free(&left);
@@ -130,6 +133,9 @@ static void before_store(void) {
   }
 }
 
+/* Of a recovery's, too. */
+static void before_any_store(void) { before_store(); }
+
 /* ---- The models -------------------------------------------------------------------------------------------------- */
 
 static void forget_disks(void) {
@@ -139,16 +145,18 @@ static void forget_disks(void) {
 }
 
 /* With the segment's first definition written, so that the next block is one of events. */
-static void open_world(uint32_t full_policy) {
+static void open_world(uint32_t full_policy, uint64_t position) {
   forget_disks();
-  world_open(1, 1, full_policy, 0);
+  world_open(1, 1, full_policy, position);
   produce(3, 7);
   if (!full_drain(world_log)) broken("the first drain stalls");
   end_thread();
 }
 
-static void set_up(void) { open_world(WEIR_FULL_DROP_NEWEST); }
-static void set_up_evicting(void) { open_world(WEIR_FULL_DROP_OLDEST); }
+static void set_up(void) { open_world(WEIR_FULL_DROP_NEWEST, 0); }
+static void set_up_at_32(void) { open_world(WEIR_FULL_DROP_NEWEST, (UINT64_C(1) << 32) - 96); }
+static void set_up_at_63(void) { open_world(WEIR_FULL_DROP_NEWEST, (UINT64_C(1) << 63) - 96); }
+static void set_up_evicting(void) { open_world(WEIR_FULL_DROP_OLDEST, 0); }
 
 static void two(void) {
   produce(0, 0);
@@ -191,12 +199,22 @@ static const twin no_twins[] = {{0}};
 
 const model handover_model = {.name = "handover", .labels = "L4", .proves = PROVES, .set_up = set_up, .threads = {four, drain_once},
                               .at_end = at_end, .before_store = before_store, .done = done, .twins = twins};
+const model handover_32_model = {.name = "handover-2^32", .labels = "L4", .proves = PROVES, .set_up = set_up_at_32,
+                                 .threads = {four, drain_once}, .at_end = at_end, .before_store = before_store, .done = done,
+                                 .twins = twins};
+const model handover_63_model = {.name = "handover-2^63", .labels = "L4", .proves = PROVES, .set_up = set_up_at_63,
+                                 .threads = {four, drain_once}, .at_end = at_end, .before_store = before_store, .done = done,
+                                 .twins = twins};
 const model handover_roll_model = {.name = "handover-roll", .labels = "L4", .proves = PROVES ", over a change of segments",
-                                   .set_up = set_up, .threads = {four, drain_and_roll}, .at_end = at_end,
-                                   .before_store = before_store, .done = done, .twins = twins};
+                                   .set_up = set_up, .threads = {two, drain_and_roll}, .at_end = at_end,
+                                   .before_store = before_store, .done = done, .twins = no_twins};
 const model handover_evict_model = {.name = "handover-evict", .labels = "L8, L9", .proves = PROVES " or counted as overwritten",
                                     .set_up = set_up_evicting, .threads = {three, drain_once}, .at_end = at_end,
                                     .sleeps_run_out = 1, .before_store = before_store, .done = done, .twins = evict_twins};
+const model handover_evict_again_model = {.name = "handover-evict-again", .labels = "L8, L9",
+                                          .proves = PROVES " or counted as overwritten, the recovery's own included",
+                                          .set_up = set_up_evicting, .threads = {three, drain_once}, .at_end = at_end,
+                                          .before_store = before_any_store, .done = done, .twins = no_twins};
 const model handover_again_model = {.name = "handover-again", .labels = "L4", .proves = PROVES ", the recovery's own included",
-                                    .set_up = set_up, .threads = {two, drain_once}, .at_end = at_end,
-                                    .before_store = before_store, .done = done, .long_form = 1, .twins = no_twins};
+                                    .set_up = set_up, .threads = {four, drain_once}, .at_end = at_end,
+                                    .before_store = before_any_store, .done = done, .twins = no_twins};

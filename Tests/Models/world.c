@@ -124,8 +124,13 @@ void world_hash_disk(uint64_t hash[2]) {
     mix(hash, world_disk.files[i].size);
     for (const char *c = world_disk.files[i].name; *c; c++) mix(hash, (uint64_t)*c);
   }
-  const uint64_t outcomes = MAX_PRODUCERS * MAX_NUMBERS;
-  for (uint64_t i = 0; i < outcomes; i++) mix(hash, (uint64_t)world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS]);
+  world_hash_captured(hash);
+}
+
+void world_hash_captured(uint64_t hash[2]) {
+  for (uint32_t i = 0; i < MAX_PRODUCERS * MAX_NUMBERS; i++) {
+    mix(hash, (uint64_t)world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS]);
+  }
 }
 
 /* ---- The log ----------------------------------------------------------------------------------------------------- */

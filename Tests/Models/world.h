@@ -60,6 +60,7 @@ int world_is_unmapped(void);
 
 /* A hash of the disk and of what was captured so far. */
 void world_hash_disk(uint64_t hash[2]);
+void world_hash_captured(uint64_t hash[2]);
 
 /* ---- For the explorer and the seam ---- */
 

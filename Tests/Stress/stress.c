@@ -6,6 +6,10 @@
  *     stress --soak [--events N] [--full NAME]                      ordinary logs, N captures on each policy
  *
  * WEIR_SEED is another way to give the seed, TMPDIR says where the logs lie.
+ *
+ * Nothing here waits for another thread by spinning on an atomic. Under ThreadSanitizer each acquiring load takes a
+ * read lock on the word's shadow, and many spinning readers keep out the writer that they wait for: a start barrier of
+ * forty threads that count down and spin never opens. Rounds need none: their producers overlap for a second.
  */
 #include "stress.h"
 

@@ -7,7 +7,7 @@ import Foundation
 struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "capture-bench",
-    abstract: "Measures what one capture costs the thread that makes it, beside a bare copy and beside other libraries.",
+    abstract: "Measures what a capture costs the thread that makes it, beside a bare copy and other libraries.",
     discussion: """
       In the regime "capture", events come in short bursts that fit into a lane; between bursts the log is drained, so \
       nothing is refused for want of room. A figure is the average of one burst; the table shows percentiles of the \
@@ -67,7 +67,7 @@ struct Command: ParsableCommand {
         Data("\(regime): measured in \(fixed(Date().timeIntervalSince(start))) seconds\n".utf8))
     }
     print("\n" + tables(session) + "\n")
-    for note in session.outcomes.flatMap(\.notes) { print("note: \(note)") }
+    for note in session.notes + session.outcomes.flatMap(\.notes) { print("note: \(note)") }
     for skip in session.skipped { print("skipped: \(skip.name): \(skip.reason)") }
     print(list(verdicts(session)))
     if let resultsFile {

@@ -9,7 +9,9 @@ func tables(_ session: Session) -> String {
 }
 
 private func table(_ bench: String, _ outcomes: [Outcome]) -> String {
-  var lines = [row(bench, "threads", "bytes", "unit", "p50", "p99", "p99.9", "p99.99", "of first", "accepted", "refused")]
+  var lines = [
+    row(bench, "threads", "bytes", "unit", "p50", "p99", "p99.9", "p99.99", "of first", "accepted", "refused")
+  ]
   var group = ""
   var first = 0.0
   for outcome in outcomes {

@@ -4,8 +4,8 @@ import Foundation
 final class Session {
   private(set) var outcomes: [Outcome] = []
   private(set) var skipped: [(name: String, reason: String)] = []
-  /// Whether files were measured with the page cache emptied before each.
-  var dropsCaches = false
+  /// What the reader of the tables should know.
+  private(set) var notes: [String] = []
   private let folder: URL
   private let memory = URL(fileURLWithPath: "/dev/shm/weir-bench-\(getpid())")
 
@@ -14,6 +14,10 @@ final class Session {
   }
 
   func add(_ outcome: Outcome) { outcomes.append(outcome) }
+
+  func note(_ text: String) {
+    if !notes.contains(text) { notes.append(text) }
+  }
 
   func isSkipped(_ name: String) -> Bool { skipped.contains { $0.name == name } }
 

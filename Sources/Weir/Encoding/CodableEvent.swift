@@ -75,7 +75,7 @@ extension EventEncoder {
     }
   }
 
-  /// Asks for the cache lines that the event will be put into, if it is about as large as the thread's last one. They are
+  /// Asks for the cache lines that the next event will be put into, if it is about as large as the last one. They are there
   /// there by the time it is encoded; without this, the next event's first atomic operation waited for them.
   private func fetchAhead(_ bytes: Int) {
     let cacheLine = 64

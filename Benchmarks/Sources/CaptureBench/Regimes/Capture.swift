@@ -22,7 +22,9 @@ struct Plan {
 }
 
 /// Measures `candidates`, each opened once a round as `setup` says, in an order that changes from round to round.
-func measureBursts(_ bench: String, _ candidates: [Candidate], _ setup: Setup, _ plan: Plan, _ session: Session) throws {
+func measureBursts(
+  _ bench: String, _ candidates: [Candidate], _ setup: Setup, _ plan: Plan, _ session: Session
+) throws {
   var outcomes = candidates.map { Outcome(bench, $0.name, setup) }
   for round in 0..<plan.rounds {
     for turn in candidates.indices {
