@@ -19,7 +19,7 @@ SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean test-c test-c-headers \
         test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-c need-python need-strace \
-        bench-build stress stress-short soak test-aarch64
+        bench-build need-gcc stress stress-short soak test-aarch64
 
 help:
 	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
@@ -35,6 +35,9 @@ help:
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
 	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
+	@echo 'make models       models of the lanes, in every interleaving, and their broken twins: Tests/Models/README.md'
+	@echo 'make models-long  the same, with the models that take minutes'
+	@echo 'make counts       that a capture allocates nothing, takes no lock and makes no system call'
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
@@ -96,6 +99,7 @@ test: need-swift need-lz4 need-c need-strace
 	@$(MAKE) --no-print-directory test-c
 	$(SWIFT_BUILD) --build-tests
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(SWIFT_FLAGS)
+	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory lint
 
 crash: need-swift need-lz4 need-strace
@@ -161,6 +165,7 @@ C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%
 test-c: need-c
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
 	@$(MAKE) --no-print-directory --keep-going test-c-core
+	@$(MAKE) --no-print-directory models
 	@$(MAKE) --no-print-directory stress-short
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
@@ -246,6 +251,87 @@ $(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES)
 $(AARCH64_RUNS): %.run: %
 	timeout -s KILL 600 qemu-aarch64 $<
 
+# ---- Models ----------------------------------------------------------------------------------------------------------
+
+# The sources as they are, with each access to memory made a call, as gcc does it for its ThreadSanitizer: Tests/Models has
+# the functions called, in place of that library. Sources that never run beside another thread need none of it.
+MODELS = $(C)/models
+MODELS_CC = gcc
+MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
+MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
+MODELS_UNSEEN = scan unsealed reader handover crc32c check stat verify dead route definitions directory quarantine \
+                error notice locator system
+MODELS_INCLUDED = lane drain
+MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
+MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
+MODELS_OWN = $(filter-out under_test_%,$(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/*.c)))
+MODELS_OBJECTS = $(MODELS_SEEN:%=$(MODELS)/seen/%.o) $(MODELS_UNSEEN:%=$(MODELS)/unseen/%.o) \
+                 $(MODELS_DOORS:%=$(MODELS)/seen/%.o) $(MODELS_OWN:%=$(MODELS)/own/%.o)
+
+.PHONY: models models-long
+
+models: need-c
+	@if command -v $(MODELS_CC) >/dev/null 2>&1; then $(MAKE) --no-print-directory $(MODELS)/models && \
+	  timeout -s KILL 300 $(MODELS)/models; else echo 'skipped: models, for want of $(MODELS_CC)'; fi
+
+models-long: need-c
+	@$(MAKE) --no-print-directory $(MODELS)/models
+	$(MODELS)/models --long
+
+$(MODELS)/seen/under_test_%.o: Tests/Models/under_test_%.c
+	@mkdir -p $(@D)
+	$(MODELS_CC) $(MODELS_SEEN_FLAGS) -c $< -o $@
+
+$(MODELS)/seen/%.o: Sources/CWeir/%.c
+	@mkdir -p $(@D)
+	$(MODELS_CC) $(MODELS_SEEN_FLAGS) -c $< -o $@
+
+# What the models have of the system comes before the real one.
+$(MODELS)/unseen/system.o: Sources/CWeir/system.c
+	@mkdir -p $(@D)
+	$(MODELS_CC) $(MODELS_FLAGS) -c $< -o $@
+	objcopy --weaken $@
+
+$(MODELS)/unseen/%.o: Sources/CWeir/%.c
+	@mkdir -p $(@D)
+	$(MODELS_CC) $(MODELS_FLAGS) -c $< -o $@
+
+$(MODELS)/own/%.o: Tests/Models/%.c
+	@mkdir -p $(@D)
+	$(MODELS_CC) $(MODELS_FLAGS) -O2 -c $< -o $@
+
+$(MODELS)/models: $(MODELS_OBJECTS)
+	$(MODELS_CC) $(MODELS_OBJECTS) -pthread -o $@
+
+# ---- Counts ----------------------------------------------------------------------------------------------------------
+
+# That a capture allocates nothing, takes no lock and makes no system call, shown by counting; what it may do is in
+# Tests/Counts/baselines.txt. With a release build of the Swift library, which is what users run.
+COUNTS = $(C)/counts
+COUNTING = Tests/Counts/Sources/Counting
+COUNTS_CHECK = python3 Tests/Counts/check.py Tests/Counts/baselines.txt
+
+.PHONY: counts counts-c
+
+counts: counts-c need-swift need-lz4
+	@touch Tests/Counts/Package.swift # or files that are new in the package it depends on are not seen
+	$(SWIFT) build -c release -j $(JOBS) --package-path Tests/Counts --scratch-path $(BUILD)/counts $(SWIFT_FLAGS)
+	$(COUNTS_CHECK) program $(BUILD)/counts/release/SwiftCounts
+	$(COUNTS_CHECK) straight $(SWIFT) $(BUILD)/counts/release/SwiftCounts
+
+counts-c: need-c need-strace need-python $(COUNTS)/c_counts
+	$(COUNTS_CHECK) program $(COUNTS)/c_counts
+	$(COUNTS_CHECK) idle $(COUNTS)/c_counts
+	@for compiler in gcc clang; do command -v $$compiler >/dev/null 2>&1 || continue; \
+	  $$compiler -std=gnu11 $(C_WARNINGS) -O2 -fPIC -Iinclude -c Tests/Counts/C/straight.c \
+	    -o $(COUNTS)/straight-$$compiler.o || exit 1; \
+	  $(COUNTS_CHECK) straight $$compiler $(COUNTS)/straight-$$compiler.o || exit 1; done
+
+$(COUNTS)/c_counts: Tests/Counts/C/c_counts.c $(COUNTING)/counting.c $(COUNTING)/include/counting.h $(C)/libcweir.a \
+                    $(C_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -Iinclude -I$(COUNTING)/include $(filter %.c %.a,$^) -pthread -o $@
+
 # ---- Stress ----------------------------------------------------------------------------------------------------------
 
 # Seeded rounds of threads that do with logs whatever they may, judged to the last event: Tests/Stress/stress.c.
@@ -259,13 +345,18 @@ TSAN_CC = gcc
 TSAN_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 TSAN_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/tsan/%.o) $(STRESS_SOURCES:Tests/Stress/%.c=$(C)/tsan/stress/%.o)
 SOAK_OBJECTS = $(STRESS_SOURCES:Tests/Stress/%.c=$(C)/plain/stress/%.o)
-TSAN_RUN = TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 setarch -R timeout -s KILL
+# Some containers forbid setarch; there it has to do without.
+TSAN_RUN = TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
+  $$(setarch -R true 2>/dev/null && echo setarch -R) timeout -s KILL
 
-stress: need-c $(C)/tsan/stress/stress
+need-gcc:
+	@command -v $(TSAN_CC) >/dev/null 2>&1 || $(call install,gcc libc6-dev)
+
+stress: need-gcc $(C)/tsan/stress/stress
 	$(TSAN_RUN) $$(($(STRESS_SECONDS) + 240)) $(C)/tsan/stress/stress --seconds $(STRESS_SECONDS) $(STRESS_FLAGS)
 
 # What `make test` runs.
-stress-short: need-c $(C)/tsan/stress/stress
+stress-short: need-gcc $(C)/tsan/stress/stress
 	$(TSAN_RUN) 240 $(C)/tsan/stress/stress --seconds 15 $(STRESS_FLAGS)
 
 soak: need-c $(C)/plain/stress/stress
@@ -358,4 +449,4 @@ $(PEERS)/libpeer-lttng-ust.so: Benchmarks/Peers/lttng-ust/peer.c $(PEER_HEADERS)
 
 .PHONY: bench-micro bench-deps bench-charts bench-peers
 
--include $(wildcard $(C)/*/*.d $(C)/*/stress/*.d)
+-include $(wildcard $(C)/*/*.d $(MODELS)/*/*.d $(C)/*/stress/*.d)

@@ -158,7 +158,7 @@ static void *end_capturing(void *context) {
   return NULL;
 }
 
-/* `early_key` was made before the process's first log, so its destructor runs before Weir's in each pass of the C library. */
+/* `early_key` is older than the process's first log: its destructor runs before Weir's in each pass over the keys. */
 static void captures_from_destructors(void) {
   test("destructors capture before and after Weir's own, in a thread that had a lane and in one that had none");
   char *folder = scratch();

@@ -1,6 +1,7 @@
 /*
- * borrow_model.c: a capture that a signal handler's capture interrupts, between any two accesses, while another thread wants
- * the same spare lane; and one that must wait for a spare lane. What was accepted is in the log; every lane is given back.
+ * borrow_model.c: a capture that a signal handler's capture interrupts, between any two accesses, while another
+ * thread wants the same spare lane; and one that must wait for a spare lane. What was accepted is in the log; every
+ * lane is given back.
  */
 #include "world.h"
 
@@ -12,7 +13,9 @@ static void interrupted(void) {
 
 static void handler(void) { produce_in_signal(1, 0); }
 
-/* Captures in a handler the way that is for threads: it may claim a lane itself, or be in the middle of claiming one. */
+/*
+ * Captures in a handler the way that is for threads: it may claim a lane itself, or be in the middle of claiming one.
+ */
 static void plain_handler(void) { produce(1, 0); }
 
 static void other(void) {
@@ -42,15 +45,20 @@ static const twin twins[] = {
     {0},
 };
 
-const model signal_model = {.name = "signal", .labels = "L1, L3", .proves = "a capture in a signal handler never meets the lane in use",
-                            .set_up = set_up, .threads = {interrupted}, .signal = handler, .at_end = at_end,
-                            .twins = signal_twins};
-const model reentry_model = {.name = "re-entry", .labels = "L1, L3", .proves = "nor does a capture within a capture",
-                             .set_up = set_up, .threads = {interrupted}, .signal = plain_handler, .at_end = at_end,
-                             .twins = signal_twins};
-const model borrow_model = {.name = "borrow", .labels = "L5", .proves = "a spare lane has one borrower at a time",
-                            .set_up = set_up_two, .threads = {interrupted, other}, .signal = handler, .at_end = at_end,
-                            .twins = twins};
-const model scarce_model = {.name = "borrow-scarce", .labels = "L5", .proves = "a borrower who waits gets the lane, or is refused",
-                            .set_up = set_up, .threads = {interrupted, other}, .signal = handler, .at_end = at_end,
-                            .long_form = 1, .twins = twins};
+const model signal_model = {
+    .name = "signal", .labels = "L1, L3", .proves = "a capture in a signal handler never meets the lane in use",
+    .set_up = set_up, .threads = {interrupted}, .signal = handler, .at_end = at_end, .twins = signal_twins,
+};
+const model reentry_model = {
+    .name = "re-entry", .labels = "L1, L3", .proves = "nor does a capture within a capture", .set_up = set_up,
+    .threads = {interrupted}, .signal = plain_handler, .at_end = at_end, .twins = signal_twins,
+};
+const model borrow_model = {
+    .name = "borrow", .labels = "L5", .proves = "a spare lane has one borrower at a time", .set_up = set_up_two,
+    .threads = {interrupted, other}, .signal = handler, .at_end = at_end, .twins = twins,
+};
+const model scarce_model = {
+    .name = "borrow-scarce", .labels = "L5", .proves = "a borrower who waits gets the lane, or is refused",
+    .set_up = set_up, .threads = {interrupted, other}, .signal = handler, .at_end = at_end, .long_form = 1,
+    .twins = twins,
+};

@@ -1,6 +1,6 @@
 /*
- * claim_model.c: two threads that capture for the first time, with one lane to own and one to borrow, and then end: never two
- * producers on a lane, and the next owner goes on where the last one stopped.
+ * claim_model.c: two threads that capture for the first time, with one lane to own and one to borrow, and then end:
+ * never two producers on a lane, and the next owner goes on where the last one stopped.
  */
 #include "world.h"
 
@@ -32,5 +32,7 @@ static const twin twins[] = {
     {0},
 };
 
-const model claim_model = {.name = "claim", .labels = "L5", .proves = "a lane has one producer at a time", .set_up = set_up,
-                           .threads = {first, second}, .at_end = at_end, .twins = twins};
+const model claim_model = {
+    .name = "claim", .labels = "L5", .proves = "a lane has one producer at a time", .set_up = set_up,
+    .threads = {first, second}, .at_end = at_end, .twins = twins,
+};

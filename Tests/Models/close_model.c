@@ -1,13 +1,14 @@
 /*
- * close_model.c: the log is closed while others capture, with a lane and without one. What was accepted is drained, and nothing
- * touches the ring once it is unmapped; an unmapping counts as a write to all of it, so it has to come after every access.
+ * close_model.c: the log is closed while others capture, with a lane and without one. What was accepted is drained,
+ * and nothing touches the ring once it is unmapped; an unmapping counts as a write to all of it, so it has to come
+ * after every access.
  */
 #include "system.h"
 #include "world.h"
 
 /*
- * As `end` and `let_go` of log.c do it. A capture that finds the log closed is busy for a moment; then weir_close says so, and
- * is called again.
+ * As `end` and `let_go` of log.c do it. A capture that finds the log closed is busy for a moment; then weir_close
+ * says so, and is called again.
  */
 static void closer(void) {
   lane_close_all(world_log);
@@ -27,8 +28,8 @@ static void late(void) { produce(1, 0); }
 static void set_up(void) { world_open(1, 1, WEIR_FULL_DROP_NEWEST, 0); }
 
 /*
- * Both lanes are taken for ever, so that captures have none and count their refusal in the ring's header. Without membarrier,
- * which would make up for whatever order L7 lacked.
+ * Both lanes are taken for ever, so that captures have none and count their refusal in the ring's header. Without
+ * membarrier, which would make up for whatever order L7 lacked.
  */
 static void set_up_full(void) {
   set_up();
@@ -61,8 +62,11 @@ static const twin unlaned_twins[] = {
     {0},
 };
 
-const model close_model = {.name = "close", .labels = "L1, L3", .proves = "accepted means drained; nothing touches an unmapped ring",
-                           .set_up = set_up, .sleeps_run_out = 1, .threads = {closer, capturing}, .at_end = at_end, .twins = twins};
-const model close_unlaned_model = {.name = "close-unlaned", .labels = "L7",
-                                   .proves = "nor do the counters of refusals without a lane", .set_up = set_up_full, .sleeps_run_out = 1,
-                                   .threads = {closer, late}, .at_end = at_end, .twins = unlaned_twins};
+const model close_model = {
+    .name = "close", .labels = "L1, L3", .proves = "accepted means drained; nothing touches an unmapped ring",
+    .set_up = set_up, .sleeps_run_out = 1, .threads = {closer, capturing}, .at_end = at_end, .twins = twins,
+};
+const model close_unlaned_model = {
+    .name = "close-unlaned", .labels = "L7", .proves = "nor do the counters of refusals without a lane",
+    .set_up = set_up_full, .sleeps_run_out = 1, .threads = {closer, late}, .at_end = at_end, .twins = unlaned_twins,
+};

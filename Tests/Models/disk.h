@@ -1,6 +1,6 @@
 /*
- * disk.h: a file system in memory, behind the functions of system.h. It can be copied at any moment: the copy is what a kill at
- * that moment leaves, because the pages of a mapped file and its bytes are the same memory.
+ * disk.h: a file system in memory, behind the functions of system.h. It can be copied at any moment: the copy is what
+ * a kill at that moment leaves, because the pages of a mapped file and its bytes are the same memory.
  */
 #ifndef WEIR_MODELS_DISK_H
 #define WEIR_MODELS_DISK_H

@@ -1,6 +1,6 @@
 /*
- * evict_model.c: full lanes give up their oldest events (WEIR_FULL_DROP_OLDEST). No event is both evicted and drained, none is
- * overwritten while it is copied, and every evicted one is counted, once.
+ * evict_model.c: full lanes give up their oldest events (WEIR_FULL_DROP_OLDEST). No event is both evicted and
+ * drained, none is overwritten while it is copied, and every evicted one is counted, once.
  */
 #include "world.h"
 
@@ -21,7 +21,8 @@ static void set_up(void) { world_open(1, 1, WEIR_FULL_DROP_OLDEST, 0); }
 
 static void at_end(void) {
   world_check_delivered();
-  if (head_position(world_log->lanes[0].control->head) != world_log->lanes[0].control->tail) broken("the lane is not drained");
+  const lane_control *control = world_log->lanes[0].control;
+  if (head_position(control->head) != control->tail) broken("the lane is not drained");
 }
 
 static const twin twins[] = {
@@ -37,9 +38,11 @@ static const twin twins_of_two[] = {
     {0},
 };
 
-const model evict_model = {.name = "evict", .labels = "L8, L9", .proves = "what is evicted is counted and nothing else is lost",
-                           .set_up = set_up, .sleeps_run_out = 1, .threads = {evicts_once, drainer}, .at_end = at_end,
-                           .twins = twins};
-const model evict_again_model = {.name = "evict-again", .labels = "L8, L9",
-                                 .proves = "nor with one eviction after another", .set_up = set_up, .sleeps_run_out = 1,
-                                 .threads = {evicts_twice, drainer}, .at_end = at_end, .long_form = 1, .twins = twins_of_two};
+const model evict_model = {
+    .name = "evict", .labels = "L8, L9", .proves = "what is evicted is counted and nothing else is lost",
+    .set_up = set_up, .sleeps_run_out = 1, .threads = {evicts_once, drainer}, .at_end = at_end, .twins = twins,
+};
+const model evict_again_model = {
+    .name = "evict-again", .labels = "L8, L9", .proves = "nor with one eviction after another", .set_up = set_up,
+    .sleeps_run_out = 1, .threads = {evicts_twice, drainer}, .at_end = at_end, .long_form = 1, .twins = twins_of_two,
+};

@@ -198,8 +198,8 @@ static void go_on_with(int next) {
 }
 
 /*
- * Before each access that another thread could notice: any thread that is ready may be the next. The running one comes first,
- * so that the first execution of a subtree is the one without switches.
+ * Before each access that another thread could notice: any thread that is ready may be the next. The running one
+ * comes first, so that the first execution of a subtree is the one without switches.
  */
 void scheduling_point(void) {
   if (++path.steps > MAX_STEPS) broken("an execution does not end: a livelock, or the model is too large");
@@ -318,7 +318,10 @@ static void walk(uint64_t limit) {
   }
 }
 
-/* Runs one path again and prints it. The walk before it found the contended places, so the choices are the same again. */
+/*
+ * Runs one path again and prints it. The walk before it found the contended places, so the choices are the same
+ * again.
+ */
 static void trace(const uint8_t *chosen, uint32_t choices) {
   if (chosen) {
     memcpy(path.chosen, chosen, choices);
@@ -332,7 +335,8 @@ static void trace(const uint8_t *chosen, uint32_t choices) {
   tracing = 0;
 }
 
-verdict explore(const model *model, const twin *twin, uint64_t limit, int print, const uint8_t *chosen, uint32_t choices) {
+verdict explore(const model *model, const twin *twin, uint64_t limit, int print, const uint8_t *chosen,
+                uint32_t choices) {
   memset(&found, 0, sizeof found);
   memset(&path, 0, sizeof path);
   exploring = model;

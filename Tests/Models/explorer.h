@@ -2,9 +2,10 @@
  * explorer.h: runs the model's threads in every order that matters, under a weak memory model, and stops at the first
  * execution that breaks an invariant. README.md says what that covers.
  *
- * A model's threads are coroutines on one thread of the system. Everything that can go more than one way is a choice: which
- * thread goes on, which store a load reads from, whether a signal comes now. An execution is the list of its choices, so it
- * can be repeated. Executions are walked depth first; one that comes to a state which was seen before ends there.
+ * A model's threads are coroutines on one thread of the system. Everything that can go more than one way is a choice:
+ * which thread goes on, which store a load reads from, whether a signal comes now. An execution is the list of its
+ * choices, so it can be repeated. Executions are walked depth first; one that comes to a state which was seen before
+ * ends there.
  */
 #ifndef WEIR_MODELS_EXPLORER_H
 #define WEIR_MODELS_EXPLORER_H
@@ -19,7 +20,7 @@ typedef enum twin_change {
   TWIN_RELAX_STORE,    /* stores to the place lose their order, updates their release half */
   TWIN_RELAX_LOAD,     /* loads of the place lose their order, updates their acquire half */
   TWIN_SPLIT_UPDATE,   /* updates of the place read any store that a load may read: no longer atomic */
-  TWIN_DELAY_STORE,    /* stores of `value` to the place take effect `count` atomic operations later than the code says */
+  TWIN_DELAY_STORE,    /* stores of `value` to the place take effect `count` atomic operations late */
   TWIN_SKIP_UPDATE,    /* updates of the place do not happen */
   TWIN_SKIP_BARRIER    /* membarrier does nothing */
 } twin_change;
@@ -60,10 +61,10 @@ typedef struct model {
   void (*set_up)(void);                  /* once, before the first execution: what it builds in the arena is restored */
   void (*threads[MAX_THREADS])(void);    /* in order; null after the last */
   void (*at_end)(void);                  /* after each execution: no thread can go on */
-  void (*signal)(void);                  /* runs once, on top of the first thread, between any two of its accesses; or null */
+  void (*signal)(void);                  /* runs once, between any two accesses of the first thread; or null */
   void (*before_store)(void);            /* before each store to what survives a kill; or null */
   void (*done)(void);                    /* once, after the last execution, if none failed; or null */
-  int sleeps_run_out;                    /* one sleep of each thread may end although no other thread has done anything */
+  int sleeps_run_out;                    /* one sleep of each thread may end with nothing done by others */
   int long_form;                         /* not part of the short form */
   const twin *twins;                     /* the last has a null name */
 } model;
@@ -87,6 +88,13 @@ verdict explore(const model *model, const twin *twin, uint64_t limit, int print,
 extern const model *exploring;
 extern const twin *exploring_twin;
 extern int tracing;
+
+/* ---- under_test_litmus.c: tests of the explorer itself ---- */
+uint32_t litmus_count(void);
+const char *litmus_name(uint32_t number);
+model litmus_model(uint32_t number);
+uint64_t litmus_missing(uint32_t number);   /* outcomes that the last exploration should have had, as bits */
+uint64_t litmus_forbidden(uint32_t number); /* outcomes that it should not have had */
 
 /* ---- For models ---- */
 
@@ -136,8 +144,8 @@ void memory_store(volatile void *address, uint64_t bytes, uint64_t value, int or
 
 /* An atomic update: `update` answers whether it stores, and what. Answers the value read. */
 typedef int (*updater)(uint64_t old, uint64_t operand, uint64_t expected, uint64_t *value);
-uint64_t memory_update(volatile void *address, uint64_t bytes, updater update, uint64_t operand, uint64_t expected, int order,
-                       int split);
+uint64_t memory_update(volatile void *address, uint64_t bytes, updater update, uint64_t operand, uint64_t expected,
+                       int order, int split);
 void memory_fence(int thread); /* sequentially consistent */
 void memory_hash(uint64_t hash[2]);
 

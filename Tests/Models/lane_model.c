@@ -1,7 +1,7 @@
 /*
- * lane_model.c: one thread captures, the drainer drains, on a lane that holds two events: whole records in order, nothing
- * overwritten before it is in the log, full lanes refused and counted. From several positions, so that the lane's end, and
- * 2^32 and 2^63, are passed on the way.
+ * lane_model.c: one thread captures, the drainer drains, on a lane that holds two events: whole records in order,
+ * nothing overwritten before it is in the log, full lanes refused and counted. From several positions, so that the
+ * lane's end, and 2^32 and 2^63, are passed on the way.
  */
 #include "world.h"
 
@@ -29,9 +29,15 @@ static const twin twins[] = {
 
 #define PROVES "the drainer sees whole records in order; a lane's bytes are not overwritten before they are in the log"
 
-const model lane_model = {.name = "lane", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_0,
-                          .threads = {producer, drainer}, .at_end = world_check_delivered, .twins = twins};
-const model lane_32_model = {.name = "lane-2^32", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_32,
-                             .threads = {producer, drainer}, .at_end = world_check_delivered, .twins = twins};
-const model lane_63_model = {.name = "lane-2^63", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_63,
-                             .threads = {producer, drainer}, .at_end = world_check_delivered, .twins = twins};
+const model lane_model = {
+    .name = "lane", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_0, .threads = {producer, drainer},
+    .at_end = world_check_delivered, .twins = twins,
+};
+const model lane_32_model = {
+    .name = "lane-2^32", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_32, .threads = {producer, drainer},
+    .at_end = world_check_delivered, .twins = twins,
+};
+const model lane_63_model = {
+    .name = "lane-2^63", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_63, .threads = {producer, drainer},
+    .at_end = world_check_delivered, .twins = twins,
+};

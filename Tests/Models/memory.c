@@ -1,16 +1,18 @@
 /*
- * memory.c: what a thread may read. The release and acquire fragment of the C11 memory model (as RC11 has it, without load
- * buffering), operationally, by views:
+ * memory.c: what a thread may read. The release and acquire fragment of the C11 memory model (as RC11 has it, without
+ * load buffering), operationally, by views:
  *
  *   - A place that several threads use keeps every store ever made to it, in modification order.
- *   - A thread's view says which store of each place it knows of. A load reads that store or any later one; which is a choice.
- *   - A release store carries the thread's view; an acquire load of it joins that view to its own. An update reads the last
- *     store, and carries on the view of a release store that it continues.
- *   - A new store goes anywhere in the order behind what its thread knows, but never between an update and what that read.
+ *   -  thread's view says which store of each place it knows of. A load reads that store or any later one; which is a
+ *     choice.
+ *   -  release store carries the thread's view; an acquire load of it joins that view to its own. An update reads the
+ *     last store, and carries on the view of a release store that it continues.
+ *   -  new store goes anywhere in the order behind what its thread knows, but never between an update and what that
+ *     read.
  *   - Sequentially consistent accesses and fences also go through one view that they all share.
  *
- * A view holds a vector clock besides: so plain accesses, which are never choices, are checked for data races. Real memory
- * always holds the last store of each place; a plain access that is no race reads just that.
+ * A view holds a vector clock besides: so plain accesses, which are never choices, are checked for data races. Real
+ * memory always holds the last store of each place; a plain access that is no race reads just that.
  */
 #include "explorer.h"
 
@@ -50,7 +52,10 @@ typedef struct granule {
 static uint8_t arena_bytes[ARENA_BYTES] __attribute__((aligned(4096)));
 uint8_t *const arena = arena_bytes;
 
-/* Over all executions: who loads and stores what by atomics, and the number (from 1) of the places where that matters. */
+/*
+ * Over all executions: who loads and stores what by atomics, and the number (from 1) of the places where that
+ * matters.
+ */
 static struct {
   uint8_t loaders[GRANULES], storers[GRANULES], number[GRANULES];
   uint32_t count;
@@ -146,7 +151,10 @@ static uint32_t number_of(volatile const void *address, uint64_t bytes) {
   return number;
 }
 
-/* A thread's own clock goes on after each store, so that what it does later is not taken for known to whoever reads that. */
+/*
+ * A thread's own clock goes on after each store, so that what it does later is not taken for known to whoever reads
+ * that.
+ */
 static void tick(void) {
   if (++views[current].clock == UINT16_MAX) broken("an execution is too long for its clocks");
   views[current].known.clock[current] = views[current].clock;
@@ -234,8 +242,8 @@ void memory_store(volatile void *address, uint64_t bytes, uint64_t value, int or
   put(number, slots[choose(count)], bytes, value, order, NULL);
 }
 
-uint64_t memory_update(volatile void *address, uint64_t bytes, updater update, uint64_t operand, uint64_t expected, int order,
-                       int split) {
+uint64_t memory_update(volatile void *address, uint64_t bytes, updater update, uint64_t operand, uint64_t expected,
+                       int order, int split) {
   uint32_t number = number_of(address, bytes), slots[MAX_STORES], count = 0;
   place *place = &places[number];
   uint32_t least = views[current].known.store[number];

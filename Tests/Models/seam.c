@@ -1,6 +1,6 @@
 /*
- * seam.c: where the code under test meets the explorer. See seam.h. Gives each access its meaning, and does to it what the
- * broken twin being explored does wrong.
+ * seam.c: where the code under test meets the explorer. See seam.h. Gives each access its meaning, and does to it
+ * what the broken twin being explored does wrong.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static int twin_does(twin_change change, const volatile void *address) {
 
 static int weaken(int order, int strip_release, int strip_acquire) {
   int release = (order == RELEASE || order == ACQUIRE_RELEASE || order == SEQUENTIAL) && !strip_release;
-  int acquire = (order == ACQUIRE || order == CONSUME || order == ACQUIRE_RELEASE || order == SEQUENTIAL) && !strip_acquire;
+  int acquire = (order == ACQUIRE || order == ACQUIRE_RELEASE || order == SEQUENTIAL) && !strip_acquire;
   if (!strip_release && !strip_acquire) return order;
   return release && acquire ? ACQUIRE_RELEASE : release ? RELEASE : acquire ? ACQUIRE : RELAXED;
 }
@@ -157,7 +157,8 @@ static void store(volatile void *address, uint64_t bytes, uint64_t value, int or
   if (!delays(address, bytes, value, order)) store_now(address, bytes, value, order);
 }
 
-static uint64_t update(volatile void *address, uint64_t bytes, updater how, uint64_t operand, uint64_t expected, int order) {
+static uint64_t update(volatile void *address, uint64_t bytes, updater how, uint64_t operand, uint64_t expected,
+                       int order) {
   if (current != NO_THREAD && !on_stack(address)) maybe_signal();
   uint64_t value, old;
   if (!counts(address)) {
@@ -308,7 +309,10 @@ void seam_free(void *address) {
   if (!in_arena(address)) free(address);
 }
 
-/* To wait for another thread's store covers all that a yield can do, but that it goes on through its whole loop alone. */
+/*
+ * To wait for another thread's store covers all that a yield can do, but that it goes on through its whole loop
+ * alone.
+ */
 int seam_yield(void) {
   if (current != NO_THREAD && !give_up_waiting()) wait_for_store();
   return 0;

@@ -1,7 +1,7 @@
 /*
- * seam.h: included ahead of the sources under test. They are compiled with -fsanitize=thread, but linked with seam.c in place
- * of the sanitizer's library: so every access to memory, plain or atomic, is a call that the explorer sees. What the compiler
- * does not turn into such a call is turned into one here.
+ * seam.h: included ahead of the sources under test. They are compiled with -fsanitize=thread, but linked with seam.c
+ * in place of the sanitizer's library: so every access to memory, plain or atomic, is a call that the explorer sees.
+ * What the compiler does not turn into such a call is turned into one here.
  */
 #ifndef WEIR_MODELS_SEAM_H
 #define WEIR_MODELS_SEAM_H

@@ -1,6 +1,6 @@
 /*
- * sleep_model.c: the drainer drains and sleeps until woken, for ever. No wake-up is lost: it never sleeps while a committed
- * event waits and nobody is about to wake it.
+ * sleep_model.c: the drainer drains and sleeps until woken, for ever. No wake-up is lost: it never sleeps while a
+ * committed event waits and nobody is about to wake it.
  */
 #include "world.h"
 
@@ -38,11 +38,15 @@ static const twin twins[] = {
 };
 static const twin no_twins[] = {{0}};
 
-const model sleep_model = {.name = "sleep", .labels = "L6", .proves = "no wake-up is lost", .set_up = set_up,
-                           .threads = {drainer, one}, .at_end = at_end, .twins = twins};
-const model sleep_again_model = {.name = "sleep-again", .labels = "L6", .proves = "nor when it goes to sleep anew",
-                                 .set_up = set_up, .threads = {drainer, two}, .at_end = at_end, .long_form = 1,
-                                 .twins = no_twins};
-const model sleep_two_model = {.name = "sleep-two", .labels = "L6", .proves = "nor with two producers, of whom one wakes",
-                               .set_up = set_up, .threads = {drainer, one, other}, .at_end = at_end, .long_form = 1,
-                               .twins = no_twins};
+const model sleep_model = {
+    .name = "sleep", .labels = "L6", .proves = "no wake-up is lost", .set_up = set_up, .threads = {drainer, one},
+    .at_end = at_end, .twins = twins,
+};
+const model sleep_again_model = {
+    .name = "sleep-again", .labels = "L6", .proves = "nor when it goes to sleep anew", .set_up = set_up,
+    .threads = {drainer, two}, .at_end = at_end, .long_form = 1, .twins = no_twins,
+};
+const model sleep_two_model = {
+    .name = "sleep-two", .labels = "L6", .proves = "nor with two producers, of whom one wakes", .set_up = set_up,
+    .threads = {drainer, one, other}, .at_end = at_end, .long_form = 1, .twins = no_twins,
+};

@@ -1,5 +1,6 @@
 /*
- * under_test.h: the door to the sources under test: what of theirs is static or thread-local, and captures as users make them.
+ * under_test.h: the door to the sources under test: what of theirs is static or thread-local, and captures as users
+ * make them.
  */
 #ifndef WEIR_MODELS_UNDER_TEST_H
 #define WEIR_MODELS_UNDER_TEST_H

@@ -43,7 +43,9 @@ void world_forget(void) {
   used = dirty_count = 0;
   world_recovering = unmapped = 0;
   memset(dirty, 0, sizeof dirty);
-  for (uint32_t i = 0; i < MAX_PRODUCERS * MAX_NUMBERS; i++) world_captured.outcome[i / MAX_NUMBERS][i % MAX_NUMBERS] = NOT_YET;
+  for (uint32_t i = 0; i < MAX_PRODUCERS; i++) {
+    for (uint32_t k = 0; k < MAX_NUMBERS; k++) world_captured.outcome[i][k] = NOT_YET;
+  }
   disk_empty(&world_disk);
   disk_in_use = &world_disk;
   model_time_ns = 1000000000;
@@ -206,7 +208,8 @@ static place_kind locate(const volatile void *address, uint32_t *number) {
   }
   if (log->ring && (uint64_t)(at - log->ring) < log->ring_bytes) {
     uint64_t in_ring = (uint64_t)(at - log->ring), lanes = log->header->lanes_at, stride = log->header->lane_stride;
-    if (in_ring < RING_HEADER_BYTES) return in_ring >= offsetof(ring_header, unlaned_dropped) ? PLACE_UNLANED : PLACE_OTHER;
+    if (in_ring < offsetof(ring_header, unlaned_dropped)) return PLACE_OTHER;
+    if (in_ring < RING_HEADER_BYTES) return PLACE_UNLANED;
     *number = (uint32_t)((in_ring - lanes) / stride);
     if (*number >= log->lane_count) return PLACE_OTHER;
     uint64_t in_lane = (in_ring - lanes) % stride;
@@ -224,27 +227,35 @@ place_kind place_of(const volatile void *address) {
 }
 
 const char *place_name(const volatile void *address) {
-  static const char *const names[] = {[PLACE_OTHER] = "other", [PLACE_TAIL] = "tail", [PLACE_HEAD] = "head",
-                                      [PLACE_TAKEN] = "taken", [PLACE_BUSY] = "busy",
-                                      [PLACE_TAIL_POINTER] = "where its tail is", [PLACE_ASLEEP] = "asleep",
-                                      [PLACE_BELL] = "the bell", [PLACE_STATE] = "the log's state",
-                                      [PLACE_VISITORS] = "visitors", [PLACE_UNLANED] = "the counters of refusals without a lane",
-                                      [PLACE_CONTROL] = "control", [PLACE_RECORD] = "record bytes",
+  static const char *const names[] = {[PLACE_OTHER] = "other memory",
+                                      [PLACE_TAIL] = "tail",
+                                      [PLACE_HEAD] = "head",
+                                      [PLACE_TAKEN] = "taken",
+                                      [PLACE_BUSY] = "busy",
+                                      [PLACE_TAIL_POINTER] = "where its tail is",
+                                      [PLACE_ASLEEP] = "asleep",
+                                      [PLACE_BELL] = "the bell",
+                                      [PLACE_STATE] = "the log's state",
+                                      [PLACE_VISITORS] = "visitors",
+                                      [PLACE_UNLANED] = "the counters of refusals without a lane",
+                                      [PLACE_CONTROL] = "control page",
+                                      [PLACE_RECORD] = "records",
                                       [PLACE_BLOCK] = "block bytes"};
   static char text[96];
   uint32_t number;
   place_kind kind = locate(address, &number);
-  const event_log *log = world_log;
-  uint64_t in_lanes = (uint64_t)((const volatile uint8_t *)address - (const uint8_t *)log->lanes);
-  if (kind == PLACE_OTHER && in_lanes < log->lane_count * sizeof(lane)) {
-    snprintf(text, sizeof text, "lane %u's memory, byte %u", number, (unsigned)(in_lanes % sizeof(lane)));
-  } else if (kind == PLACE_OTHER && (uint64_t)((const volatile uint8_t *)address - (const uint8_t *)log) < sizeof *log) {
-    snprintf(text, sizeof text, "the log's memory, byte %u", (unsigned)((const volatile uint8_t *)address - (const uint8_t *)log));
+  const volatile uint8_t *at = address;
+  const lane *lane = &world_log->lanes[number];
+  uint64_t in_lane = (uint64_t)(at - (const uint8_t *)lane), in_log = (uint64_t)(at - (const uint8_t *)world_log);
+  uint64_t in_control = (uint64_t)(at - (const uint8_t *)lane->control);
+  if (kind == PLACE_OTHER && in_lane < sizeof *lane) {
+    snprintf(text, sizeof text, "lane %u's memory, byte %u", number, (unsigned)in_lane);
+  } else if (kind == PLACE_OTHER && in_log < sizeof *world_log) {
+    snprintf(text, sizeof text, "the log's memory, byte %u", (unsigned)in_log);
   } else if (kind == PLACE_CONTROL || kind == PLACE_RECORD) {
-    uint64_t in_lane = (uint64_t)((const volatile uint8_t *)address - (const uint8_t *)log->lanes[number].control);
-    uint64_t at = kind == PLACE_RECORD ? in_lane - LANE_CONTROL_BYTES : in_lane;
-    snprintf(text, sizeof text, "lane %u's %s, byte %u", number, names[kind], (unsigned)at);
-  } else if (kind == PLACE_TAIL || kind == PLACE_HEAD || kind == PLACE_TAKEN || kind == PLACE_BUSY || kind == PLACE_TAIL_POINTER) {
+    unsigned byte = (unsigned)(kind == PLACE_RECORD ? in_control - LANE_CONTROL_BYTES : in_control);
+    snprintf(text, sizeof text, "lane %u's %s, byte %u", number, names[kind], byte);
+  } else if (kind >= PLACE_TAIL && kind <= PLACE_TAIL_POINTER) {
     snprintf(text, sizeof text, "lane %u's %s", number, names[kind]);
   } else {
     return names[kind];
@@ -311,8 +322,8 @@ const char *world_problem(const contents *found, int cut_off) {
     times[producer][number]++;
     int32_t outcome = world_captured.outcome[producer][number];
     if (outcome == WEIR_ACCEPTED || (outcome == PENDING && cut_off)) continue;
-    snprintf(text, sizeof text, "event %llu.%llu is in the log, but was not accepted (%d)", (unsigned long long)producer,
-             (unsigned long long)number, outcome);
+    snprintf(text, sizeof text, "event %u.%u is in the log, but was not accepted (%d)", (unsigned)producer,
+             (unsigned)number, outcome);
     return text;
   }
   for (uint32_t p = 0; p < MAX_PRODUCERS; p++) {
@@ -346,7 +357,7 @@ void world_check_delivered(void) {
   uint64_t refused = outcomes(WEIR_ACCEPTED + 1, WEIR_DROP_REASONS);
   for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) found.refused += world_log->loose_dropped[reason];
   if (refused != found.refused) {
-    broken("%llu captures were refused, %llu are counted", (unsigned long long)refused, (unsigned long long)found.refused);
+    broken("%u captures were refused, %u are counted", (unsigned)refused, (unsigned)found.refused);
   }
 }
 

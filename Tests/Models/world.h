@@ -1,6 +1,6 @@
 /*
- * world.h: what the models share: a small log in the arena, made by the real code; what was captured; and the check that the
- * log holds just that.
+ * world.h: what the models share: a small log in the arena, made by the real code; what was captured; and the check
+ * that the log holds just that.
  */
 #ifndef WEIR_MODELS_WORLD_H
 #define WEIR_MODELS_WORLD_H
@@ -33,8 +33,8 @@ typedef struct contents {
 /* ---- For models: set-up ---- */
 
 /*
- * A log of `owned` and `spare` lanes of 128 bytes, which hold two or three events each, with one segment. All lanes start
- * at `position`.
+ * A log of `owned` and `spare` lanes of 128 bytes, which hold two or three events each, with one segment. All lanes
+ * start at `position`.
  */
 void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t position);
 
@@ -46,15 +46,24 @@ void produce_in_signal(uint32_t producer, uint32_t number);
 
 /* ---- For models: checks ---- */
 
-/* Drains what is left, then checks that the log holds exactly what was accepted, each producer's events in order within a lane. */
+/*
+ * Drains what is left, then checks that the log holds exactly what was accepted, each producer's events in order
+ * within a lane.
+ */
 void world_check_delivered(void);
 
-/* Checks contents against what was captured; with `cut_off`, a pending event may be there or not. Null, or what is wrong. */
+/*
+ * Checks contents against what was captured; with `cut_off`, a pending event may be there or not. Null, or what is
+ * wrong.
+ */
 const char *world_problem(const contents *found, int cut_off);
 
 void world_read_records(contents *found, const block_header *block, const uint8_t *payload);
 
-/* The ring is gone: whoever still accesses it afterwards, or did so before without an order between, breaks the model. */
+/*
+ * The ring is gone: whoever still accesses it afterwards, or did so before without an order between, breaks the
+ * model.
+ */
 void world_unmap_ring(void);
 int world_is_unmapped(void);
 

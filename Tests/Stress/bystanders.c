@@ -144,7 +144,9 @@ void close_log(weir_log *log) {
   weir_error error = {0};
   weir_status status;
   /* TIMEOUT: a capture was half-way for a second, as may be where many threads share few processors. */
-  for (int tries = 0; (status = weir_close(log, &error)) == WEIR_ERROR_TIMEOUT && tries < 100; tries++) sleep_ns(10000000);
+  for (int tries = 0; (status = weir_close(log, &error)) == WEIR_ERROR_TIMEOUT && tries < 100; tries++) {
+    sleep_ns(10000000);
+  }
   if (!CHECK_EQUAL(status, WEIR_OK)) fprintf(stderr, "%s\n", error.message);
 }
 

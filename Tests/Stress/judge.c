@@ -1,9 +1,10 @@
 /*
  * judge.c: what a closed log must hold, held against what the callers were told.
  *
- * For each log: attempted = accepted + refused + cancelled, by the callers' tally; the log's counters and its gap records
- * give the same numbers by reason; every accepted event is in the log once and whole, or counted as overwritten; offsets
- * have no hole; within a lane positions and each producer's numbers rise; nothing is left in the ring.
+ * For each log: attempted = accepted + refused + cancelled, by the callers' tally; the log's counters and its gap
+ * records give the same numbers by reason; every accepted event is in the log once and whole, or counted as
+ * overwritten; offsets have no hole; within a lane positions and each producer's numbers rise; nothing is left in the
+ * ring.
  */
 #include "stress.h"
 

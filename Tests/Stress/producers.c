@@ -33,7 +33,8 @@ static int32_t finish_event(producer *self, uint32_t log, weir_record *record, u
 
 /* Forks while the record is half-way. The child's commit must be refused; the parent goes on with its own. */
 static void fork_within(producer *self, uint32_t log, const weir_record *record) {
-  if (!self->round->plan.forks || __atomic_add_fetch(&self->round->children, 1, __ATOMIC_RELAXED) > MOST_CHILDREN) return;
+  if (!self->round->plan.forks) return;
+  if (__atomic_add_fetch(&self->round->children, 1, __ATOMIC_RELAXED) > MOST_CHILDREN) return;
   pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

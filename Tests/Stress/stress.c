@@ -1,6 +1,6 @@
 /*
- * stress.c: the stress executable: seeded rounds of threads that do with logs whatever they may, each judged to the last
- * event. Exits 1 if a check failed, and names the seed that repeats the round.
+ * stress.c: the stress executable: seeded rounds of threads that do with logs whatever they may, each judged to the
+ * last event. Exits 1 if a check failed, and names the seed that repeats the round.
  *
  *     stress [--seed N] [--seconds N] [--rounds N] [--full NAME]    small logs, all kinds of trouble
  *     stress --soak [--events N] [--full NAME]                      ordinary logs, N captures on each policy
@@ -142,8 +142,9 @@ static void print_row(const char *name, const figures *row) {
 }
 
 static void print_table(const arguments *arguments, const figures figures[FULL_POLICIES]) {
-  printf("%-16s %6s %7s %8s %11s %11s %10s %9s %9s %9s %9s %11s %11s %6s\n", "full lane", "rounds", "threads", "children",
-         "attempted", "accepted", "full", "no lane", "closed", "other", "cancelled", "overwritten", "delivered", "M/s");
+  printf("%-16s %6s %7s %8s %11s %11s %10s %9s %9s %9s %9s %11s %11s %6s\n",
+         "full lane", "rounds", "threads", "children", "attempted", "accepted", "full", "no lane", "closed", "other",
+         "cancelled", "overwritten", "delivered", "M/s");
   for (uint32_t i = 0; i < arguments->full_count; i++) {
     print_row(full_names[arguments->first_full + i], &figures[arguments->first_full + i]);
   }

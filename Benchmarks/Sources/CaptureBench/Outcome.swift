@@ -47,7 +47,7 @@ struct Outcome {
     var kept = sum - min(delivery.discarded, sum)
     if delivery.discarded > sum, let delivered = delivery.delivered {
       // Seen of lttng-ust on many threads. Then what is missing is all that is known.
-      note("discarded \(delivery.discarded) of \(sum) by its own count; \(sum - delivered) are missing")
+      note("its count of what it discarded is beyond belief; \(sum - delivered) of \(sum) are missing")
       kept = delivered
     }
     accepted += kept

@@ -75,8 +75,8 @@ extension EventEncoder {
     }
   }
 
-  /// Asks for the cache lines that the next event will be put into, if it is about as large as the last one. They are there
-  /// there by the time it is encoded; without this, the next event's first atomic operation waited for them.
+  /// Asks for the cache lines that the next event will be put into, if it is about as large as the last one. They are
+  /// there by then; without this, the first atomic operation after the event waited for them.
   private func fetchAhead(_ bytes: Int) {
     let cacheLine = 64
     let most = 1024

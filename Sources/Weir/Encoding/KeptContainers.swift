@@ -143,8 +143,8 @@ private class KeptContainer {
   }
 }
 
-/// Generic over the container and not over the key, so that the type of what it copies lies in its own metadata and need
-/// not be looked up.
+/// Generic over the container and not over the key, so that the type of what it copies lies in its own metadata and
+/// need not be looked up.
 private final class Kept<Container>: KeptContainer {
   private let place: UnsafeMutablePointer<Container>
 

@@ -17,7 +17,7 @@ func measureSustained(_ candidates: [Candidate], bytes: Int, rounds: Int, _ sess
   for _ in 0..<rounds {
     for fill in [files_fill_mapped, files_fill_written].enumerated() {
       try session.inFolder { folder in
-        if files_settle_cache() == 0 { session.note("sustained: the page cache was written back, not dropped: not root") }
+        if files_settle_cache() == 0 { session.note("sustained: not root, so the page cache was not dropped") }
         let nanoseconds = fill.element(folder + "/bytes", UInt64(bytes), 1 << 18)
         guard nanoseconds > 0 else { throw SubjectFailure(description: "could not fill a file of \(bytes) bytes") }
         let rate = Double(bytes) / Double(nanoseconds) * 1000
