@@ -249,12 +249,12 @@ $(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES)
 
 .PHONY: $(AARCH64_RUNS)
 $(AARCH64_RUNS): %.run: %
-	timeout -s KILL 600 qemu-aarch64 $<
+	timeout -s KILL 900 qemu-aarch64 $<
 
 # ---- Models ----------------------------------------------------------------------------------------------------------
 
-# The sources as they are, with each access to memory made a call, as gcc does it for its ThreadSanitizer: Tests/Models has
-# the functions called, in place of that library. Sources that never run beside another thread need none of it.
+# The sources as they are, with each access to memory made a call, as gcc does it for ThreadSanitizer; Tests/Models has the
+# functions called, in place of that library. Sources that never run beside another thread need none of it.
 MODELS = $(C)/models
 MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models

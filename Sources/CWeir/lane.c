@@ -378,10 +378,17 @@ void lane_close_all(event_log *log) {
   for (int i = 0; i < 2000 && !lanes_quiet(log); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
 }
 
-int lanes_quiet(const event_log *log) {
-  if (__atomic_load_n(&log->visitors, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
+/*
+ * What was seen quiet once stays so: a capture that begins later finds the log closed, and is busy only until it has said so.
+ * Without remembering that, threads that go on capturing would keep a close from ending.
+ */
+int lanes_quiet(event_log *log) {
+  if (!log->visitors_gone && __atomic_load_n(&log->visitors, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
+  log->visitors_gone = 1;
   for (uint32_t i = 0; i < log->lane_count; i++) {
-    if (__atomic_load_n(&log->lanes[i].producer.busy, __ATOMIC_ACQUIRE)) return 0; /* L1, L3 */
+    lane *lane = &log->lanes[i];
+    if (!lane->quiet && __atomic_load_n(&lane->producer.busy, __ATOMIC_ACQUIRE)) return 0; /* L1, L3 */
+    lane->quiet = 1;
   }
   return 1;
 }

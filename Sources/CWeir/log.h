@@ -27,6 +27,7 @@ typedef struct lane {
   uint32_t number;
   lane_control *control;
   uint64_t handed;      /* the drainer's: the position up to which the log's blocks account for this lane */
+  uint32_t quiet;       /* the closer's: no capture was in progress at some moment after the close */
   uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
 } __attribute__((aligned(128))) lane;
 
@@ -105,6 +106,7 @@ typedef struct event_log {
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
   uint64_t kept_overwritten; /* events evicted, once the ring is unmapped */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
+  uint32_t visitors_gone; /* the closer's: there were none at some moment after the close */
 
   /* Types: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
   pthread_mutex_t types_lock;
@@ -150,7 +152,7 @@ lane_view ring_lane_view(const event_log *log, uint32_t number);
 /* ---- lane.c ---- */
 void lane_ring_bell(event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
-int lanes_quiet(const event_log *log);  /* no capture is in progress */
+int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
 void lane_settle_eviction(lane_control *control, uint64_t head); /* counts what `head` shows to have been evicted */
 uint64_t lane_evicted(const lane_control *control); /* events evicted so far, one in progress included once it has happened */
 log_state lane_log_state(const event_log *log);

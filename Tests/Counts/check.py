@@ -117,7 +117,8 @@ FORBIDDEN = re.compile(r"^(lock\b|mfence|syscall|sysenter|int\b|xchg\b.*\()")
 
 def functions_of(binary):
     """The functions named straight… and sinner…: by name, a list of (address, instruction)."""
-    listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", binary], stdout=subprocess.PIPE, text=True, check=True)
+    command = ["objdump", "-d", "--no-show-raw-insn", binary]
+    listing = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     functions, name = {}, None
     for line in listing.stdout.splitlines():
         head = re.match(r"^[0-9a-f]+ <(.+)>:$", line)
@@ -211,7 +212,8 @@ def check_straight(judge, baselines, command, binary):
 def check_idle(judge, executable):
     folder = tempfile.mkdtemp(prefix="weir-counts-")
     try:
-        run = subprocess.run([executable, os.path.join(folder, "log"), "idle"], stdout=subprocess.PIPE, text=True, check=True)
+        command = [executable, os.path.join(folder, "log"), "idle"]
+        run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     found = {}

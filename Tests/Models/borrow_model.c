@@ -11,6 +11,11 @@ static void interrupted(void) {
   end_thread();
 }
 
+static void interrupted_once(void) {
+  produce(0, 0);
+  end_thread();
+}
+
 static void handler(void) { produce_in_signal(1, 0); }
 
 /*
@@ -59,6 +64,6 @@ const model borrow_model = {
 };
 const model scarce_model = {
     .name = "borrow-scarce", .labels = "L5", .proves = "a borrower who waits gets the lane, or is refused",
-    .set_up = set_up, .threads = {interrupted, other}, .signal = handler, .at_end = at_end, .long_form = 1,
+    .set_up = set_up, .threads = {interrupted_once, other}, .signal = handler, .at_end = at_end, .long_form = 1,
     .twins = twins,
 };

@@ -83,7 +83,7 @@ struct Command: ParsableCommand {
   }
 
   private func run(_ regime: Regime, _ session: Session) throws {
-    let plan = Plan(rounds: rounds ?? (quick ? 8 : 20), bursts: bursts ?? (quick ? 40 : 60), events: events)
+    let plan = Plan(rounds: rounds ?? (quick ? 6 : 20), bursts: bursts ?? (quick ? 40 : 60), events: events)
     let chosen = try candidates()
     func choose(_ names: String...) -> [Candidate] { chosen.filter { names.contains($0.name) } }
     let fast = choose("floor", "weir-c", "weir-swift")

@@ -45,12 +45,16 @@ struct Setup: Sendable {
   /// As the results have it: the standard event with its time, or the string alone.
   var eventBytes: Int { isCheckout ? 48 : textBytes }
 
-  /// The string that each thread holds, made at run time so that it is not a constant, and not shared between threads,
-  /// as it is not in a program either.
+  /// The string that each thread holds, made at run time so that it is not a constant. Not shared between threads, nor
+  /// so near to another's that their reference counts lie in one cache line: a program's threads have their own too.
   var texts: [String] {
     (0..<threads).map { thread in
-      let text = "SPRING-SALE-2026-\(100 + thread % 900)"
-      return String(repeating: text, count: textBytes / text.utf8.count + 1).prefix(textBytes).description
+      let part = "SPRING-SALE-2026-\(100 + thread % 900)"
+      var text = ""
+      text.reserveCapacity(max(256, textBytes))
+      while text.utf8.count + part.utf8.count <= textBytes { text += part }
+      text += part.prefix(textBytes - text.utf8.count)
+      return text
     }
   }
 

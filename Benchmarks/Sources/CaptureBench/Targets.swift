@@ -28,7 +28,7 @@ private func ratio(_ target: String, _ value: Double?, _ base: Double?, atMost l
 private func captureVerdicts(_ session: Session) -> [Verdict] {
   func line(_ subject: String) -> ResultLine? { session.line("capture", subject) }
   return ratio("weir-c at most 1.25 floor", line("weir-c"), line("floor"), atMost: 1.25)
-    + ratio("weir-c-call, of floor", line("weir-c-call"), line("floor"), atMost: nil)
+    + ratio("weir-c-call at most 1.25 floor", line("weir-c-call"), line("floor"), atMost: 1.25)
     + ratio("weir-c, of floor-drained", line("weir-c"), line("floor-drained"), atMost: nil)
     + ratio("weir-swift at most 1.6 floor", line("weir-swift"), line("floor"), atMost: 1.6)
     + ratio("weir-swift, of floor-drained", line("weir-swift"), line("floor-drained"), atMost: nil)

@@ -5,8 +5,8 @@
  *     c_counts DIRECTORY idle  how often the threads of an idle log wake up
  *
  * A burst fits into the lane, which is drained before the next one, outside of what is counted; so every capture is
- * accepted, and what is counted is a capture's own and nobody's waiting. The drainer is told to stay awake, for the first
- * capture after it has fallen asleep wakes it, with a system call: that is no steady state.
+ * accepted, and what is counted is a capture's own and nobody's waiting. The drainer is told to stay awake, for the
+ * first capture after it has fallen asleep wakes it, with a system call: that is no steady state.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -104,8 +104,10 @@ static weir_log *open_log(const char *directory, const weir_options *options) {
 }
 
 static uint32_t define(weir_log *log) {
-  weir_field fields[] = {
-      {"order", WEIR_KIND_U64, 0}, {"total", WEIR_KIND_F64, 0}, {"items", WEIR_KIND_U32, 0}, {"coupon", WEIR_KIND_STRING, 0}};
+  weir_field fields[] = {{"order", WEIR_KIND_U64, 0},
+                         {"total", WEIR_KIND_F64, 0},
+                         {"items", WEIR_KIND_U32, 0},
+                         {"coupon", WEIR_KIND_STRING, 0}};
   weir_definition definition = {"checkout.completed", fields, 4, NULL, 0, 0};
   weir_error error;
   uint32_t type;
@@ -143,7 +145,7 @@ static void measure(const char *directory, const subject *subject) {
   counting_report(subject->name, accepted, &sum);
 }
 
-/* ---- Idle --------------------------------------------------------------------------------------------------------- */
+/* ---- Idle -------------------------------------------------------------------------------------------------------- */
 
 /* The times that the process's other threads went to sleep of their own, as the kernel has it. */
 static uint64_t sleeps_of_others(void) {
@@ -177,8 +179,8 @@ static void measure_seconds(weir_log *log, uint32_t type, int seconds, int captu
   if (captures_a_second == 0) sleep(seconds);
   sleeps = sleeps_of_others() - sleeps;
   weir_count(log, &after);
-  printf("%s seconds=%d wakeups=%llu sleeps=%llu\n", name, seconds, (unsigned long long)(after.wakeups - before.wakeups),
-         (unsigned long long)sleeps);
+  printf("%s seconds=%d wakeups=%llu sleeps=%llu\n", name, seconds,
+         (unsigned long long)(after.wakeups - before.wakeups), (unsigned long long)sleeps);
 }
 
 static void measure_idle(const char *directory) {

@@ -14,39 +14,48 @@ final class WeirSwiftSubject: TimedSubject {
 
   var ring: String { log.directory + "/ring" }
 
-  @inline(never)
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
-    let tracker = log.tracker
-    let coupon = texts[thread]
-    var accepted = 0
-    for order in first..<first + UInt64(count) {
-      let receipt = tracker.track(Checkout.completed(order: order, total: 19.99, items: 3, coupon: coupon))
-      if receipt.isAccepted { accepted += 1 }
-    }
-    return accepted
+    captureCheckouts(log.tracker, coupon: texts[thread], first: first, count: count)
   }
 
-  @inline(never)
   func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
   {
-    let tracker = log.tracker
-    let coupon = texts[thread]
-    var accepted = 0
-    var next = support_ticks()
-    for index in 0..<count {
-      support_wait_until(next)
-      let start = support_ticks()
-      let receipt = tracker.track(
-        Checkout.completed(order: first + UInt64(index), total: 19.99, items: 3, coupon: coupon))
-      ticks[index] = UInt32(clamping: support_ticks() - start)
-      if receipt.isAccepted { accepted += 1 }
-      next += gap
-    }
-    return accepted
+    timeCheckouts(log.tracker, coupon: texts[thread], first: first, count: count, gap: gap, into: ticks)
   }
 
   func settle() throws { try log.tracker.drain() }
   func finish() throws -> Delivery { try log.finish() }
+}
+
+// As functions, because a parameter is what the caller holds: with the string in a local variable, here a copy from an
+// array, the compiler retains and releases it at each event.
+
+@inline(never)
+private func captureCheckouts(_ tracker: Tracker, coupon: String, first: UInt64, count: Int) -> Int {
+  var accepted = 0
+  for order in first..<first + UInt64(count) {
+    let receipt = tracker.track(Checkout.completed(order: order, total: 19.99, items: 3, coupon: coupon))
+    if receipt.isAccepted { accepted += 1 }
+  }
+  return accepted
+}
+
+@inline(never)
+private func timeCheckouts(
+  _ tracker: Tracker, coupon: String, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>
+) -> Int {
+  var accepted = 0
+  var next = support_ticks()
+  for index in 0..<count {
+    support_wait_until(next)
+    let start = support_ticks()
+    let receipt = tracker.track(
+      Checkout.completed(order: first + UInt64(index), total: 19.99, items: 3, coupon: coupon))
+    ticks[index] = UInt32(clamping: support_ticks() - start)
+    if receipt.isAccepted { accepted += 1 }
+    next += gap
+  }
+  return accepted
 }
 
 /// The same with a string fetched from an array for each event: a retain and a release more.
@@ -86,19 +95,21 @@ final class WeirSwiftTextSubject: Subject {
     texts = setup.texts
   }
 
-  @inline(never)
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
-    let tracker = log.tracker
-    let text = texts[thread]
-    var accepted = 0
-    for _ in 0..<count {
-      if tracker.track(Message(text: text)).isAccepted { accepted += 1 }
-    }
-    return accepted
+    captureMessages(log.tracker, text: texts[thread], count: count)
   }
 
   func settle() throws { try log.tracker.drain() }
   func finish() throws -> Delivery { try log.finish() }
+}
+
+@inline(never)
+private func captureMessages(_ tracker: Tracker, text: String, count: Int) -> Int {
+  var accepted = 0
+  for _ in 0..<count {
+    if tracker.track(Message(text: text)).isAccepted { accepted += 1 }
+  }
+  return accepted
 }
 
 /// A shop's checkout, as a program would declare it for speed.

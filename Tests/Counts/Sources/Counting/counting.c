@@ -18,7 +18,7 @@
 static __thread int is_counting;
 static __thread counting counted;
 
-/* ---- Allocations -------------------------------------------------------------------------------------------------- */
+/* ---- Allocations ------------------------------------------------------------------------------------------------- */
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -66,7 +66,7 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   return *memory ? 0 : ENOMEM;
 }
 
-/* ---- Locks -------------------------------------------------------------------------------------------------------- */
+/* ---- Locks ------------------------------------------------------------------------------------------------------- */
 
 /* The library's function of that name. Looked up when first called, which may be before any constructor has run. */
 static void *original(const char *name, void **place) {
@@ -105,7 +105,7 @@ COUNT_LOCK(sem_wait, (sem_t *semaphore), (semaphore))
 COUNT_LOCK(sem_trywait, (sem_t *semaphore), (semaphore))
 COUNT_LOCK(sem_post, (sem_t *semaphore), (semaphore))
 
-/* ---- Marks -------------------------------------------------------------------------------------------------------- */
+/* ---- Marks ------------------------------------------------------------------------------------------------------- */
 
 /* A system call that does nothing, with a text that the trace shows. */
 static void mark(const char *what, const char *subject) {
