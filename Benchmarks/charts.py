@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCC = ROOT / "Sources" / "Weir" / "Weir.docc"
 COLOURS = {"floor": "#8a8f98", "floor-drained": "#b4b8bf", "weir": "#0b6bcb", "peer": "#c98a2b"}
 # Of several lines in one chart, one each.
-LINES = {"floor": "#8a8f98", "weir-c": "#0b6bcb", "weir-swift": "#e0533d", "moodycamel": "#c98a2b",
+LINES = {"floor": "#8a8f98", "floor-drained": "#3d4450", "weir-c": "#0b6bcb", "weir-swift": "#e0533d", "moodycamel": "#c98a2b",
          "lttng-ust": "#7a4fbf", "spdlog": "#2f9e6e"}
 
 plt.rcParams.update({
@@ -87,6 +87,7 @@ def draw_subjects(results):
 
 def draw_threads(results):
   subjects = [name for name in LINES if results.find(bench="capture", subject=name, event_bytes=48, threads=2)]
+  subjects = [name for name in subjects if name != "floor-drained"]
   if not subjects: return
   figure, axes = plt.subplots(figsize=(7.6, 3.8))
   counts = sorted({line["threads"] for line in results.find(bench="capture", event_bytes=48)})

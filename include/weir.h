@@ -11,7 +11,8 @@
  *     weir_error error;
  *     if (weir_open("events", &options, &log, NULL, &error) != WEIR_OK) { fputs(error.message, stderr); exit(2); }
  *
- *     weir_field fields[] = {{"order", WEIR_KIND_U64, 0}, {"total", WEIR_KIND_F64, 0}, {"coupon", WEIR_KIND_STRING, 0}};
+ *     weir_field fields[] = {
+ *         {"order", WEIR_KIND_U64, 0}, {"total", WEIR_KIND_F64, 0}, {"coupon", WEIR_KIND_STRING, 0}};
  *     weir_definition definition = {"checkout.completed", fields, 3, NULL, 0, 0};
  *     uint32_t type;
  *     weir_define(log, 0, &definition, 1, &type, &error);
@@ -115,9 +116,9 @@ typedef struct weir_options {
   uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests */
   uint64_t max_event_bytes;   /* largest event, in bytes of encoded fields: WEIR_MAX_EVENT_BYTES. 64 to 1 MiB */
   uint64_t drain_interval_ns; /* longest time from a capture to its event in the log: 1 ms. 50 us to 10 s */
-  uint64_t full_wait_ns;      /* how long a capture waits on a full lane before it does what full_policy says: 0. UINT64_MAX:
-                                 for ever. A weir_begin in a signal handler would wait for what it interrupts: there use
-                                 weir_begin_in_signal, which never waits */
+  uint64_t full_wait_ns;      /* how long a capture waits on a full lane before it does what full_policy says: 0.
+                                 UINT64_MAX: for ever. A weir_begin in a signal handler would wait for what it
+                                 interrupts: there use weir_begin_in_signal, which never waits */
   uint32_t create;            /* make the directory if it is missing: 1 */
   uint32_t full_policy;       /* what a capture does when its lane stays full: WEIR_FULL_DROP_NEWEST */
   const char *ring_directory; /* where the ring lies: null for beside the segments. See below */
@@ -125,22 +126,24 @@ typedef struct weir_options {
 
 /*
  * The ring in another directory. On tmpfs (an absolute path such as "/dev/shm/shop", a directory of the program's own)
- * a capture never meets the writeback of its page, and what it accepted survives kill -9 as ever; but not a restart of the
- * machine, nor the removal of the file: then the events that were not drained are lost, and the next opening says so
- * (weir_recovery.ring_vanished). The ring's file has a name that no other log's has; a file `ring.at` in the log's
+ * a capture never meets the writeback of its page, and what it accepted survives kill -9 as ever; but not a restart of
+ * the machine, nor the removal of the file: then the events that were not drained are lost, and the next opening says
+ * so (weir_recovery.ring_vanished). The ring's file has a name that no other log's has; a file `ring.at` in the log's
  * directory says where it is, for readers and for later openings, whatever ring_directory these are given. weir_close
- * removes the ring's file, if all that was in it is in the log. A missing directory is made, with mode 0700, if `create` is
- * set; one that every user may write to, or that belongs to somebody else, is refused as UNSAFE. The log's directory may
- * be renamed while it is not open, but events in the ring do not go with a copy of it, nor to another file system.
+ * removes the ring's file, if all that was in it is in the log. A missing directory is made, with mode 0700, if
+ * `create` is set; one that every user may write to, or that belongs to somebody else, is refused as UNSAFE. The log's
+ * directory may be renamed while it is not open, but events in the ring do not go with a copy of it, nor to another
+ * file system.
  */
 
 
 /* What a capture does about a full lane. Nothing is lost silently: both are counted in the ring and in gap records. */
 enum {
   WEIR_FULL_DROP_NEWEST = 0, /* it is refused with WEIR_DROP_FULL or WEIR_DROP_STORAGE */
-  WEIR_FULL_DROP_OLDEST = 1  /* it overwrites the oldest events of its lane that are not in the log yet, a thirty-second of
-                                the lane at a time. While the drainer is copying from the lane it waits for that, at most
-                                a millisecond or full_wait_ns, and is refused with WEIR_DROP_FULL after that */
+  WEIR_FULL_DROP_OLDEST = 1  /* it overwrites the oldest events of its lane that are not in the log yet, a
+                                thirty-second of the lane at a time. While the drainer is copying from the lane it
+                                waits for that, at most a millisecond or full_wait_ns, and is refused with
+                                WEIR_DROP_FULL after that */
 };
 
 void weir_options_init(weir_options *options);
@@ -160,7 +163,7 @@ typedef struct weir_recovery {
   uint64_t damaged_records;    /* stretches of a lane that no checksum vouches for; copied to quarantine/ */
   uint64_t missing_events;     /* offsets that had been given and whose events are not there any more */
   uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */
-  uint64_t overwritten;        /* events that it accepted and overwrote, and whose loss was not yet in the log; now it is */
+  uint64_t overwritten;        /* events that it accepted and overwrote; their loss was not in the log, now it is */
   uint64_t first_offset;       /* the first offset that this opening gives */
   uint64_t duration_ns;
   uint32_t was_clean;          /* the log was new, or had been closed */
@@ -172,9 +175,10 @@ typedef struct weir_recovery {
 /*
  * Opens a log for writing: locks the directory, recovers what a dead writer left, prepares the ring and the first
  * segment, starts the threads. Blocks for the recovery. On success `*log` is to be given to weir_close and weir_free.
- * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest record)) and two segments, mapped.
- * Killed at any instruction, the next call recovers the same events with the same offsets and ids.
- * Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED, VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID.
+ * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest
+ * record)) and two segments, mapped. Killed at any instruction, the next call recovers the same events with the same
+ * offsets and ids. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED, VERSION, NO_SPACE, IO, MEMORY, PLATFORM,
+ * INVALID.
  */
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **log, weir_recovery *recovery,
                       weir_error *error);
@@ -276,8 +280,8 @@ int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload
 weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
 /*
- * Drains, then waits until the disk has it all (fdatasync, and fsync of the directory). Then it survives power cuts. Cost:
- * that of the disk, milliseconds to tens of them. After a sync that failed every later one fails.
+ * Drains, then waits until the disk has it all (fdatasync, and fsync of the directory). Then it survives power cuts.
+ * Cost: that of the disk, milliseconds to tens of them. After a sync that failed every later one fails.
  */
 weir_status weir_sync(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
@@ -320,7 +324,7 @@ typedef struct weir_event {
   uint32_t type_tagged;  /* the payload is a tagged object */
   uint32_t field_count;
   uint32_t name_bytes;
-  const char *name;      /* not terminated. For WEIR_TYPE_DYNAMIC the event's own name; empty if the definition is lost */
+  const char *name;      /* not terminated. Of WEIR_TYPE_DYNAMIC the event's own; empty if the definition is lost */
   const uint8_t *fields; /* the definition's fields, encoded; null if the definition is lost */
   uint64_t fields_bytes;
   const uint8_t *payload;
@@ -394,8 +398,8 @@ typedef struct weir_verification {
  * Checks every byte that a checksum or a rule covers; calls `report` (may be null) for each finding. WEIR_OK means that
  * the check ran: look at `findings`. Of a live log it checks what is drained. Writes nothing.
  */
-weir_status weir_verify(const char *directory, void (*report)(void *context, const weir_finding *finding), void *context,
-                        weir_verification *verification, weir_error *error);
+weir_status weir_verify(const char *directory, void (*report)(void *context, const weir_finding *finding),
+                        void *context, weir_verification *verification, weir_error *error);
 
 typedef struct weir_stat {
   uint64_t segments;

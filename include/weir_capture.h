@@ -61,7 +61,9 @@ enum {
 /* Number of reasons that have a counter; reasons are below it. */
 enum { WEIR_DROP_REASONS = 16 };
 
-/* Built-in types, defined in every log. The first two are Weir's own notices: only WEIR_TYPE_DYNAMIC can be captured. */
+/*
+ * Built-in types, defined in every log. The first two are Weir's own notices: only WEIR_TYPE_DYNAMIC can be captured.
+ */
 enum {
   WEIR_TYPE_GAP = 1,     /* weir.gap: captures of a lane that were refused */
   WEIR_TYPE_HOLE = 2,    /* weir.hole: a damaged stretch of a lane */
@@ -70,8 +72,8 @@ enum {
 };
 
 /*
- * The identity of an event, known when its capture returns and never given twice. `opening` is the random number of
- * the opening that captured it; `sequence` is the lane in the top 16 bits and an eighth of the position in the lower 48.
+ * The identity of an event, known when its capture returns and never given twice. `opening` is the random number of the
+ * opening that captured it; `sequence` is the lane in the top 16 bits and an eighth of the position in the lower 48.
  */
 typedef struct weir_id {
   uint64_t opening;
@@ -115,8 +117,10 @@ struct weir_lane {
   weir_log *log;
 };
 
-/* Private: this thread's lane in the log it used last, or null. One word, because a signal handler may change it between any
- * two instructions; the lane says which log it is of. */
+/*
+ * Private: this thread's lane in the log it used last, or null. One word, because a signal handler may change it
+ * between any two instructions; the lane says which log it is of.
+ */
 extern __thread weir_lane *weir_this_lane __attribute__((tls_model("initial-exec")));
 
 /* A record being written. On the caller's stack; valid from weir_begin to weir_commit or weir_cancel. */
@@ -139,12 +143,14 @@ enum {
   WEIR_CLOCK_TSC = 1,       /* the processor's counter, calibrated; weir_open fails where it is not to be trusted */
   WEIR_CLOCK_MONOTONIC = 2, /* clock_gettime(CLOCK_MONOTONIC) */
   WEIR_CLOCK_COARSE = 3,    /* clock_gettime(CLOCK_MONOTONIC_COARSE): 1 to 4 ms of resolution, half the cost */
-  WEIR_CLOCK_TICK = 4       /* a word that the drainer refreshes in each of its passes, so behind by up to half of
-                               drain_interval_ns and what the scheduler adds; one load. CLOCK_MONOTONIC while it sleeps */
+  WEIR_CLOCK_TICK = 4       /* one load: a word that the drainer refreshes in each of its passes, so behind by up to
+                               half of drain_interval_ns and what the scheduler adds. While it sleeps, MONOTONIC */
 };
 
-/* Private: a lane with room that the caller holds for one capture, or null and the reason. By value, so that no record's
- * address leaves the inlined code and a record's members stay in registers. */
+/*
+ * Private: a lane with room that the caller holds for one capture, or null and the reason. By value, so that no
+ * record's address leaves the inlined code and a record's members stay in registers.
+ */
 typedef struct weir_place {
   weir_lane *lane;
   uint64_t *tail;
@@ -232,8 +238,8 @@ WEIR_INLINE uint64_t weir_lane_ticks(const weir_lane *lane) {
 }
 
 /*
- * Private: asks for a cache line that a later capture writes to. The drainer has read it since, perhaps on a processor far
- * away; fetched in time it costs nothing.
+ * Private: asks for a cache line that a later capture writes to. The drainer has read it since, perhaps on a processor
+ * far away; fetched in time it costs nothing.
  */
 static inline void weir_fetch_ahead(const uint8_t *address) {
 #if defined(__x86_64__)
@@ -269,7 +275,8 @@ WEIR_INLINE int32_t weir_begin_at(weir_record *record, weir_lane *lane, uint64_t
  * Begins an event on the calling thread. Answers WEIR_ACCEPTED and prepares `record`, or answers why not (counted).
  * After WEIR_ACCEPTED, call weir_commit, weir_refuse or weir_cancel exactly once. The first call of a thread claims a
  * lane (one compare-and-swap); later ones do not. May overlap with every other call of the library except weir_free.
- * For signal handlers there is weir_begin_in_signal. What begins must end: until it does, weir_close keeps the log locked.
+ * For signal handlers there is weir_begin_in_signal. What begins must end: until it does, weir_close keeps the log
+ * locked.
  */
 WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
   weir_lane *lane = __atomic_load_n(&weir_this_lane, __ATOMIC_RELAXED);
@@ -406,7 +413,9 @@ static inline void weir_put_string(weir_record *record, const char *bytes, uint6
  * Ends a capture that weir_begin began as refused for a reason that the caller found (WEIR_DROP_INVALID,
  * WEIR_DROP_TOO_LARGE): nothing was captured, the refusal is counted. Answers the reason.
  */
-static inline int32_t weir_refuse(weir_record *record, int32_t reason) { return weir_refuse_place(record->lane, reason); }
+static inline int32_t weir_refuse(weir_record *record, int32_t reason) {
+  return weir_refuse_place(record->lane, reason);
+}
 
 /* Ends a capture without an event: nothing was captured, nothing is counted. */
 static inline void weir_cancel(weir_record *record) {
@@ -447,7 +456,7 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
   __atomic_store_n(&lane->accepted, lane->accepted + 1, __ATOMIC_RELAXED);
   __atomic_store_n(record->tail, record->position + size, __ATOMIC_RELEASE); /* L2: the event exists from here on */
   __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE);                        /* L3 */
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);                                   /* L6: `asleep` is read after the tail's store */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);                                   /* L6: then `asleep` is read */
   if (WEIR_UNLIKELY(lane->borrowed | __atomic_load_n(&lane->log->asleep, __ATOMIC_RELAXED))) weir_after_commit(lane);
   return WEIR_ACCEPTED;
 }

@@ -157,7 +157,8 @@ static void take_hole(dead_ring *ring, dead_item *item) {
 }
 
 /* A notice of what a lane or all of them lost for `reason`: `total` in all, of which the log says `reported`. */
-static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t total, uint64_t reported, dead_item *item) {
+static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t total, uint64_t reported,
+                     dead_item *item) {
   *item = (dead_item){.kind = DEAD_GAP,
                       .offset = ring->next_offset++,
                       .lane = lane,

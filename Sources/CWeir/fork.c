@@ -26,8 +26,9 @@ static void close_descriptors(event_log *log) {
 }
 
 /*
- * The child has no drainer and no mapping of the ring (MADV_DONTFORK). A capture that the forking thread was in the middle
- * of may go on in the child: it gets private memory to write to in the ring's place, and is refused when it commits.
+ * The child has no drainer and no mapping of the ring (MADV_DONTFORK). A capture that the forking thread was in the
+ * middle of may go on in the child: it gets private memory to write to in the ring's place, and is refused when it
+ * commits.
  */
 static void after_fork_in_child(void) {
   for (event_log *log = logs; log; log = log->next) {

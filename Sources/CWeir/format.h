@@ -43,7 +43,9 @@ typedef struct calibration {
   uint64_t multiplier; /* nanoseconds a tick, times 2^32 */
 } calibration;
 
-/* A calibration that can be replaced while the process may die: two slots, the higher sequence with a good CRC counts. */
+/*
+ * A calibration that can be replaced while the process may die: two slots, the higher sequence with a good CRC counts.
+ */
 typedef struct calibration_slot {
   calibration value;
   uint32_t sequence;
@@ -99,9 +101,9 @@ typedef struct lane_control {
 } lane_control;
 
 /*
- * Flags in `head`, whose positions are multiples of eight. CLAIMED: the drainer copies from there, nothing may be evicted.
- * EVICTED: the head came here by the eviction that evicting_to and evicting_total describe, which evicted_to and
- * evicted_total may not show yet.
+ * Flags in `head`, whose positions are multiples of eight. CLAIMED: the drainer copies from there, nothing may be
+ * evicted. EVICTED: the head came here by the eviction that evicting_to and evicting_total describe, which evicted_to
+ * and evicted_total may not show yet.
  */
 enum { HEAD_CLAIMED = 1, HEAD_EVICTED = 2, HEAD_FLAGS = 7 };
 static inline uint64_t head_position(uint64_t head) { return head & ~(uint64_t)HEAD_FLAGS; }

@@ -148,9 +148,13 @@ void handover_lane(const handover *handover, const lane_view *view, uint32_t lan
   if (handover_plausible(head, tail, view->capacity)) {
     *from = handover_from(handover, lane, head, tail, view->capacity);
     *to = tail;
-    /* A flipped bit must not pass for an eviction: one that the log does not know of lies below the head and has a count. */
+    /*
+     * A flipped bit must not pass for an eviction: one that the log does not know of lies below the head and has a
+     * count.
+     */
     evicted evicted = handover_evicted(control);
-    uint64_t reported = handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+    uint64_t in_ring = control->reported[WEIR_LOST_OVERWRITTEN - 1];
+    uint64_t reported = handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, in_ring);
     if (evicted.to % 8 == 0 && evicted.to <= head && evicted.total > reported) raise_to(from, evicted.to);
     return;
   }

@@ -67,7 +67,10 @@ evicted handover_evicted(const lane_control *control);
 void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to);
 
-/* The position up to which the log accounts for a lane that is to be drained from `from` on; what lies between was evicted. */
+/*
+ * The position up to which the log accounts for a lane that is to be drained from `from` on; what lies between was
+ * evicted.
+ */
 uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t from);
 
 /*

@@ -2,27 +2,27 @@
  * lane.c: which lane a capture goes to, off the inlined path: claiming, borrowing, giving back, close.
  *
  * A lane has one producer at a time. A thread claims one of the owned lanes on its first capture and gives it back when
- * it ends. A capture that finds no lane free, or that interrupts another one of its thread (a signal handler, an encoder
- * that tracks), borrows a spare lane for itself alone.
+ * it ends. A capture that finds no lane free, or that interrupts another one of its thread (a signal handler, an
+ * encoder that tracks), borrows a spare lane for itself alone.
  *
  * The orders that this rests on, each store with the load that pairs with it:
  *
- *   label  store                                     load                                    what it guarantees
- *   L1     busy = 1 (relaxed, then signal fence)     closer: busy (acquire), after a         a capture either sees the closed
- *                                                    membarrier that follows tail = closed   tail, or is seen as busy and waited for
- *   L2     *tail (release), the last of a commit     drainer: *tail (acquire)                a drained record is whole
- *   L3     busy = 0 (release)                        closer: busy (acquire)                  nothing is unmapped under a capture
- *   L4     head (release), after the block           producer: head (acquire)                bytes are reused only when they are in the log
- *   L5     taken = 0 (release)                       claimer: compare-and-swap (acquire)     the next owner sees the last one's records
- *   L6     asleep = 1, membarrier, then tails read   producer: *tail stored, then asleep     a commit is seen, or the sleeper is woken
- *   L7     visitors + 1 (seq_cst), then state read   closer: state stored (seq_cst),         the unlaned counters are not written
- *                                                    then visitors                           once the ring is unmapped
- *   L8     head |= CLAIMED by compare-and-swap       producer: head moved on, by             no record is overwritten while it is
- *          (acquire), cleared by a release store     compare-and-swap, only if not CLAIMED   copied, and none is both evicted and drained
- *   L9     evicting_to, evicting_total (release),    drainer: evicting_total (acquire),      every evicted event is counted, by the
- *          then head                                 evicting_to, after it claimed           producer, the drainer or recovery
- *   T1     slot.owner (release), after its fields    capture: slot.owner (acquire)           a found type is defined
- *   T2     types_end (release), after the entries    recovery, by program order              an id in a record has its definition
+ * label store                                    load                                what it guarantees
+ * L1    busy = 1 (relaxed, then signal fence)    closer: busy (acquire), after a     a capture sees the closed tail, or
+ *                                                membarrier after tail = closed      is seen as busy and waited for
+ * L2    *tail (release), the last of a commit    drainer: *tail (acquire)            a drained record is whole
+ * L3    busy = 0 (release)                       closer: busy (acquire)              nothing is unmapped under a capture
+ * L4    head (release), after the block          producer: head (acquire)            bytes are reused once in the log
+ * L5    taken = 0 (release)                      claimer: compare-and-swap (acquire) the next owner sees all records
+ * L6    asleep = 1, membarrier, then tails       producer: *tail stored, then asleep a commit is seen, or the sleeper woken
+ * L7    visitors + 1 (seq_cst), then state       closer: state stored (seq_cst), thenthe unlaned counters are not written
+ *                                                visitors                            once the ring is unmapped
+ * L8    head |= CLAIMED by compare-and-swap      producer: head moved on, by         nothing is overwritten while it is
+ *       (acquire), cleared by a release store    compare-and-swap, if not CLAIMED    copied, or both evicted and drained
+ * L9    evicting_to, evicting_total (release),   drainer: evicting_total (acquire),  every evicted event is counted, by
+ *       then head                                evicting_to, after it claimed       producer, drainer or recovery
+ * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
+ * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
  */
 #define _GNU_SOURCE
 #include "lane.h"
@@ -37,7 +37,8 @@ __thread weir_lane *weir_this_lane;
 
 /*
  * The lanes that this thread owns in the logs it captured to; null log: no entry. A signal handler may capture between
- * any two instructions, so an entry's log is stored last and cleared first, and of nested claims the inner one gives up.
+ * any two instructions, so an entry's log is stored last and cleared first, and of nested claims the inner one gives
+ * up.
  */
 typedef struct thread_entry {
   weir_log *log;
@@ -90,8 +91,8 @@ void lane_wake_drainer(event_log *log) {
 }
 
 /*
- * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in `visitors`,
- * so that close does not unmap the ring under it.
+ * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in
+ * `visitors`, so that close does not unmap the ring under it.
  */
 static int32_t count_unlaned(event_log *log, int32_t reason) {
   __atomic_add_fetch(&log->visitors, 1, __ATOMIC_SEQ_CST); /* L7 */
@@ -191,7 +192,9 @@ static void thread_ends(void *unused) {
 }
 
 static void destroy_locks(event_log *log) {
-  /* In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these. */
+  /*
+   * In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these.
+   */
   if (lane_log_state(log) == STATE_DETACHED) return;
   pthread_mutex_destroy(&log->types_lock);
   pthread_mutex_destroy(&log->wait_lock);
@@ -227,9 +230,9 @@ static int try_take(lane *lane) {
 }
 
 /*
- * An entry for a log that this thread has not captured to yet. One of a closed log is dropped only if there is no other:
- * that may free memory, which a signal handler must not. Null if the thread has too many open logs; none of these is given
- * up, because a capture that this one interrupts may be about to use it.
+ * An entry for a log that this thread has not captured to yet. One of a closed log is dropped only if there is no
+ * other: that may free memory, which a signal handler must not. Null if the thread has too many open logs; none of
+ * these is given up, because a capture that this one interrupts may be about to use it.
  */
 static thread_entry *free_entry(void) {
   for (int i = 0; i < THREAD_LOGS; i++) {
@@ -379,8 +382,8 @@ void lane_close_all(event_log *log) {
 }
 
 /*
- * What was seen quiet once stays so: a capture that begins later finds the log closed, and is busy only until it has said so.
- * Without remembering that, threads that go on capturing would keep a close from ending.
+ * What was seen quiet once stays so: a capture that begins later finds the log closed, and is busy only until it has
+ * said so. Without remembering that, threads that go on capturing would keep a close from ending.
  */
 int lanes_quiet(event_log *log) {
   if (!log->visitors_gone && __atomic_load_n(&log->visitors, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */

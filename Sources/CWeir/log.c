@@ -68,7 +68,7 @@ static weir_status check_options(const weir_options *options, weir_error *error)
   return WEIR_OK;
 }
 
-/* ---- The directory ------------------------------------------------------------------------------------------------ */
+/* ---- The directory ----------------------------------------------------------------------------------------------- */
 
 static weir_status open_directory(event_log *log, weir_error *error) {
   const char *path = log->path;
@@ -105,7 +105,7 @@ static weir_status lock_directory(event_log *log, weir_error *error) {
               "the log %s is open in another process or tracker; close that one, or use another directory", log->path);
 }
 
-/* ---- Opening ------------------------------------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 static event_log *make_log(const char *directory, const weir_options *options) {
   event_log *log = calloc(1, sizeof *log);
@@ -192,7 +192,9 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   weir_recovery ignored;
   if (!recovery) recovery = &ignored;
   *recovery = (weir_recovery){0};
-  if (!directory || !*directory) return fail(error, WEIR_ERROR_INVALID, 0, NULL, "no directory was named to open a log in");
+  if (!directory || !*directory) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "no directory was named to open a log in");
+  }
   if (!crc_available()) {
     return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
                 "cannot open %s: this processor has no CRC32C instruction (SSE 4.2 or ARMv8.1), which Weir needs",
@@ -225,7 +227,7 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   return WEIR_OK;
 }
 
-/* ---- Closing ------------------------------------------------------------------------------------------------------ */
+/* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
 static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
   return fail_system(error, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, log->path, NULL);
@@ -288,7 +290,9 @@ static weir_status end(event_log *log, weir_error *error) {
     status = storage_failure(log, "write the last events (they stay in the ring for the next opening) to", error);
   }
   int result = finish_segments(log);
-  if (result != 0 && status == WEIR_OK) status = fail_system(error, result, "seal the last segment of", log->path, NULL);
+  if (result != 0 && status == WEIR_OK) {
+    status = fail_system(error, result, "seal the last segment of", log->path, NULL);
+  }
   log->ended_well = status == WEIR_OK;
   pthread_mutex_lock(&log->wait_lock);
   pthread_cond_broadcast(&log->wait_done);
@@ -324,7 +328,7 @@ void weir_free(weir_log *producer) {
   log_unreference(log);
 }
 
-/* ---- Waiting for the drainer and the disk -------------------------------------------------------------------------- */
+/* ---- Waiting for the drainer and the disk ------------------------------------------------------------------------ */
 
 static uint64_t deadline_of(uint64_t timeout_ns) {
   uint64_t now = sys_monotonic_ns();
@@ -332,8 +336,8 @@ static uint64_t deadline_of(uint64_t timeout_ns) {
 }
 
 static weir_status closed_failure(event_log *log, weir_error *error) {
-  return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s is closed, or belongs to the process this one was forked from",
-              log->path);
+  return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+              "the log %s is closed, or belongs to the process this one was forked from", log->path);
 }
 
 /* Announces a caller that close has to wait for. 0 if the log is closed. */
@@ -386,8 +390,8 @@ weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_o
 }
 
 /*
- * Syncs the active segment through a descriptor of its own: the drainer may seal it meanwhile. What the disk fails to sync
- * it may drop, and say so once: after that nothing is ever said to be durable again.
+ * Syncs the active segment through a descriptor of its own: the drainer may seal it meanwhile. What the disk fails to
+ * sync it may drop, and say so once: after that nothing is ever said to be durable again.
  */
 static int sync_active(event_log *log) {
   pthread_mutex_lock(&log->supply.mutex);
@@ -424,7 +428,7 @@ weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_of
   return status;
 }
 
-/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 void weir_count(const weir_log *producer, weir_counters *counters) {
   event_log *log = (event_log *)producer;

@@ -48,7 +48,7 @@ typedef struct named_type {
   char key[];
 } named_type;
 
-enum { MAX_TYPES = 8192, NAMED_SLOTS = 2 * MAX_TYPES, MAX_DEFINITION_BYTES = 32768, MAX_WAITING_SEGMENTS = 16 };
+enum { MAX_TYPES = 8192, NAMED_SLOTS = 2 * MAX_TYPES, MAX_DEFINITION_BYTES = 32768, MAX_WAITING_SEGMENTS = 16, MAX_READY_SEGMENTS = 3 };
 
 /* What comes next and what is done: segments on their way to and from the drainer. Guarded by `mutex`. */
 typedef struct supply {
@@ -56,8 +56,11 @@ typedef struct supply {
   pthread_cond_t preparer_wakes;
   pthread_cond_t sealer_wakes;
   pthread_cond_t sealed;     /* a segment was retired, or could not be */
-  segment *ready;            /* prepared, not begun */
+  segment *ready;            /* prepared, not begun, oldest first */
+  uint32_t ready_count;
+  uint32_t depth;            /* how many to keep ready: one, until the drainer once had to wait */
   int wanted;
+  int hungry;                /* the drainer waits for one: ring its bell */
   segment *first_done;       /* full, waiting for the sealer, oldest first */
   segment *last_done;
   uint64_t queued;           /* segments ever given to the sealer */
@@ -154,13 +157,13 @@ void lane_ring_bell(event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
 int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
 void lane_settle_eviction(lane_control *control, uint64_t head); /* counts what `head` shows to have been evicted */
-uint64_t lane_evicted(const lane_control *control); /* events evicted so far, one in progress included once it has happened */
+uint64_t lane_evicted(const lane_control *control); /* events evicted so far, one in progress included once it happened */
 log_state lane_log_state(const event_log *log);
-void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs until they end */
+void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
 void log_unreference(event_log *log);
 void log_register(event_log *log);      /* known to fork */
 void log_unregister(event_log *log);    /* and lets go of the lock and the directory. Again: nothing happens */
-void log_hold_forks(void);              /* no fork until log_allow_forks: a child closes only descriptors that are noted */
+void log_hold_forks(void);              /* no fork until log_allow_forks: a child closes only noted descriptors */
 void log_allow_forks(void);
 
 /* ---- types.c ---- */

@@ -25,7 +25,8 @@ static void put_text(writer *writer, const char *text) {
 }
 
 /* Completes the record whose payload ends at writer->at: header, padding, checksum. */
-static uint64_t finish(uint8_t *record, writer *writer, uint64_t opening, uint64_t offset, uint64_t ticks, uint32_t type) {
+static uint64_t finish(uint8_t *record, writer *writer, uint64_t opening, uint64_t offset, uint64_t ticks,
+                       uint32_t type) {
   uint32_t length = (uint32_t)(writer->at - record - sizeof(record_header));
   uint64_t size = record_size(length);
   memset(writer->at, 0, (uint64_t)(record + size - writer->at));

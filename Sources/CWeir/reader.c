@@ -308,7 +308,9 @@ static void end_segment(weir_reader *reader) {
 static step at_tail(weir_reader *reader, scan_damage *damage, weir_error *error) {
   if (reader->complete) {
     if (!reader->name.active && !damage->reason) damage->reason = "sealed segment has no seal";
-    /* Which offsets a damaged last block had is for the next segment or the ring to say: its events may be in a lane. */
+    /*
+     * Which offsets a damaged last block had is for the next segment or the ring to say: its events may be in a lane.
+     */
     if (reader->name.active) damage->count = 0;
     if (damage->reason) pass_over(reader, reader->name.name, damage, damage->reason);
     end_segment(reader);

@@ -7,9 +7,9 @@
  *   4. Drain the lanes into new segments, by the drainer's own code; seal and sync them.
  *   5. Only then the caller replaces the ring.
  *
- * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has the
- * log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its seal.
- * Damage costs what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
+ * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has
+ * the log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its
+ * seal. Damage costs what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
  */
 #define _GNU_SOURCE
 #include "recover.h"
@@ -95,8 +95,8 @@ static weir_status attach_dead(recovery *recovery, int fd) {
 }
 
 /*
- * Whether an opening died while it made an empty ring, perhaps out of the drained one: then that there is none is no loss.
- * Offsets go on past those that it knew of.
+ * Whether an opening died while it made an empty ring, perhaps out of the drained one: then that there is none is no
+ * loss. Offsets go on past those that it knew of.
  */
 static int ring_being_made(recovery *recovery) {
   int fd = sys_open_read(recovery->place.directory, recovery->place.new_name);
@@ -169,7 +169,7 @@ static void detach_dead(recovery *recovery) {
   free(dead);
 }
 
-/* ---- Segments that were not sealed -------------------------------------------------------------------------------- */
+/* ---- Segments that were not sealed ------------------------------------------------------------------------------- */
 
 static weir_status segment_failure(recovery *recovery, int error, const char *action, const char *name) {
   if (error == -ENOTSUP) return newer_version(recovery, name);
@@ -191,8 +191,8 @@ static weir_status check_versions(recovery *recovery) {
 }
 
 /*
- * Moves a file away that has a sealed segment's name, but neither its header nor one of its blocks: a new segment may need
- * the name.
+ * Moves a file away that has a sealed segment's name, but neither its header nor one of its blocks: a new segment may
+ * need the name.
  */
 static weir_status remove_foreign(recovery *recovery) {
   segment_list *list = &recovery->list;
@@ -258,7 +258,7 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
   return WEIR_OK;
 }
 
-/* ---- Lanes -------------------------------------------------------------------------------------------------------- */
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 /* Segments just large enough, because the disk may be full. */
 static void choose_segment_bytes(event_log *dead) {
@@ -338,10 +338,12 @@ static weir_status drain_dead(recovery *recovery) {
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->path, NULL);
 }
 
-/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-/* What an opening that did not get to its end left: files that hold no event. Without a ring, the one that was being made
- * stays: it says that nothing is lost, and becomes the ring. */
+/*
+ * What an opening that did not get to its end left: files that hold no event. Without a ring, the one that was being
+ * made stays: it says that nothing is lost, and becomes the ring.
+ */
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
   int prepared = strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0;
@@ -368,7 +370,9 @@ static weir_status run(recovery *recovery) {
 
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   unsealed *found = calloc(count + 1, sizeof *found);
-  if (!found) return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+  if (!found) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+  }
   status = recover_segments(recovery, found);
   if (status == WEIR_OK && recovery->dead) status = settle_heads(recovery);
   if (status == WEIR_OK) status = seal_segments(recovery, found);

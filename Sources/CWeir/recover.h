@@ -32,8 +32,8 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
                   weir_recovery *report);
 
 /*
- * Seals it: appends the seal, cuts, syncs, renames; removes an empty one, quarantines a foreign one; leaves one that has a
- * sealed name as it is. `last` becomes what the next segment's header says of it. 0 or a negative errno.
+ * Seals it: appends the seal, cuts, syncs, renames; removes an empty one, quarantines a foreign one; leaves one that
+ * has a sealed name as it is. `last` becomes what the next segment's header says of it. 0 or a negative errno.
  */
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead, segment_end *last);
 

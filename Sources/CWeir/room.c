@@ -1,10 +1,10 @@
 /*
  * room.c: what a capture does about a full lane: wait, refuse, or evict the oldest events.
  *
- * An eviction moves the lane's head on as the drainer does, by a compare-and-swap that fails while the drainer has claimed
- * the lane (L8). What it takes away was accepted, so it has to be counted whatever happens: the producer writes down
- * how far it means to go and what the count will be, moves the head with the flag EVICTED, and only then counts. Killed or
- * stopped in between, the flag says to the drainer, or to recovery, that the count is due (L9).
+ * An eviction moves the lane's head on as the drainer does, by a compare-and-swap that fails while the drainer has
+ * claimed the lane (L8). What it takes away was accepted, so it has to be counted whatever happens: the producer writes
+ * down how far it means to go and what the count will be, moves the head with the flag EVICTED, and only then counts.
+ * Killed or stopped in between, the flag says to the drainer, or to recovery, that the count is due (L9).
  */
 #include "lane.h"
 #include "system.h"
@@ -17,7 +17,8 @@ static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value
 /* Whether the eviction written down is the one that brought the head to where it is; its count in `*total`. */
 static int eviction_due(const lane_control *control, uint64_t head, uint64_t *total) {
   if (!(head & HEAD_EVICTED)) return 0;
-  *total = __atomic_load_n(&control->evicting_total, __ATOMIC_ACQUIRE); /* L9: before evicting_to, stored the other way round */
+  /* L9: read before evicting_to, because it is stored after it */
+  *total = __atomic_load_n(&control->evicting_total, __ATOMIC_ACQUIRE);
   return load(&control->evicting_to) == head_position(head);
 }
 
@@ -29,12 +30,14 @@ void lane_settle_eviction(lane_control *control, uint64_t head) {
 }
 
 uint64_t lane_evicted(const lane_control *control) {
-  uint64_t total;
-  return eviction_due(control, __atomic_load_n(&control->head, __ATOMIC_ACQUIRE), &total) ? total
-                                                                                          : load(&control->evicted_total);
+  uint64_t head = __atomic_load_n(&control->head, __ATOMIC_ACQUIRE), total;
+  return eviction_due(control, head, &total) ? total : load(&control->evicted_total);
 }
 
-/* The end of the oldest records that make up `bytes` from `head` on, and how many they are. `head` where they make no sense. */
+/*
+ * The end of the oldest records that make up `bytes` from `head` on, and how many they are. `head` where they make no
+ * sense.
+ */
 static uint64_t oldest(const lane_view *view, uint64_t head, uint64_t tail, uint64_t bytes, uint64_t *count) {
   uint64_t at = head;
   *count = 0;
@@ -64,9 +67,9 @@ static eviction evict(weir_lane *producer, const lane_view *view) {
   uint64_t total = load(&control->evicted_total) + count;
   store(&control->evicting_to, to);
   __atomic_store_n(&control->evicting_total, total, __ATOMIC_RELEASE); /* L9 */
-  if (!__atomic_compare_exchange_n(&control->head, &head, to | HEAD_EVICTED, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) { /* L8 */
-    return LANE_CLAIMED;
-  }
+  int moved = __atomic_compare_exchange_n(&control->head, &head, to | HEAD_EVICTED, 0, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE); /* L8 */
+  if (!moved) return LANE_CLAIMED;
   store(&control->evicted_to, to);
   store(&control->evicted_total, total);
   return EVICTED;
@@ -98,7 +101,8 @@ static weir_place refuse(weir_lane *lane, int32_t reason) {
 /* Sees what the drainer has handed over. */
 static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail) {
   if (*tail <= lane->limit) return 1;
-  lane->limit = lane_limit(view, head_position(__atomic_load_n(&lane_of(lane)->control->head, __ATOMIC_ACQUIRE))); /* L4 */
+  uint64_t head = __atomic_load_n(&lane_of(lane)->control->head, __ATOMIC_ACQUIRE); /* L4 */
+  lane->limit = lane_limit(view, head_position(head));
   return *tail <= lane->limit;
 }
 

@@ -95,8 +95,8 @@ static void complete(block_header *header, const uint8_t *payload, uint64_t posi
 }
 
 /*
- * Stores a header behind its payload, the first word last. Killed in between, a process leaves no magic and no checksum,
- * which no single damaged byte explains: so what was being written is told from what was damaged.
+ * Stores a header behind its payload, the first word last. Killed in between, a process leaves no magic and no
+ * checksum, which no single damaged byte explains: so what was being written is told from what was damaged.
  */
 static void place_header(uint8_t *at, const block_header *header) {
   uint64_t first;

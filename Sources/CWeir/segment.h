@@ -46,8 +46,8 @@ uint64_t segment_room(const segment *segment);
 
 /*
  * Where the payload of the next block is to be written, in two steps so that events are copied once: the caller fills
- * segment_payload, then segment_append completes the block. `header` gives kind, payload_bytes, count, base_offset, lane,
- * positions, times, calibration; the rest is filled in.
+ * segment_payload, then segment_append completes the block. `header` gives kind, payload_bytes, count, base_offset,
+ * lane, positions, times, calibration; the rest is filled in.
  */
 uint8_t *segment_payload(segment *segment);
 void segment_append(segment *segment, block_header *header);

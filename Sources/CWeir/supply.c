@@ -13,12 +13,30 @@
 #include "log.h"
 #include "system.h"
 
+/* Under the mutex, like take_ready. */
+static void put_ready(supply *supply, segment *made) {
+  segment **last = &supply->ready;
+  while (*last) last = &(*last)->next;
+  made->next = NULL;
+  *last = made;
+  supply->ready_count++;
+}
+
+static segment *take_ready(supply *supply) {
+  segment *taken = supply->ready;
+  if (!taken) return NULL;
+  supply->ready = taken->next;
+  taken->next = NULL;
+  supply->ready_count--;
+  return taken;
+}
+
 static void *prepare_main(void *argument) {
   event_log *log = argument;
   supply *supply = &log->supply;
   pthread_mutex_lock(&supply->mutex);
   for (;;) {
-    while (!supply->stopping && (!supply->wanted || supply->ready)) {
+    while (!supply->stopping && (!supply->wanted || supply->ready_count >= supply->depth)) {
       pthread_cond_wait(&supply->preparer_wakes, &supply->mutex);
     }
     if (supply->stopping) break;
@@ -27,9 +45,16 @@ static void *prepare_main(void *argument) {
     int error = 0;
     segment *made = segment_prepare(log->directory, number, log->options.segment_bytes, &error);
     pthread_mutex_lock(&supply->mutex);
-    supply->ready = made;
+    if (made) put_ready(supply, made);
     supply->prepare_error = error;
-    supply->wanted = 0; /* after a failure the drainer asks again when it retries */
+    /* After a failure the drainer asks again when it retries. */
+    supply->wanted = made && supply->ready_count < supply->depth;
+    int hungry = supply->hungry;
+    supply->hungry = 0;
+    if (!hungry) continue;
+    pthread_mutex_unlock(&supply->mutex);
+    lane_ring_bell(log);
+    pthread_mutex_lock(&supply->mutex);
   }
   pthread_mutex_unlock(&supply->mutex);
   return NULL;
@@ -86,6 +111,7 @@ weir_status supply_start(event_log *log, weir_error *error) {
     result = start_thread(&supply->sealer, seal_main, log, "weir-seal");
     if (result == 0) {
       supply->running = 1;
+      supply->depth = 1;
       result = populator_start(log);
       if (result != 0) supply_stop(log);
     } else {
@@ -101,7 +127,7 @@ void supply_want(event_log *log) {
   if (!supply->running) return;
   populator_wake(log);
   pthread_mutex_lock(&supply->mutex);
-  if (!supply->ready && !supply->wanted) {
+  if (supply->ready_count < supply->depth && !supply->wanted) {
     supply->wanted = 1;
     pthread_cond_signal(&supply->preparer_wakes);
   }
@@ -116,9 +142,12 @@ segment *supply_take(event_log *log, int *error) {
   segment *taken = NULL;
   /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
   if (supply->queued - supply->retired < MAX_WAITING_SEGMENTS) {
-    taken = supply->ready;
-    supply->ready = NULL;
-    if (!taken) *error = supply->prepare_error;
+    taken = take_ready(supply);
+    if (!taken) {
+      *error = supply->prepare_error;
+      supply->hungry = 1;
+      if (supply->depth < MAX_READY_SEGMENTS) supply->depth++;
+    }
   }
   pthread_mutex_unlock(&supply->mutex);
   if (!taken) supply_want(log);
@@ -176,6 +205,5 @@ void supply_stop(event_log *log) {
     end_thread(supply, supply->sealer);
     supply->running = 0;
   }
-  if (supply->ready) segment_discard(supply->ready);
-  supply->ready = NULL;
+  for (segment *left; (left = take_ready(supply));) segment_discard(left);
 }

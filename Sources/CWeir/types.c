@@ -264,7 +264,7 @@ weir_status weir_define(weir_log *producer, uint64_t owner, const weir_definitio
   return status;
 }
 
-/* ---- Types by owner and key --------------------------------------------------------------------------------------- */
+/* ---- Types by owner and key -------------------------------------------------------------------------------------- */
 
 static uint64_t named_slot(uint64_t owner, const char *key, uint64_t key_bytes) {
   return crc_extend(weir_crc_u64(CRC_START, owner), key, key_bytes) & (NAMED_SLOTS - 1);
@@ -324,7 +324,7 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
   return status;
 }
 
-/* ---- The table from a ring ---------------------------------------------------------------------------------------- */
+/* ---- The table from a ring --------------------------------------------------------------------------------------- */
 
 void types_load(event_log *log) {
   const ring_header *header = log->header;

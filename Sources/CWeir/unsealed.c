@@ -93,12 +93,15 @@ static int64_t bytes_in_use(int fd, uint64_t from, uint64_t end) {
   return count < 0 ? count : (int64_t)used;
 }
 
-/* Copies damaged bytes away. What a damaged last block held is known by its header, and counted against the ring later. */
+/*
+ * Copies damaged bytes away. What a damaged last block held is known by its header, and counted against the ring later.
+ */
 static int take_damage(unsealed *found, const segment_scan *scan, int directory, const segment_name *name,
                        const scan_damage *damage, weir_recovery *report) {
   report->damaged_blocks++;
   report->damaged_bytes += damage->to - damage->from;
-  if (damage->first_offset + damage->count > found->damaged_end) found->damaged_end = damage->first_offset + damage->count;
+  uint64_t end = damage->first_offset + damage->count;
+  if (end > found->damaged_end) found->damaged_end = end;
   return quarantine_block(directory, scan->fd, name->base, damage->from, damage->to);
 }
 

@@ -86,7 +86,6 @@ struct Command: ParsableCommand {
     let plan = Plan(rounds: rounds ?? (quick ? 6 : 20), bursts: bursts ?? (quick ? 40 : 60), events: events)
     let chosen = try candidates()
     func choose(_ names: String...) -> [Candidate] { chosen.filter { names.contains($0.name) } }
-    let fast = choose("floor", "weir-c", "weir-swift")
     switch regime {
     case .capture:
       for count in try threadCounts() {
@@ -104,7 +103,9 @@ struct Command: ParsableCommand {
     case .codable:
       let subjects = choose("weir-swift", "weir-swift-codable", "codable-discard")
       try measureBursts("codable", subjects, Setup(), plan, session)
-    case .tail: try measureTail(fast, rounds: max(1, plan.rounds / 5), session)
+    case .tail:
+      let subjects = choose("floor", "floor-drained", "weir-c", "weir-swift")
+      try measureTail(subjects, rounds: max(1, plan.rounds / 5), session)
     case .saturation:
       let subjects = choose("weir-c", "weir-swift", "moodycamel", "lttng-ust", "spdlog")
       for count in try threadCounts() { try measureSaturation(subjects, threads: count, rounds: 3, session) }

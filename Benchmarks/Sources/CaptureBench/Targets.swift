@@ -80,6 +80,9 @@ private func tailVerdicts(_ session: Session) -> [Verdict] {
     ratio(
       "\(subject) p99.9 on tmpfs at most 2 floor", p999(subject, .tmpfs), p999("floor", .tmpfs), atMost: 2)
       + ratio(
+        "\(subject) p99.9 on tmpfs, of floor-drained", p999(subject, .tmpfs), p999("floor-drained", .tmpfs),
+        atMost: nil)
+      + ratio(
         "\(subject) p99.9 in writeback at most 2 tmpfs", p999(subject, .diskWriteback), p999(subject, .tmpfs),
         atMost: 2)
   }

@@ -43,6 +43,17 @@ final class SpinBarrier: @unchecked Sendable {
   func wait() { spin_barrier_wait(barrier) }
 }
 
+/// A word in memory that does not move, raised once. Sendable because C's atomics are all that touches it.
+final class Flag: @unchecked Sendable {
+  let word = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
+
+  init() { word.initialize(to: 0) }
+  deinit { word.deallocate() }
+
+  var isRaised: Bool { support_flag_load(word) != 0 }
+  func raise() { support_flag_raise(word) }
+}
+
 /// Threads that run one body.
 struct Workers {
   private let group = DispatchGroup()

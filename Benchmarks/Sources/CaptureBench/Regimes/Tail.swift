@@ -75,18 +75,17 @@ private func runTimed(
 }
 
 /// What else happens to the ring's file system.
-private final class Disturbance: @unchecked Sendable {
-  private let stop = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
+private final class Disturbance: Sendable {
+  private let stop = Flag()
   private let ended = DispatchGroup()
 
   init(_ place: RingPlace, ring: String, folder: String) {
-    stop.initialize(to: 0)
     switch place {
     case .tmpfs, .disk: break
-    case .diskBusy: start { files_disturb(folder + "/other", 200_000_000, self.stop) }
+    case .diskBusy: start { files_disturb(folder + "/other", 200_000_000, self.stop.word) }
     case .diskWriteback:
       start {
-        while support_flag_load(self.stop) == 0 {
+        while !self.stop.isRaised {
           _ = files_start_writeback(ring)
           usleep(50_000)
         }
@@ -103,8 +102,7 @@ private final class Disturbance: @unchecked Sendable {
   }
 
   func end() {
-    support_flag_raise(stop)
+    stop.raise()
     ended.wait()
-    stop.deallocate()
   }
 }

@@ -1,5 +1,6 @@
-// FloorSubject.swift: the bare copy into a mapped lane, alone and with a drainer's reading in between.
+// FloorSubject.swift: the bare copy into a mapped lane, alone and with another processor's reading.
 import CaptureSubjects
+import Foundation
 
 /// 64 bytes into a mapped file, the time stamp counter, one release store: what the figures are divided by.
 final class FloorSubject: TimedSubject {
@@ -30,7 +31,7 @@ final class FloorSubject: TimedSubject {
 
 /// The same, but another processor reads the lane between bursts, so that the next burst's stores take the cache lines back,
 /// as after a drainer. The difference from `floor` is what any design with a consumer pays.
-final class DrainedFloorSubject: Subject {
+final class DrainedFloorSubject: TimedSubject {
   private let lanes: FloorLanes
 
   init(_ setup: Setup) throws {
@@ -41,6 +42,29 @@ final class DrainedFloorSubject: Subject {
     lanes.burst(thread: thread, first: first, count: count)
   }
 
+  var ring: String { lanes.paths[0] }
+
+  /// Read meanwhile as often as Weir's drainer looks, every half millisecond.
+  func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
+  {
+    let stop = Flag()
+    let others = Placement(threads: 1).others
+    let ended = DispatchGroup()
+    ended.enter()
+    Thread.detachNewThread { [lanes] in
+      Placement.pin(to: others)
+      while !stop.isRaised {
+        usleep(500)
+        lanes.drain()
+      }
+      ended.leave()
+    }
+    let captured = floor_burst_timed(lanes.lanes[thread], first, UInt64(count), lanes.texts[thread], gap, ticks)
+    stop.raise()
+    ended.wait()
+    return Int(captured)
+  }
+
   func settle() { lanes.drain() }
 
   func finish() -> Delivery {
@@ -49,7 +73,7 @@ final class DrainedFloorSubject: Subject {
   }
 }
 
-/// One lane a thread. Sendable because a lane is only touched by its own thread, or by `drain` while none captures.
+/// One lane a thread. Sendable because a lane is only written by its own thread; what `drain` reads of it is never used.
 private final class FloorLanes: @unchecked Sendable {
   let lanes: [OpaquePointer]
   let texts: [[CChar]]
