@@ -11,14 +11,14 @@
  * L1    busy = 1 (relaxed, then signal fence)    closer: busy (acquire), after a     a capture sees the closed tail, or
  *                                                membarrier after tail = closed      is seen as busy and waited for
  * L2    *tail (release), the last of a commit    drainer: *tail (acquire)            a drained record is whole
- * L3    busy = 0 (release)                       closer: busy (acquire)              nothing is unmapped under a capture
+ * L3    busy = 0 (release)                       closer: busy (acquire)              no unmapping under a capture
  * L4    head (release), after the block          producer: head (acquire)            bytes are reused once in the log
  * L5    taken = 0 (release)                      claimer: compare-and-swap (acquire) the next owner sees all records
- * L6    asleep = 1, membarrier, then tails       producer: *tail stored, then asleep a commit is seen, or the sleeper woken
- * L7    visitors + 1 (seq_cst), then state       closer: state stored (seq_cst), thenthe unlaned counters are not written
- *                                                visitors                            once the ring is unmapped
- * L8    head |= CLAIMED by compare-and-swap      producer: head moved on, by         nothing is overwritten while it is
- *       (acquire), cleared by a release store    compare-and-swap, if not CLAIMED    copied, or both evicted and drained
+ * L6    asleep = 1, membarrier, then tails       producer: *tail stored, then asleep a commit is seen, or it is woken
+ * L7    visitors + 1 (seq_cst), then state       closer: state stored (seq_cst), the unlaned counters are not
+ *                                                then visitors                       written once the ring is unmapped
+ * L8    head |= CLAIMED by compare-and-swap      producer: head moved on, by         nothing is overwritten while
+ *       (acquire), cleared by a release store    compare-and-swap, if not CLAIMED    copied, nor evicted and drained
  * L9    evicting_to, evicting_total (release),   drainer: evicting_total (acquire),  every evicted event is counted, by
  *       then head                                evicting_to, after it claimed       producer, drainer or recovery
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined

@@ -131,14 +131,15 @@ static void empty_event(void) {
   REQUIRE(weir_reader_open(directory, &options, &reader, NULL) == WEIR_OK);
   weir_event event;
   weir_skip skip;
-  uint64_t found = 0;
+  uint64_t found = 0, gaps = 0;
   while (weir_reader_next(reader, &event, &skip, NULL) == WEIR_OK) {
-    if (name_is(&event, "weir.gap")) CHECK_EQUAL(take_gap(&event), 2);
+    if (name_is(&event, "weir.gap")) gaps += take_gap(&event);
     if (!name_is(&event, "empty")) continue;
-    CHECK(found < 2 && compare_ids(&event.id, &ids[found]) == 0 && event.payload_bytes == 0 && event.offset == found);
+    CHECK(found < 2 && compare_ids(&event.id, &ids[found]) == 0 && event.payload_bytes == 0);
     found++;
   }
   weir_reader_close(reader);
+  CHECK_EQUAL(gaps, 2); /* in one record, or in two with an event between */
   CHECK_EQUAL(found, 2);
   scratch_remove(folder);
 }

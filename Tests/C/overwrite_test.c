@@ -29,7 +29,7 @@ static weir_log *open_overwriting(const char *directory, uint64_t wait_ns, weir_
 static void stop_the_disk(void) { weir_fault_set("sys_allocate", 1, UINT64_MAX, ENOSPC); }
 static void let_the_disk_go(void) { weir_fault_set("", 0, 0, 0); }
 
-/* The numbers of one producer ascend; those that are missing are `lost`, and none of them is after the last `kept`. */
+/* The numbers of one producer ascend; of those attempted, `lost` are missing. */
 static void check_losses(const found_log *found, uint64_t producer, uint64_t attempted, uint64_t lost) {
   uint64_t next = 0, missing = 0, disorder = 0;
   for (uint64_t i = 0; i < found->count; i++) {
@@ -39,8 +39,7 @@ static void check_losses(const found_log *found, uint64_t producer, uint64_t att
     next = found->events[i].number + 1;
   }
   CHECK_EQUAL(disorder, 0);
-  CHECK_EQUAL(next, attempted); /* the newest is always there */
-  CHECK_EQUAL(missing, lost);
+  CHECK_EQUAL(missing + attempted - next, lost);
 }
 
 typedef struct findings {
@@ -60,6 +59,10 @@ static void check_verified(const char *directory) {
   CHECK_EQUAL(findings.count, 0);
 }
 
+/*
+ * Captures, and answers how many were refused: those whose drainer was stopped by the scheduler, for longer than a capture
+ * waits, while it had claimed the lane.
+ */
 static uint64_t capture_many(weir_log *log, uint32_t type, uint64_t from, uint64_t count) {
   uint64_t refused = 0;
   for (uint64_t number = from; number < from + count; number++) {
@@ -75,30 +78,36 @@ static void test_stopped_disk(void) {
   REQUIRE(log);
   uint32_t type = define_numbered(log);
   stop_the_disk();
-  CHECK_EQUAL(capture_many(log, type, 0, 20000), 0);
+  uint64_t refused = capture_many(log, type, 0, 20000);
   weir_counters counters;
   weir_count(log, &counters);
-  CHECK_EQUAL(counters.accepted, 20000);
+  CHECK_EQUAL(counters.accepted, 20000 - refused);
   CHECK(counters.overwritten > 10000);
   let_the_disk_go();
   weir_error error;
   CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, &error), WEIR_OK);
   weir_count(log, &counters);
-  CHECK_EQUAL(counters.drained + counters.overwritten, 20000);
+  CHECK_EQUAL(counters.drained + counters.overwritten, 20000 - refused);
   CHECK_EQUAL(counters.dropped[WEIR_LOST_OVERWRITTEN], 0);
-  CHECK_EQUAL(capture_many(log, type, 20000, 10), 0);
+  refused += capture_many(log, type, 20000, 10);
   close_and_free(log);
   found_log found = read_log(path);
   check_sound(&found);
-  CHECK_EQUAL(found.gaps, counters.overwritten);
-  check_losses(&found, 0, 20010, counters.overwritten);
+  CHECK_EQUAL(found.gaps, counters.overwritten + refused);
+  check_losses(&found, 0, 20010, counters.overwritten + refused);
   check_verified(path);
   found_free(&found);
   scratch_remove(path);
 }
 
-/* Captures in a child that dies by SIGKILL; answers how many events it lost by its own count. */
-static uint64_t overwrite_and_die(const char *path, uint64_t count) {
+/* What a child that died had lost, by its own counts. */
+typedef struct losses {
+  uint64_t overwritten;
+  uint64_t refused;
+} losses;
+
+/* Captures in a child that dies by SIGKILL. */
+static losses overwrite_and_die(const char *path, uint64_t count) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   pid_t child = fork();
@@ -106,14 +115,15 @@ static uint64_t overwrite_and_die(const char *path, uint64_t count) {
     weir_log *log = open_overwriting(path, 0, NULL);
     uint32_t type = define_numbered(log);
     stop_the_disk();
-    capture_many(log, type, 0, count);
+    uint64_t refused = capture_many(log, type, 0, count);
     weir_counters counters;
     weir_count(log, &counters);
-    if (write(ends[1], &counters.overwritten, 8) != 8) _exit(1);
+    losses told = {counters.overwritten, refused};
+    if (write(ends[1], &told, sizeof told) != sizeof told) _exit(1);
     raise(SIGKILL);
   }
-  uint64_t lost = 0;
-  CHECK_EQUAL(read(ends[0], &lost, 8), 8);
+  losses lost = {0};
+  CHECK_EQUAL(read(ends[0], &lost, sizeof lost), sizeof lost);
   close(ends[0]);
   close(ends[1]);
   waitpid(child, NULL, 0);
@@ -133,23 +143,23 @@ static void compare(const found_log *before, const found_log *after) {
 static void test_killed(void) {
   test("killed after overwriting: the same events and counts for a reader, and after recovery");
   char *path = scratch();
-  uint64_t lost = overwrite_and_die(path, 9000);
-  CHECK(lost > 0);
+  losses lost = overwrite_and_die(path, 9000);
+  CHECK(lost.overwritten > 0);
   found_log before = read_log(path);
   check_sound(&before);
-  CHECK_EQUAL(before.gaps, lost);
-  check_losses(&before, 0, 9000, lost);
+  CHECK_EQUAL(before.gaps, lost.overwritten + lost.refused);
+  check_losses(&before, 0, 9000, lost.overwritten + lost.refused);
   check_verified(path);
   weir_recovery recovery;
   weir_log *log = open_overwriting(path, 0, &recovery);
   REQUIRE(log);
-  CHECK_EQUAL(recovery.dropped, 0);
-  CHECK(recovery.overwritten <= lost); /* the drainer reported some, or all, itself */
+  CHECK(recovery.dropped <= lost.refused);
+  CHECK(recovery.overwritten <= lost.overwritten); /* the drainer reported some, or all, itself */
   CHECK_EQUAL(recovery.damaged_records, 0);
   close_and_free(log);
   found_log after = read_log(path);
   compare(&before, &after);
-  CHECK_EQUAL(after.gaps, lost);
+  CHECK_EQUAL(after.gaps, lost.overwritten + lost.refused);
   check_verified(path);
   found_free(&before);
   found_free(&after);
@@ -175,34 +185,45 @@ static void store_control(int fd, const ring_header *header, uint32_t lane, cons
 
 static void test_killed_between(void) {
   test("killed between moving the head and counting: the eviction counts, once");
-  char *path = scratch();
-  uint64_t lost = overwrite_and_die(path, 9000);
+  char *path = NULL;
+  losses lost;
   ring_header header;
+  lane_control *control;
   int fd;
-  lane_control *control = map_control(path, 0, &header, &fd);
-  CHECK_EQUAL(control->head, control->evicted_to | HEAD_EVICTED);
-  CHECK_EQUAL(control->evicting_total, lost);
+  for (int tries = 0;; tries++) { /* until one dies before the drainer has moved on from the last eviction */
+    path = scratch();
+    lost = overwrite_and_die(path, 9000);
+    control = map_control(path, 0, &header, &fd);
+    if (head_position(control->head) == control->evicted_to) break;
+    REQUIRE(tries < 100);
+    close(fd);
+    scratch_remove(path);
+  }
+  CHECK_EQUAL(control->evicted_total, lost.overwritten);
+  control->head = control->evicted_to | HEAD_EVICTED;
+  control->evicting_to = control->evicted_to;
+  control->evicting_total = control->evicted_total;
   control->evicted_to = 8; /* as before the count was stored */
-  control->evicted_total = lost - 7;
+  control->evicted_total -= 7;
   store_control(fd, &header, 0, control);
   found_log found = read_log(path);
   check_sound(&found);
-  CHECK_EQUAL(found.gaps, lost);
+  CHECK_EQUAL(found.gaps, lost.overwritten + lost.refused);
   found_free(&found);
 
   test("killed with an eviction written down that never happened: it does not count");
   control = map_control(path, 0, &header, &fd);
   control->evicted_to = control->evicting_to;
-  control->evicted_total = lost;
+  control->evicted_total = lost.overwritten;
   control->evicting_to += 4096;
   control->evicting_total += 50;
   store_control(fd, &header, 0, control);
   found = read_log(path);
   check_sound(&found);
-  CHECK_EQUAL(found.gaps, lost);
+  CHECK_EQUAL(found.gaps, lost.overwritten + lost.refused);
   weir_recovery recovery;
   close_and_free(open_overwriting(path, 0, &recovery));
-  CHECK(recovery.overwritten <= lost);
+  CHECK(recovery.overwritten <= lost.overwritten);
   found_log after = read_log(path);
   compare(&found, &after);
   check_verified(path);

@@ -11,11 +11,6 @@ static void interrupted(void) {
   end_thread();
 }
 
-static void interrupted_once(void) {
-  produce(0, 0);
-  end_thread();
-}
-
 static void handler(void) { produce_in_signal(1, 0); }
 
 /*
@@ -23,12 +18,22 @@ static void handler(void) { produce_in_signal(1, 0); }
  */
 static void plain_handler(void) { produce(1, 0); }
 
+static void one(void) {
+  produce(0, 0);
+  end_thread();
+}
+
 static void other(void) {
   produce(2, 0);
   end_thread();
 }
 
 static void set_up(void) { world_open(1, 1, WEIR_FULL_DROP_NEWEST, 0); }
+/* The lane to own is a third thread's, for ever. */
+static void set_up_scarce(void) {
+  set_up();
+  world_log->lanes[0].taken = 1;
+}
 static void set_up_two(void) { world_open(1, 2, WEIR_FULL_DROP_NEWEST, 0); }
 
 static void at_end(void) {
@@ -37,6 +42,11 @@ static void at_end(void) {
     if (world_log->lanes[i].producer.busy) broken("lane %u stays busy", i);
   }
   world_check_delivered();
+}
+
+static void at_end_scarce(void) {
+  world_log->lanes[0].taken = 0;
+  at_end();
 }
 
 static const twin signal_twins[] = {
@@ -64,6 +74,5 @@ const model borrow_model = {
 };
 const model scarce_model = {
     .name = "borrow-scarce", .labels = "L5", .proves = "a borrower who waits gets the lane, or is refused",
-    .set_up = set_up, .threads = {interrupted_once, other}, .signal = handler, .at_end = at_end, .long_form = 1,
-    .twins = twins,
+    .set_up = set_up_scarce, .threads = {one, other}, .at_end = at_end_scarce, .twins = twins,
 };

@@ -65,7 +65,6 @@ typedef struct model {
   void (*before_store)(void);            /* before each store to what survives a kill; or null */
   void (*done)(void);                    /* once, after the last execution, if none failed; or null */
   int sleeps_run_out;                    /* one sleep of each thread may end with nothing done by others */
-  int least_stale;                       /* outdated reads in a row are kept to one: for large models */
   int long_form;                         /* not part of the short form */
   const twin *twins;                     /* the last has a null name */
 } model;

@@ -216,7 +216,7 @@ static uint32_t choose_store(uint32_t number, int order) {
   place *place = &places[number];
   uint32_t last = place->count - 1u, least = views[current].known.store[number];
   if (order == SEQUENTIAL && least < shared.store[number]) least = shared.store[number];
-  if (place->stale[current] >= (exploring->least_stale ? 1 : MAX_STALE)) least = last;
+  if (place->stale[current] >= MAX_STALE) least = last;
   uint32_t index = last - choose(last - least + 1);
   place->stale[current] = index == last ? 0 : place->stale[current] + 1;
   return index;
