@@ -22,8 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCC = ROOT / "Sources" / "Weir" / "Weir.docc"
 COLOURS = {"floor": "#8a8f98", "floor-drained": "#b4b8bf", "weir": "#0b6bcb", "peer": "#c98a2b"}
 # Of several lines in one chart, one each.
-LINES = {"floor": "#8a8f98", "floor-drained": "#3d4450", "weir-c": "#0b6bcb", "weir-swift": "#e0533d", "moodycamel": "#c98a2b",
-         "lttng-ust": "#7a4fbf", "spdlog": "#2f9e6e"}
+LINES = {"floor": "#8a8f98", "floor-drained": "#3d4450", "weir-c": "#0b6bcb", "weir-swift": "#e0533d",
+         "moodycamel": "#c98a2b", "lttng-ust": "#7a4fbf", "spdlog": "#2f9e6e"}
 
 plt.rcParams.update({
   "svg.fonttype": "none", "svg.hashsalt": "weir", "font.family": "sans-serif", "font.size": 10,
@@ -91,13 +91,19 @@ def draw_threads(results):
   if not subjects: return
   figure, axes = plt.subplots(figsize=(7.6, 3.8))
   counts = sorted({line["threads"] for line in results.find(bench="capture", event_bytes=48)})
+  ends = []
   for name in subjects:
     points = [results.value(bench="capture", subject=name, event_bytes=48, threads=count) for count in counts]
-    axes.plot(range(len(counts)), points, marker="o", markersize=4, color=LINES[name], label=name)
-    axes.text(len(counts) - 0.94, points[-1], name, va="center", fontsize=9, color=LINES[name])
+    axes.plot(range(len(counts)), points, marker="o", markersize=4, color=LINES[name])
+    ends.append((points[-1], name))
   axes.set_yscale("log")
   low, high = axes.get_ylim()
-  plain_log(axes.yaxis, [tick for tick in (5, 10, 20, 50, 100, 200, 500, 1000, 2000) if low <= tick <= high])
+  at = low
+  for end, name in sorted(ends):
+    at = max(end, at * (high / low) ** 0.045)  # names that would lie on one another go up a line
+    axes.text(len(counts) - 0.94, at, name, va="center", fontsize=9, color=LINES[name])
+  ticks = [digit * 10 ** power for power in range(5) for digit in (1, 2, 5)]
+  plain_log(axes.yaxis, [tick for tick in ticks if low <= tick <= high])
   axes.set_xticks(range(len(counts)), counts)
   axes.set_xlim(-0.15, len(counts) - 0.4)
   axes.set_xlabel("threads that capture at once")
@@ -137,7 +143,8 @@ def draw_sizes(results):
     points = [results.value(bench="capture", subject=name, event_bytes=size, threads=1) for size in sizes]
     axes.plot(range(len(sizes)), points, marker="o", markersize=4, color=LINES[name], label=name)
   axes.set_yscale("log")
-  plain_log(axes.yaxis, [5, 10, 20, 50, 100, 200, 500, 1000])
+  axes.set_ylim(6, 700)
+  plain_log(axes.yaxis, [10, 20, 50, 100, 200, 500])
   axes.set_xticks(range(len(sizes)), [f"{size} bytes" for size in sizes])
   axes.set_ylabel("ns an event, median (logarithmic)")
   axes.legend(frameon=False, fontsize=9)

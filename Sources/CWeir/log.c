@@ -233,9 +233,11 @@ static weir_status storage_failure(event_log *log, const char *action, weir_erro
   return fail_system(error, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, log->path, NULL);
 }
 
-/* The counters in the ring outlive it in memory. */
+/* The counters in the ring outlive it in memory. Whoever counts sees each number in one of the two places. */
 static void keep_counters(event_log *log) {
-  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+  pthread_mutex_lock(&log->wait_lock);
+  while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
+  for (int reason = 1; reason < WEIR_DROP_REASONS && !log->counters_kept; reason++) {
     uint64_t sum = log->header->unlaned_dropped[reason];
     for (uint32_t i = 0; i < log->lane_count; i++) sum += log->lanes[i].control->dropped[reason - 1];
     __atomic_add_fetch(&log->loose_dropped[reason], sum, __ATOMIC_RELAXED);
@@ -243,6 +245,8 @@ static void keep_counters(event_log *log) {
   uint64_t overwritten = 0;
   for (uint32_t i = 0; i < log->lane_count; i++) overwritten += lane_evicted(log->lanes[i].control);
   __atomic_store_n(&log->kept_overwritten, overwritten, __ATOMIC_RELAXED);
+  log->counters_kept = 1;
+  pthread_mutex_unlock(&log->wait_lock);
 }
 
 /* After the drainer has ended: seals and syncs the last segment. */
@@ -350,6 +354,16 @@ static int enter(event_log *log) {
   return open;
 }
 
+/* The same for a caller that only reads the counters in the ring, which a closed log too has until it lets go. */
+static int enter_counters(event_log *log) {
+  if (lane_log_state(log) == STATE_DETACHED) return 0;
+  pthread_mutex_lock(&log->wait_lock);
+  int there = !log->counters_kept;
+  if (there) log->waiters++;
+  pthread_mutex_unlock(&log->wait_lock);
+  return there;
+}
+
 static void leave(event_log *log) {
   pthread_mutex_lock(&log->wait_lock);
   log->waiters--;
@@ -433,6 +447,7 @@ weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_of
 void weir_count(const weir_log *producer, weir_counters *counters) {
   event_log *log = (event_log *)producer;
   *counters = (weir_counters){0};
+  int mapped = enter_counters(log);
   const weir_counters *from = &log->counters;
   counters->drained = __atomic_load_n(&from->drained, __ATOMIC_RELAXED);
   counters->next_offset = __atomic_load_n(&from->next_offset, __ATOMIC_RELAXED);
@@ -446,7 +461,6 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
     counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
   }
   counters->overwritten = __atomic_load_n(&log->kept_overwritten, __ATOMIC_RELAXED);
-  int mapped = enter(log); /* the counters in the ring, while it is mapped */
   for (uint32_t i = 0; i < log->lane_count; i++) {
     const lane *lane = &log->lanes[i];
     counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);

@@ -48,7 +48,8 @@ typedef struct named_type {
   char key[];
 } named_type;
 
-enum { MAX_TYPES = 8192, NAMED_SLOTS = 2 * MAX_TYPES, MAX_DEFINITION_BYTES = 32768, MAX_WAITING_SEGMENTS = 16, MAX_READY_SEGMENTS = 3 };
+enum { MAX_TYPES = 8192, NAMED_SLOTS = 2 * MAX_TYPES, MAX_DEFINITION_BYTES = 32768, MAX_READY_SEGMENTS = 3 };
+enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
 
 /* What comes next and what is done: segments on their way to and from the drainer. Guarded by `mutex`. */
 typedef struct supply {
@@ -107,7 +108,8 @@ typedef struct event_log {
   int membarrier;       /* works on this kernel */
   int can_flush_lines;  /* the processor has clflushopt */
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
-  uint64_t kept_overwritten; /* events evicted, once the ring is unmapped */
+  uint64_t kept_overwritten; /* events evicted, once counters_kept */
+  int counters_kept;         /* the ring's counters are in the two above. Guarded by wait_lock */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
   uint32_t visitors_gone; /* the closer's: there were none at some moment after the close */
 

@@ -19,7 +19,7 @@ typedef struct segment {
   uint64_t base_offset;
   uint64_t number;
   int sealed;
-  int failed; /* could not be synced: poisoned */
+  int failed; /* while it is retired: a negative errno */
   seal_summary summary;
   uint8_t *definitions; /* the seal's: every definition in the segment */
   uint64_t definitions_bytes;
@@ -64,8 +64,11 @@ uint64_t segment_seal_bytes(uint64_t definitions_bytes);
 void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
                         const uint8_t *definitions, const calibration *calibration);
 
-/* Unmaps, cuts, syncs, renames to the sealed name, syncs the directory. Frees the segment whatever comes. */
-int segment_retire(segment *segment);
+/*
+ * Retires a list of segments (`next`), oldest first: unmaps, cuts, syncs, renames to the sealed names, syncs the directory
+ * once. Frees them whatever comes. 0 or the first negative errno.
+ */
+int segment_retire(segment *first);
 
 /* Lets go of the file as it is, unsealed, for the next opening to recover. Frees. */
 void segment_abandon(segment *segment);

@@ -60,20 +60,32 @@ static void *prepare_main(void *argument) {
   return NULL;
 }
 
+/* The oldest full segments, as many as are retired in one go: not more, for a weir_sync may wait for the first of them. */
+static segment *take_done(supply *supply, uint64_t *count) {
+  enum { MOST = 8 };
+  segment *first = supply->first_done, *last = first;
+  *count = first != NULL;
+  if (!first) return NULL;
+  for (; last->next && *count < MOST; last = last->next) ++*count;
+  supply->first_done = last->next;
+  if (!supply->first_done) supply->last_done = NULL;
+  last->next = NULL;
+  return first;
+}
+
 static void *seal_main(void *argument) {
   supply *supply = &((event_log *)argument)->supply;
   pthread_mutex_lock(&supply->mutex);
   for (;;) {
     while (!supply->stopping && !supply->first_done) pthread_cond_wait(&supply->sealer_wakes, &supply->mutex);
-    segment *done = supply->first_done;
+    uint64_t count;
+    segment *done = take_done(supply, &count);
     if (!done) break; /* stopping, and nothing is left to seal */
-    supply->first_done = done->next;
-    if (!supply->first_done) supply->last_done = NULL;
     pthread_mutex_unlock(&supply->mutex);
     int error = segment_retire(done);
     pthread_mutex_lock(&supply->mutex);
     if (error != 0 && supply->seal_error == 0) supply->seal_error = error;
-    supply->retired++;
+    supply->retired += count;
     pthread_cond_broadcast(&supply->sealed);
   }
   pthread_mutex_unlock(&supply->mutex);
@@ -134,6 +146,13 @@ void supply_want(event_log *log) {
   pthread_mutex_unlock(&supply->mutex);
 }
 
+/* How many full segments may wait to be synced: what they hold is what a recovery would have to scan. */
+static uint64_t waiting_limit(const event_log *log) {
+  uint64_t count = MAX_WAITING_BYTES / log->options.segment_bytes;
+  if (count < LEAST_WAITING_SEGMENTS) return LEAST_WAITING_SEGMENTS;
+  return count < MAX_WAITING_SEGMENTS ? count : MAX_WAITING_SEGMENTS;
+}
+
 segment *supply_take(event_log *log, int *error) {
   supply *supply = &log->supply;
   *error = 0;
@@ -141,7 +160,7 @@ segment *supply_take(event_log *log, int *error) {
   pthread_mutex_lock(&supply->mutex);
   segment *taken = NULL;
   /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
-  if (supply->queued - supply->retired < MAX_WAITING_SEGMENTS) {
+  if (supply->queued - supply->retired < waiting_limit(log)) {
     taken = take_ready(supply);
     if (!taken) {
       *error = supply->prepare_error;

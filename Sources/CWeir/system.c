@@ -238,6 +238,8 @@ int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
   return msync(address, bytes, MS_SYNC) != 0 ? -errno : 0;
 }
 
+void sys_start_writeback(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+
 int sys_sync_data(int fd) {
   FAULT();
   int result;

@@ -28,6 +28,7 @@ void sys_map_private(uint8_t *address, uint64_t bytes);      /* zeros at this ad
 int sys_unmap(uint8_t *address, uint64_t bytes);
 int sys_populate(uint8_t *address, uint64_t bytes);          /* makes mapped pages writable ahead. -EINVAL: Linux can't */
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
+void sys_start_writeback(int fd);                            /* tells the disk to begin; a hint */
 int sys_sync_data(int fd);                                   /* fdatasync */
 int sys_sync_directory(int fd);
 int sys_rename(int at, const char *from, const char *to);

@@ -287,10 +287,11 @@ int sys_membarrier_register(void) { return 0; }
 int sys_membarrier(void) {
   if (current == NO_THREAD) return 0;
   if (exploring_twin && exploring_twin->change == TWIN_SKIP_BARRIER) return 0;
+  scheduling_point();
+  memory_fence(current);
   for (int i = 0; i < MAX_THREADS; i++) {
-    scheduling_point();
-    memory_fence(current);
     if (i == current || !exploring->threads[i]) continue;
+    scheduling_point();
     memory_fence(i);
     told("membarrier: reaches thread %d", i);
   }

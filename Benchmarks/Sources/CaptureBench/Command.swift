@@ -83,7 +83,7 @@ struct Command: ParsableCommand {
   }
 
   private func run(_ regime: Regime, _ session: Session) throws {
-    let plan = Plan(rounds: rounds ?? (quick ? 6 : 20), bursts: bursts ?? (quick ? 40 : 60), events: events)
+    let plan = Plan(rounds: rounds ?? (quick ? 6 : 12), bursts: bursts ?? (quick ? 40 : 60), events: events)
     let chosen = try candidates()
     func choose(_ names: String...) -> [Candidate] { chosen.filter { names.contains($0.name) } }
     switch regime {
@@ -105,7 +105,7 @@ struct Command: ParsableCommand {
       try measureBursts("codable", subjects, Setup(), plan, session)
     case .tail:
       let subjects = choose("floor", "floor-drained", "weir-c", "weir-swift")
-      try measureTail(subjects, rounds: max(1, plan.rounds / 5), session)
+      try measureTail(subjects, rounds: max(1, plan.rounds / 4), session)
     case .saturation:
       let subjects = choose("weir-c", "weir-swift", "moodycamel", "lttng-ust", "spdlog")
       for count in try threadCounts() { try measureSaturation(subjects, threads: count, rounds: 3, session) }

@@ -44,7 +44,7 @@ final class SpinBarrier: @unchecked Sendable {
 }
 
 /// A word in memory that does not move, raised once. Sendable because C's atomics are all that touches it.
-final class Flag: @unchecked Sendable {
+final class StopFlag: @unchecked Sendable {
   let word = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
 
   init() { word.initialize(to: 0) }

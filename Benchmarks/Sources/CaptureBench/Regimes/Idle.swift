@@ -5,8 +5,11 @@ import Foundation
 func measureIdle(seconds: Double, _ session: Session) throws {
   try session.inFolder { folder in
     let setup = Setup(directory: folder)
-    Placement.pin(to: Placement.available)
+    // The thread that captures then polls: on a processor of its own, or it would keep the drainer from running.
+    let placement = Placement(threads: 1)
+    Placement.pin(to: placement.others)
     let subject = try WeirCSubject(setup)
+    Placement.pin(to: placement.capturing)
     _ = subject.burst(thread: 0, first: 0, count: 100)
     try subject.settle()
     usleep(100_000)

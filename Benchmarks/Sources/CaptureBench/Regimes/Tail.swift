@@ -76,7 +76,7 @@ private func runTimed(
 
 /// What else happens to the ring's file system.
 private final class Disturbance: Sendable {
-  private let stop = Flag()
+  private let stop = StopFlag()
   private let ended = DispatchGroup()
 
   init(_ place: RingPlace, ring: String, folder: String) {

@@ -47,7 +47,7 @@ final class DrainedFloorSubject: TimedSubject {
   /// Read meanwhile as often as Weir's drainer looks, every half millisecond.
   func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
   {
-    let stop = Flag()
+    let stop = StopFlag()
     let others = Placement(threads: 1).others
     let ended = DispatchGroup()
     ended.enter()

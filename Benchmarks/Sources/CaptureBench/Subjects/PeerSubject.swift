@@ -2,7 +2,8 @@
 import CaptureSubjects
 import Foundation
 
-/// A peer. Sendable because its table says which of its functions are called from several threads.
+/// A peer. One that fails is left out from then on, with the reason: the others are measured all the same.
+/// Sendable because its table says which of its functions are called from several threads.
 final class PeerSubject: Subject, @unchecked Sendable {
   private let table: peer_table
   private let peer: UnsafeMutableRawPointer
@@ -24,14 +25,14 @@ final class PeerSubject: Subject, @unchecked Sendable {
   }
 
   func settle() throws {
-    guard table.settle(peer) == 0 else { throw SubjectFailure(description: "settling failed") }
+    guard table.settle(peer) == 0 else { throw Skipped(reason: "settling failed") }
   }
 
   func finish() throws -> Delivery {
     var delivery = peer_delivery()
     var message = [CChar](repeating: 0, count: Int(PEER_MESSAGE_BYTES))
     guard table.finish(peer, &delivery, &message) == 0 else {
-      throw SubjectFailure(description: String(cBytes: message))
+      throw Skipped(reason: String(cBytes: message))
     }
     return Delivery(discarded: Int(clamping: delivery.dropped), delivered: Int(clamping: delivery.delivered))
   }
