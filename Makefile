@@ -384,7 +384,8 @@ $(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
 
 BENCH = $(BUILD)/bench
 BENCH_FLAGS =
-BENCH_RUN = $(BENCH)/package/release/capture-bench --results $(BENCH)/results.jsonl
+BENCH_RUN = $(BENCH)/package/release/capture-bench --results $(BENCH)/results.jsonl \
+            --commit "$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 BENCH_PACKAGES = libconcurrentqueue-dev liblttng-ust-dev liblttng-ctl-dev lttng-tools babeltrace2 libspdlog-dev \
                  libsqlite3-dev librocksdb-dev pkg-config python3-matplotlib
 

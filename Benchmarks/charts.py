@@ -9,7 +9,6 @@ chart and table as they were.
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 import matplotlib
@@ -221,9 +220,7 @@ def idle_table(results):
 
 
 def source(machine):
-  commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True,
-                          text=True).stdout.strip() or "unknown"
-  return (f"`{machine['command']}` at commit {commit} on {machine['date']}: {machine['processor']},"
+  return (f"`{machine['command']}` at commit {machine['commit']} on {machine['date']}: {machine['processor']},"
           f" {machine['processors']} processors, {machine['memory']}, Linux {machine['kernel']}, clock source"
           f" {machine['clock']}; load average at the start {machine['load']}.")
 

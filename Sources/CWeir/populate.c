@@ -17,7 +17,7 @@
 
 enum {
   PAGE_BYTES = 4096,
-  LEAST_AHEAD = 16 * PAGE_BYTES, /* of each lane in use; more where it moves faster */
+  LEAST_AHEAD = 32 * PAGE_BYTES, /* of each lane in use; more where it moves faster */
   AHEAD_TICKS = 4,               /* times what it moved since the last look */
   LEAST_TICK_NS = 250000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 4000000,
@@ -40,18 +40,22 @@ static int populate_records(const event_log *log, const lane *lane, uint64_t fro
   return error;
 }
 
-/* Looks at every lane once. Adds up in `*moved` what was captured since the last look. 0 or a negative errno. */
+/*
+ * Looks at every lane once. Adds up in `*moved` what was handed over since the last look. It goes by the heads, which the
+ * drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture there
+ * 0.1 to 0.3 us. 0 or a negative errno.
+ */
 static int populate_once(event_log *log, uint64_t *seen, uint64_t *moved) {
   *moved = 0;
   for (uint32_t i = 0; i < log->lane_count; i++) {
     const lane *lane = &log->lanes[i];
-    uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_RELAXED);
-    uint64_t step = tail - seen[i], ahead = AHEAD_TICKS * step;
+    uint64_t head = head_position(__atomic_load_n(&lane->control->head, __ATOMIC_RELAXED));
+    uint64_t step = head - seen[i], ahead = AHEAD_TICKS * step;
     if (step == 0) continue;
-    seen[i] = tail;
+    seen[i] = head;
     *moved += step;
     int error = sys_populate((uint8_t *)lane->control, LANE_CONTROL_BYTES);
-    if (error == 0) error = populate_records(log, lane, tail, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
+    if (error == 0) error = populate_records(log, lane, head, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
     if (error != 0) return error;
   }
   return 0;
@@ -70,7 +74,9 @@ static void *populate_main(void *argument) {
   populator *populator = &log->populator;
   uint64_t seen[WEIR_MAX_LANES], tick = LEAST_TICK_NS;
   uint32_t quiet = 0;
-  for (uint32_t i = 0; i < log->lane_count; i++) seen[i] = __atomic_load_n(&log->lanes[i].control->tail, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    seen[i] = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
+  }
   while (!__atomic_load_n(&populator->stopping, __ATOMIC_ACQUIRE)) {
     uint32_t bell = __atomic_load_n(&populator->bell, __ATOMIC_ACQUIRE);
     uint64_t moved;

@@ -196,15 +196,6 @@ static weir_status define(event_log *log, const weir_definition *definitions, ui
   return WEIR_OK;
 }
 
-/*
- * Memory in cache lines of its own, for what captures read at every event: a neighbour on the heap may be one that another
- * thread writes all the time, which cost three threads half as much again. To be freed.
- */
-static void *allocate_lines(uint64_t bytes) {
-  enum { LINES = 128 };
-  return aligned_alloc(LINES, (bytes + LINES - 1) & ~(uint64_t)(LINES - 1));
-}
-
 static uint64_t slot_of(uint64_t owner) { return (owner >> 4 ^ owner >> 14) & (WEIR_TYPE_SLOTS - 1); }
 
 const weir_type_slot *weir_find_owner_slow(const weir_log *log, uint64_t owner) {
@@ -241,7 +232,7 @@ static weir_status define_group(event_log *log, uint64_t owner, const weir_defin
     return fail(error, WEIR_ERROR_LIMIT, 0, log->path, "over %d groups of event types; use fewer event enums",
                 WEIR_TYPE_SLOTS / 4 * 3);
   }
-  uint64_t *signatures = allocate_lines(count * sizeof *signatures);
+  uint64_t *signatures = calloc(count, sizeof *signatures);
   if (!signatures) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define event types");
   weir_status status = define(log, definitions, count, signatures, first, error);
   if (status != WEIR_OK || !slot) {
@@ -309,7 +300,7 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
     return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s belongs to the process that opened it, not to its fork",
                 log->path);
   }
-  named_type *made = allocate_lines(sizeof *made + key_bytes);
+  named_type *made = malloc(sizeof *made + key_bytes);
   if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define an event type");
   *made = (named_type){.owner = owner, .key_bytes = (uint32_t)key_bytes};
   if (key_bytes) memcpy(made->key, key, key_bytes);

@@ -43,6 +43,9 @@ struct Command: ParsableCommand {
   @Option(help: "Folder for the logs that are measured; they are removed. Default: beside the results.")
   var directory: String?
 
+  @Option(help: "The commit that was built, for the documentation.")
+  var commit = "unknown"
+
   @Flag(help: "A short run: capture at 1 and 3 threads, without the slow subjects.")
   var quick = false
 
@@ -72,7 +75,7 @@ struct Command: ParsableCommand {
     print(list(verdicts(session)))
     if let resultsFile {
       try Data(resultLines(session.outcomes).utf8).write(to: resultsFile)
-      try machine.json(command: quick ? "make bench-quick" : "make bench").write(
+      try machine.json(command: quick ? "make bench-quick" : "make bench", commit: commit).write(
         to: base.appendingPathComponent("machine.json"))
     }
 

@@ -19,12 +19,13 @@ struct Machine {
     """
   }
 
-  func json(command: String) throws -> Data {
+  func json(command: String, commit: String) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
     return try encoder.encode([
       "processor": processor, "processors": "\(processors)", "kernel": kernel, "clock": clock, "load": load,
-      "memory": "\(Int(memory)) GB", "command": command, "date": Date().formatted(.iso8601.year().month().day()),
+      "memory": "\(Int(memory)) GB", "command": command, "commit": commit,
+      "date": Date().formatted(.iso8601.year().month().day()),
     ])
   }
 }
