@@ -19,24 +19,28 @@ enum {
   PAGE_BYTES = 4096,
   LEAST_AHEAD = 32 * PAGE_BYTES, /* of each lane in use; more where it moves faster */
   AHEAD_TICKS = 4,               /* times what it moved since the last look */
-  LEAST_TICK_NS = 250000,        /* between looks: what a writeback may catch between two of them faults */
+  LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 4000000,
   QUIET_TICKS = 3                /* looks without anything to do before the deep sleep */
 };
 
-/* Populates [from, from + bytes) of the lane's records, which go on at its start. Up to the end of the overhang. */
-static int populate_records(const event_log *log, const lane *lane, uint64_t from, uint64_t bytes) {
-  uint64_t capacity = lane->producer.mask + 1, room = log->header->lane_stride - LANE_CONTROL_BYTES;
+static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); }
+
+/*
+ * Populates the lane's control page, and of its records [from, from + bytes), which run on into the overhang and go on at
+ * the lane's start. What the lane's own structure says is not looked at: its producer writes there.
+ */
+static int populate_lane(const event_log *log, uint32_t number, uint64_t from, uint64_t bytes) {
+  const ring_header *header = log->header;
+  uint8_t *control = log->ring + header->lanes_at + number * header->lane_stride;
+  uint8_t *records = control + LANE_CONTROL_BYTES;
+  uint64_t capacity = header->lane_bytes, room = header->lane_stride - LANE_CONTROL_BYTES;
   if (bytes > capacity) bytes = capacity;
-  uint64_t start = (from & lane->producer.mask) & ~(uint64_t)(PAGE_BYTES - 1);
-  uint64_t first = bytes < room - start ? bytes : room - start;
-  first = (first + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-  if (first > room - start) first = room - start;
-  int error = sys_populate(lane->producer.data + start, first);
-  if (error == 0 && start + bytes > capacity) {
-    uint64_t rest = (start + bytes - capacity + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-    error = sys_populate(lane->producer.data, rest < start ? rest : start);
-  }
+  uint64_t start = (from & (capacity - 1)) & ~(uint64_t)(PAGE_BYTES - 1);
+  uint64_t first = whole_pages(bytes);
+  int error = sys_populate(control, LANE_CONTROL_BYTES);
+  if (error == 0) error = sys_populate(records + start, first < room - start ? first : room - start);
+  if (error == 0 && start + bytes > capacity) error = sys_populate(records, whole_pages(start + bytes - capacity));
   return error;
 }
 
@@ -48,14 +52,12 @@ static int populate_records(const event_log *log, const lane *lane, uint64_t fro
 static int populate_once(event_log *log, uint64_t *seen, uint64_t *moved) {
   *moved = 0;
   for (uint32_t i = 0; i < log->lane_count; i++) {
-    const lane *lane = &log->lanes[i];
-    uint64_t head = head_position(__atomic_load_n(&lane->control->head, __ATOMIC_RELAXED));
+    uint64_t head = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
     uint64_t step = head - seen[i], ahead = AHEAD_TICKS * step;
     if (step == 0) continue;
     seen[i] = head;
     *moved += step;
-    int error = sys_populate((uint8_t *)lane->control, LANE_CONTROL_BYTES);
-    if (error == 0) error = populate_records(log, lane, head, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
+    int error = populate_lane(log, i, head, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
     if (error != 0) return error;
   }
   return 0;
