@@ -421,6 +421,13 @@ static void nap(event_log *log, uint32_t bell, uint64_t ns) {
   sys_futex_wait(&log->bell, bell, ns);
 }
 
+/* Gives producers time to fill a block. One whose lane is half full ends it. */
+static void wait_for_interval(event_log *log, uint32_t bell) {
+  __atomic_store_n(&log->napping, 1, __ATOMIC_RELEASE);
+  nap(log, bell, log->options.drain_interval_ns / 2);
+  __atomic_store_n(&log->napping, 0, __ATOMIC_RELAXED);
+}
+
 /* Sleeps until a producer or a caller rings the bell. */
 static void sleep_deep(event_log *log) {
   store(&log->producer.tick, 0);
@@ -472,6 +479,6 @@ void *drain_main(void *argument) {
     idle = moved > 0 ? 0 : idle + 1;
     if (moved >= BUSY_BYTES) continue;
     if (idle >= IDLE_PASSES) sleep_deep(log);
-    else nap(log, bell, log->options.drain_interval_ns / 2);
+    else wait_for_interval(log, bell);
   }
 }

@@ -90,6 +90,12 @@ void lane_wake_drainer(event_log *log) {
   }
 }
 
+void lane_end_nap(event_log *log) {
+  if (__atomic_load_n(&log->napping, __ATOMIC_RELAXED) && __atomic_exchange_n(&log->napping, 0, __ATOMIC_ACQ_REL)) {
+    lane_ring_bell(log);
+  }
+}
+
 /*
  * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in
  * `visitors`, so that close does not unmap the ring under it.

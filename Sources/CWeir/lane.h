@@ -12,6 +12,7 @@ static inline event_log *log_of(weir_log *producer) { return (event_log *)produc
 
 /* ---- lane.c ---- */
 void lane_wake_drainer(event_log *log);                          /* if it sleeps */
+void lane_end_nap(event_log *log);                               /* if it waits for its interval to pass */
 void lane_count_refusal(weir_lane *producer, int32_t reason);    /* in the ring file, where it survives the process */
 void lane_end_capture(weir_lane *producer);                      /* not busy any more; a borrowed lane is given back */
 weir_place lane_closed(weir_lane *producer);                     /* ends a capture that found its log closed, counted */

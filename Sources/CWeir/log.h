@@ -136,6 +136,7 @@ typedef struct event_log {
 
   /* Between the drainer and those who wait for it. */
   uint32_t bell;           /* futex: rung to wake the drainer */
+  uint32_t napping;        /* the drainer waits for its interval to pass; a lane that fills up ends that */
   uint32_t stopping;
   pthread_mutex_t wait_lock;
   pthread_cond_t wait_done;

@@ -86,7 +86,7 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
     lane->producer = (weir_lane){.data = (uint8_t *)view.data,
                                  .mask = view.capacity - 1,
                                  .tail = &lane->control->tail,
-                                 .limit = lane_limit(&view, lane->control->head),
+                                 .limit = head_position(lane->control->head), /* the first capture looks */
                                  .id_bits = (uint64_t)i << 48,
                                  .seed = view.seed,
                                  .record_bytes = (uint32_t)view.record_bytes,
