@@ -43,7 +43,8 @@
  *     free                 no      no            no             no     no
  *
  * A reader belongs to one thread at a time. Nothing here prints, aborts, takes or blocks a signal of the caller's
- * threads. The log's own three threads (drainer, preparer, sealer) block all signals.
+ * threads. The log's own threads (drainer, preparer, sealer, and populator where the ring lies
+ * on a disk) block all signals.
  *
  * Errors: a call that can fail answers a status and, where it takes a weir_error, fills it in with the errno, the path
  * and one line that says what is wrong, where, and what to do. `error` may always be null.

@@ -32,6 +32,7 @@ static void refresh_tick(event_log *log) {
 
 /* Says why the log cannot grow, to captures and to callers of drain; 0 says that it can again. */
 static void set_storage(event_log *log, int negative_errno) {
+  log->stall_error = negative_errno;
   /* Kept when all is well again: whoever saw the status a moment ago still finds its reason. */
   if (negative_errno != 0) __atomic_store_n(&log->storage_errno, -negative_errno, __ATOMIC_RELAXED);
   __atomic_store_n(&log->storage, negative_errno == 0 ? WEIR_OK : status_of(negative_errno), __ATOMIC_RELEASE);
@@ -368,21 +369,26 @@ static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64
 /* Drains one lane up to `tail`. 0: stalled. */
 static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
   lane_view view = ring_lane_view(log, lane->number);
-  while (head_position(load(&lane->control->head)) < tail || has_unreported_eviction(lane)) {
+  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(lane)) return 1;
+  for (;;) {
     uint64_t head = claim(lane);
     int going = hand_over_evicted(log, lane, head);
-    if (going && head < tail) going = drain_block(log, lane, &view, head, tail);
-    else if (going) unclaim(lane, head);
-    if (!going) {
+    /* Past the tail already, by evictions: back to it with a new tail, or their producer would keep the drainer here. */
+    if (!going || head >= tail) {
+      unclaim(lane, head);
+      return going;
+    }
+    if (!drain_block(log, lane, &view, head, tail)) {
       unclaim(lane, head);
       return 0;
     }
+    if (head_position(load(&lane->control->head)) >= tail) return 1;
   }
-  return 1;
 }
 
 drain_result drain_all(event_log *log, uint64_t *moved) {
   uint64_t before = 0, after = 0;
+  log->stall_error = 0;
   int complete = 1;
   for (uint32_t i = 0; i < log->lane_count && complete; i++) {
     lane *lane = &log->lanes[i];
@@ -446,9 +452,10 @@ static void finish_requests(event_log *log, uint64_t requested) {
   pthread_mutex_unlock(&log->wait_lock);
 }
 
-/* Waiters learn of a stalled log through its storage status. */
-static void wake_waiters(event_log *log) {
+/* Tells those who asked before this pass that it failed; the storage status says why. */
+static void fail_requests(event_log *log, uint64_t requested) {
   pthread_mutex_lock(&log->wait_lock);
+  __atomic_store_n(&log->drains_failed, requested, __ATOMIC_RELEASE);
   pthread_cond_broadcast(&log->wait_done);
   pthread_mutex_unlock(&log->wait_lock);
 }
@@ -465,15 +472,16 @@ void *drain_main(void *argument) {
     if (sys_monotonic_ns() >= log->calibrate_at) clock_calibrate(log);
     refresh_tick(log);
     drain_result result = drain_all(log, &moved);
-    int failing = __atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK;
     if (result == DRAIN_COMPLETE) {
-      if (failing) set_storage(log, 0); /* whatever it was, everything is in the log */
+      /* Whatever it was, everything is in the log. */
+      if (__atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(log, 0);
       if (requested != load(&log->drains_done)) finish_requests(log, requested);
       if (stopping) return NULL;
     } else {
-      if (failing) wake_waiters(log);
-      if (stopping && failing) return NULL; /* what is left stays in the ring */
-      nap(log, bell, failing ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
+      int failed = log->stall_error != 0;
+      if (failed) fail_requests(log, requested);
+      if (stopping && failed) return NULL; /* what is left stays in the ring */
+      nap(log, bell, failed ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
       continue;
     }
     idle = moved > 0 ? 0 : idle + 1;

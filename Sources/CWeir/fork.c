@@ -16,8 +16,23 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
 static event_log *logs;
 
-static void before_fork(void) { pthread_mutex_lock(&logs_lock); }
-static void after_fork_in_parent(void) { pthread_mutex_unlock(&logs_lock); }
+/*
+ * The child has the ring's mapping until its handler replaces it. Were there a hole instead, the handlers of others, which
+ * may run before it, could map memory of their own there, to be replaced with it.
+ */
+static void before_fork(void) {
+  pthread_mutex_lock(&logs_lock);
+  for (event_log *log = logs; log; log = log->next) {
+    log->ring_inherited = log->ring && sys_inherit(log->ring, log->ring_bytes, 1) == 0;
+  }
+}
+
+static void after_fork_in_parent(void) {
+  for (event_log *log = logs; log; log = log->next) {
+    if (log->ring_inherited) sys_inherit(log->ring, log->ring_bytes, 0);
+  }
+  pthread_mutex_unlock(&logs_lock);
+}
 
 static void close_descriptors(event_log *log) {
   sys_close(log->directory);
@@ -26,9 +41,8 @@ static void close_descriptors(event_log *log) {
 }
 
 /*
- * The child has no drainer and no mapping of the ring (MADV_DONTFORK). A capture that the forking thread was in the
- * middle of may go on in the child: it gets private memory to write to in the ring's place, and is refused when it
- * commits.
+ * The child has no drainer, and must not write to the ring. A capture that the forking thread was in the middle of may go
+ * on in the child: it gets private memory to write to in the ring's place, and is refused when it commits.
  */
 static void after_fork_in_child(void) {
   for (event_log *log = logs; log; log = log->next) {
@@ -36,7 +50,7 @@ static void after_fork_in_child(void) {
     log->producer.detached = 1;
     log->producer.type_count = 0;
     close_descriptors(log);
-    if (log->ring) sys_map_private(log->ring, log->ring_bytes);
+    if (log->ring_inherited) sys_map_private(log->ring, log->ring_bytes);
     /* Of a log that is just being opened the lanes may not be there yet. */
     for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
       lane *lane = &log->lanes[i];

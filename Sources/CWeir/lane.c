@@ -19,8 +19,9 @@
  *                                                then visitors                       written once the ring is unmapped
  * L8    head |= CLAIMED by compare-and-swap      producer: head moved on, by         nothing is overwritten while
  *       (acquire), cleared by a release store    compare-and-swap, if not CLAIMED    copied, nor evicted and drained
- * L9    evicting_to, evicting_total (release),   drainer: evicting_total (acquire),  every evicted event is counted, by
- *       then head                                evicting_to, after it claimed       producer, drainer or recovery
+ * L9    evicted_total, then evicting_to and      drainer: evicting_total and then    every evicted event is counted, by
+ *       evicting_total (release), then head      evicting_to (acquire), after it     producer, drainer or recovery
+ *                                                claimed, then evicted_total
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
  * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
  */

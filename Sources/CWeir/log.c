@@ -378,7 +378,7 @@ static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error 
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&log->wait_lock);
   while (__atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) {
-    if (__atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
+    if (__atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wanted) {
       status = storage_failure(log, "write events (they stay in the ring) to", error);
     } else if (lane_log_state(log) != STATE_OPEN) {
       status = closed_failure(log, error);

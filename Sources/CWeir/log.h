@@ -69,6 +69,7 @@ typedef struct supply {
   uint64_t queued;           /* segments ever given to the sealer */
   uint64_t retired;          /* of them, those that it is done with */
   int prepare_error;         /* negative errno of the last preparation, 0 */
+  int needed;                /* the drainer had none when it asked: a failure is one to tell of, not one ahead of time */
   int seal_error;            /* negative errno of the first sealing that failed: what it held may not be on the disk */
   int stopping;
   int running;
@@ -99,6 +100,7 @@ typedef struct event_log {
   /* The ring. */
   uint8_t *ring;
   uint64_t ring_bytes;
+  int ring_inherited; /* by the child of the fork in progress */
   ring_header *header; /* = ring */
   char ring_path[sizeof((ring_locator *)0)->path]; /* the option ring_directory; empty: beside the segments */
   int ring_elsewhere;  /* a locator says where */
@@ -144,6 +146,8 @@ typedef struct event_log {
   pthread_mutex_t close_lock;
   uint64_t drains_requested; /* atomics; done follows requested */
   uint64_t drains_done;
+  uint64_t drains_failed;    /* the last request that a failing pass of the drainer knew of */
+  int stall_error;         /* the drainer's: negative errno of what stopped its pass; 0: it waits for a segment */
   int32_t storage;         /* atomic: a weir_status, why the log cannot grow */
   int storage_errno;
   weir_counters counters;  /* the drainer's; read with relaxed atomics */

@@ -289,7 +289,8 @@ static weir_status settle_heads(recovery *recovery) {
     evicted evicted = handover_evicted(control);
     control->evicted_to = evicted.to;
     control->evicted_total = evicted.total;
-    control->head = from;
+    /* The flags go last: killed before, the next recovery finds the eviction as it was. */
+    __atomic_store_n(&control->head, from, __ATOMIC_RELEASE);
     control->tail = to;
     dead->lanes[i].handed = handover_accounted(handover, i, from);
     recovery->report->lanes_drained += from < to;

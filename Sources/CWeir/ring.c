@@ -110,9 +110,11 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
 }
 
 void ring_detach(event_log *log) {
+  log_hold_forks(); /* a child replaces what is mapped there */
   if (log->ring) sys_unmap(log->ring, log->ring_bytes);
   log->ring = NULL;
   log->header = NULL;
+  log_allow_forks();
 }
 
 /* The header of a new ring, from the options. */
@@ -244,6 +246,7 @@ int ring_is_drained(const event_log *log) {
   for (uint32_t i = 0; i < log->lane_count; i++) {
     const lane_control *control = log->lanes[i].control;
     if (head_position(control->head) != control->tail) return 0;
+    if (lane_evicted(control) > control->reported[WEIR_LOST_OVERWRITTEN - 1]) return 0;
     for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
       if (control->dropped[reason - 1] > control->reported[reason - 1]) return 0;
     }

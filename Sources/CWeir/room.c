@@ -19,7 +19,8 @@ static int eviction_due(const lane_control *control, uint64_t head, uint64_t *to
   if (!(head & HEAD_EVICTED)) return 0;
   /* L9: read before evicting_to, because it is stored after it */
   *total = __atomic_load_n(&control->evicting_total, __ATOMIC_ACQUIRE);
-  return load(&control->evicting_to) == head_position(head);
+  /* L9: acquire too, for where it tells of a later eviction, the count of this one is read from evicted_total */
+  return __atomic_load_n(&control->evicting_to, __ATOMIC_ACQUIRE) == head_position(head);
 }
 
 void lane_settle_eviction(lane_control *control, uint64_t head) {
@@ -65,7 +66,7 @@ static eviction evict(weir_lane *producer, const lane_view *view) {
   uint64_t to = oldest(view, from, tail, least, &count);
   if (to == from) return NOTHING_EVICTABLE;
   uint64_t total = load(&control->evicted_total) + count;
-  store(&control->evicting_to, to);
+  __atomic_store_n(&control->evicting_to, to, __ATOMIC_RELEASE); /* L9: the last one is counted */
   __atomic_store_n(&control->evicting_total, total, __ATOMIC_RELEASE); /* L9 */
   int moved = __atomic_compare_exchange_n(&control->head, &head, to | HEAD_EVICTED, 0, __ATOMIC_ACQ_REL,
                                           __ATOMIC_ACQUIRE); /* L8 */

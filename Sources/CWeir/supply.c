@@ -153,6 +153,22 @@ static uint64_t waiting_limit(const event_log *log) {
   return count < MAX_WAITING_SEGMENTS ? count : MAX_WAITING_SEGMENTS;
 }
 
+/*
+ * Why there is no segment although the drainer needed one, or 0: then one is to be made now. A try that was made ahead of
+ * time says nothing, for the disk may have been freed since; and each failure is told of once, so that whoever asks again
+ * has the disk asked again. Under the mutex.
+ */
+static int take_failure(supply *supply) {
+  if (supply->wanted) {
+    supply->needed = 1;
+    return 0;
+  }
+  int error = supply->needed ? supply->prepare_error : 0;
+  supply->needed = error == 0;
+  supply->prepare_error = 0;
+  return error;
+}
+
 segment *supply_take(event_log *log, int *error) {
   supply *supply = &log->supply;
   *error = 0;
@@ -163,13 +179,13 @@ segment *supply_take(event_log *log, int *error) {
   if (supply->queued - supply->retired < waiting_limit(log)) {
     taken = take_ready(supply);
     if (!taken) {
-      *error = supply->prepare_error;
+      *error = take_failure(supply);
       supply->hungry = 1;
       if (supply->depth < MAX_READY_SEGMENTS) supply->depth++;
     }
   }
   pthread_mutex_unlock(&supply->mutex);
-  if (!taken) supply_want(log);
+  if (!taken && *error == 0) supply_want(log);
   return taken;
 }
 

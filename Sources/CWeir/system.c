@@ -227,6 +227,10 @@ int sys_map_wiped(uint64_t bytes, uint8_t **address) {
   return 0;
 }
 
+int sys_inherit(uint8_t *address, uint64_t bytes, int inherit) {
+  return madvise(address, bytes, inherit ? MADV_DOFORK : MADV_DONTFORK) != 0 ? -errno : 0;
+}
+
 void sys_map_private(uint8_t *address, uint64_t bytes) {
   mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }

@@ -24,6 +24,7 @@ int sys_allocate(int fd, uint64_t bytes);                    /* real blocks for 
 int sys_truncate(int fd, uint64_t bytes);
 int sys_map(int fd, uint64_t bytes, uint8_t **address);      /* shared, writable, every page populated */
 int sys_map_wiped(uint64_t bytes, uint8_t **address);        /* private zeros, zeros again in a child of a fork */
+int sys_inherit(uint8_t *address, uint64_t bytes, int inherit); /* whether a child of a fork has the mapping too */
 void sys_map_private(uint8_t *address, uint64_t bytes);      /* zeros at this address, in place of what was there */
 int sys_unmap(uint8_t *address, uint64_t bytes);
 int sys_populate(uint8_t *address, uint64_t bytes);          /* makes mapped pages writable ahead. -EINVAL: Linux can't */

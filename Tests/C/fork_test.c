@@ -5,7 +5,14 @@
 #include "capture_check.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+
+#include "log.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 
 static weir_log *shared_log;
 static uint32_t shared_type;
@@ -287,8 +294,45 @@ static void child_commits_what_parent_began(void) {
   scratch_remove(folder);
 }
 
+/* ---- Others who are told of the fork before Weir is ---------------------------------------------------------------- */
+
+static uint8_t *ring_address;   /* of the log to be forked with; null: their handler does nothing */
+static uint8_t *theirs[2];      /* what they mapped in the child */
+
+/* As an allocator does that starts anew in the child. Where there is room in the ring's place, it may well be given that. */
+static void they_map_memory(void) {
+  if (!ring_address) return;
+  enum { FLAGS = MAP_PRIVATE | MAP_ANONYMOUS };
+  theirs[0] = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, FLAGS, -1, 0);
+  theirs[1] = mmap(ring_address + 4096, 4096, PROT_READ | PROT_WRITE, FLAGS | MAP_FIXED_NOREPLACE, -1, 0);
+  for (int i = 0; i < 2; i++) {
+    if (theirs[i] != MAP_FAILED) *theirs[i] = 0x5a;
+  }
+}
+
+static void memory_of_others_stays(void) {
+  test("memory that another's fork handler maps in the child is left alone");
+  char *folder = scratch();
+  weir_log *log = open_default(join(folder, "log"), NULL);
+  REQUIRE(log);
+  ring_address = ((event_log *)log)->ring;
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    int wrong = 0;
+    for (int i = 0; i < 2; i++) wrong |= (theirs[i] != MAP_FAILED && *theirs[i] != 0x5a) << i;
+    _exit(wrong);
+  }
+  CHECK_EQUAL(wait_for(child), 0);
+  ring_address = NULL;
+  close_and_free(log);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("fork_test");
+  REQUIRE(pthread_atfork(NULL, NULL, they_map_memory) == 0); /* before Weir's, which come with its first log */
+  memory_of_others_stays();
   children_are_detached();
   child_outlives_parent();
   child_frees_and_forks();

@@ -50,6 +50,9 @@ struct TaggedBuffer: ~Copyable {
   /// Whether what was written so far is whole. Once it is not, nothing more is written, and the event is refused.
   var isGood: Bool { failure == nil && !isTooLarge }
 
+  /// The same, at less cost.
+  var isOpen: Bool { bound > 0 }
+
   /// The frame whose values become the event's fields; nil if there is none and the value itself becomes a field.
   var fieldsFrame: Int?
 
@@ -206,8 +209,10 @@ extension TaggedBuffer {
     return room(for: count, in: frame)
   }
 
-  /// Opens the value that a key or a count announced: a byte at its parent's end, which is there already.
+  /// Opens the value that a key or a count announced: a byte at its parent's end, which is there already. Once nothing
+  /// more is to be written, the parent stands in for it: else the frames of an event that is too large would have no limit.
   mutating func openFrame(in parent: Int, key: some CodingKey) -> Int {
+    guard isOpen else { return parent }
     let end = frames[parent].end
     if frameCount == frameCapacity { growFrames() }
     (frames + frameCount).initialize(

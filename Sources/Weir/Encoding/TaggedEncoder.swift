@@ -32,7 +32,7 @@ struct TaggedEncoder: Encoder {
 /// A container of an event that is over.
 @inline(never)
 private func deadContainer<Key: CodingKey>(_ target: TaggedTarget) -> KeyedEncodingContainer<Key> {
-  KeyedEncodingContainer(TaggedKeyedContainer<Key>(target: target))
+  KeyedEncodingContainer(TaggedKeyedContainer<Key>(target: TaggedTarget(overAs: target)))
 }
 
 struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
@@ -94,7 +94,7 @@ struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   /// An encoder of the next value, which may be used at any time until the event's end.
   private func encoder(_ key: some CodingKey) -> TaggedEncoder {
-    TaggedEncoder(target: target.isLive ? TaggedTarget(target.memory, open(key)) : target)
+    TaggedEncoder(target: target.isLive ? TaggedTarget(target.memory, open(key)) : TaggedTarget(overAs: target))
   }
 }
 

@@ -83,8 +83,10 @@ struct TaggedWriter {
     try encode(value, into: open(place, key), of: memory)
   }
 
-  /// Lets a value encode itself into a frame.
+  /// Lets a value encode itself into a frame; not any more once the event is refused, or a value that is nested without
+  /// end would use up the stack.
   func encode<T: Encodable>(_ value: T, into frame: Int, of memory: WriterMemory) throws {
+    guard state.pointee.buffer.isOpen else { return }
     let level = state.pointee.level
     state.pointee.level += 1
     defer { state.pointee.level -= 1 }
@@ -226,6 +228,17 @@ final class TaggedTarget {
     writer = memory.writer
     self.frame = frame
     event = writer.state.pointee.event.load(ordering: .relaxed)
+  }
+
+  /// One that is over for ever, for what is handed out once its event is over.
+  ///
+  /// It must not be the target of what it was asked of: that may be a kept container's, which is pointed at another frame
+  /// as soon as nobody holds the container, whoever holds its target.
+  init(overAs other: TaggedTarget) {
+    memory = other.memory
+    writer = other.writer
+    frame = 0
+    event = 0  // events are counted from 1
   }
 
   /// To be called only while nobody else holds it.
