@@ -28,6 +28,7 @@ help:
 	@echo 'make bench        all benchmarks, charts, the tables of the documentation; $(BUILD)/bench/results.jsonl'
 	@echo 'make bench-quick  what a capture costs at 1 and 3 threads beside others, in under 40 seconds'
 	@echo 'make bench-deps   installs the libraries that Weir is measured beside, and what draws the charts'
+	@echo 'make bench-charts draws the charts and tables anew from the results of the last make bench'
 	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
 	@echo 'make format       lays out the Swift sources as .swift-format says'
@@ -46,7 +47,8 @@ help:
 	@echo 'make clean        removes $(BUILD)'
 	@echo
 	@echo 'Variables: BUILD (folder of all products), JOBS (parallel Swift compilations, $(JOBS)), SWIFT_FLAGS, CC, CXX,'
-	@echo 'BENCH_FLAGS (see: make bench BENCH_FLAGS=--help).'
+	@echo 'BENCH_FLAGS (see: make bench BENCH_FLAGS=--help), STRESS_SECONDS ($(STRESS_SECONDS)),'
+	@echo 'STRESS_EVENTS ($(STRESS_EVENTS)), STRESS_FLAGS (for one: --seed N).'
 
 # ---- What the commands need ------------------------------------------------------------------------------------------
 

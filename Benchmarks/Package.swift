@@ -46,8 +46,8 @@ let package = Package(
   ]
 )
 
-// The micro-benchmarks bring six packages, need Swift 6.3 and, as a plugin's tools are built for whatever is built, cost
-// every build a third more: only with `make bench-micro`, which sets this.
+// The micro-benchmarks bring six packages, need Swift 6.3 and, as a plugin's tools are built for whatever is built,
+// cost every build a third more: only with `make bench-micro`, which sets this.
 if Context.environment["WEIR_MICRO"] != nil {
   // Without traits: its default ones interpose the allocator.
   package.dependencies.append(.package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []))

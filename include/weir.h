@@ -177,9 +177,9 @@ typedef struct weir_recovery {
  * Opens a log for writing: locks the directory, recovers what a dead writer left, prepares the ring and the first
  * segment, starts the threads. Blocks for the recovery. On success `*log` is to be given to weir_close and weir_free.
  * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest
- * record)) and two segments, mapped. Killed at any instruction, the next call recovers the same events with the same
- * offsets and ids. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED, VERSION, NO_SPACE, IO, MEMORY, PLATFORM,
- * INVALID.
+ * record)) and two segments, mapped, or four once the drainer had to wait for one. Killed at any instruction, the next
+ * call recovers the same events with the same offsets and ids. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED,
+ * VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID.
  */
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **log, weir_recovery *recovery,
                       weir_error *error);
@@ -419,8 +419,8 @@ typedef struct weir_stat {
   uint32_t lanes_in_use;   /* lanes that hold undrained events or, with a live writer, have an owner */
   uint32_t live;
   uint32_t damaged;        /* 1: something could not be read; weir_verify says what */
-  uint32_t ring_vanished;  /* 1: the ring lay in another directory and is not there: what was in it, an unknown number of
-                              events, is lost. Then `damaged` is 1 too */
+  uint32_t ring_vanished;  /* 1: the ring lay in another directory and is not there: what was in it, an unknown number
+                              of events, is lost. Then `damaged` is 1 too */
   uint32_t reserved;
 } weir_stat;
 

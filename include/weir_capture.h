@@ -73,8 +73,8 @@ enum {
 
 /*
  * The identity of an event, known when its capture returns and never given twice. `opening` is the random number of the
- * opening that captured it; `sequence` is the lane in the top 16 bits and an eighth of the position in the lower 48. One
- * opening's lane would give them again after 2 PiB of records: at a GB/s, after 26 days without opening the log anew.
+ * opening that captured it; `sequence` is the lane in the top 16 bits and an eighth of the position in the lower 48.
+ * Within one opening a lane would give them again after 2 PiB of records: after 26 days at a GB/s.
  */
 typedef struct weir_id {
   uint64_t opening;

@@ -38,9 +38,14 @@ uint32_t clock_resolve(uint32_t wanted) {
   return counter_is_invariant() ? WEIR_CLOCK_TSC : WEIR_CLOCK_MONOTONIC;
 }
 
-/* Ticks and both clocks of one instant: of several tries, the one in which reading them took least. */
+/*
+ * Ticks and both clocks of one instant: of several tries, the one in which reading them took least. The coarse clock
+ * is the monotonic one as of some milliseconds ago. Taken as the present, it would put each calibration off by another
+ * part of these, and times would go back from block to block.
+ */
 static void sample(uint32_t clock, uint64_t *ticks, uint64_t *monotonic, int64_t *wall) {
   uint64_t best = UINT64_MAX;
+  if (clock == WEIR_CLOCK_COARSE) clock = WEIR_CLOCK_MONOTONIC;
   for (int i = 0; i < 5; i++) {
     uint64_t before = weir_ticks(clock);
     uint64_t monotonic_now = sys_monotonic_ns();

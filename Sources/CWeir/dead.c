@@ -186,6 +186,7 @@ static int next_gap(dead_ring *ring, dead_item *item) {
   const lane_control *control = unlaned ? NULL : &ring->controls[ring->gap_lane];
   while (ring->reason < WEIR_DROP_REASONS) {
     int32_t reason = ring->reason++;
+    if (!unlaned && reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see evicted_gap */
     uint64_t total = unlaned ? ring->header.unlaned_dropped[reason] : control->dropped[reason - 1];
     uint64_t in_ring = unlaned ? ring->header.unlaned_reported[reason] : control->reported[reason - 1];
     uint64_t row = unlaned ? WEIR_MAX_LANES : ring->gap_lane;

@@ -297,6 +297,7 @@ static int report_all_refusals(event_log *log) {
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane_control *control = log->lanes[i].control;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      if (reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see hand_over_evicted */
       if (!report_refusals(log, i, reason, &control->dropped[reason - 1], &control->reported[reason - 1])) return 0;
     }
   }
@@ -373,7 +374,7 @@ static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
   for (;;) {
     uint64_t head = claim(lane);
     int going = hand_over_evicted(log, lane, head);
-    /* Past the tail already, by evictions: back to it with a new tail, or their producer would keep the drainer here. */
+    /* Past the tail, by evictions: leave the rest for a newer tail, or their producer would keep the drainer here. */
     if (!going || head >= tail) {
       unclaim(lane, head);
       return going;

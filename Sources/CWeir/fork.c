@@ -17,8 +17,8 @@ static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
 static event_log *logs;
 
 /*
- * The child has the ring's mapping until its handler replaces it. Were there a hole instead, the handlers of others, which
- * may run before it, could map memory of their own there, to be replaced with it.
+ * The child has the ring's mapping until its handler replaces it. Were there a hole instead, the handlers of others,
+ * which may run before it, could map memory of their own there, and it would replace that.
  */
 static void before_fork(void) {
   pthread_mutex_lock(&logs_lock);
@@ -41,8 +41,8 @@ static void close_descriptors(event_log *log) {
 }
 
 /*
- * The child has no drainer, and must not write to the ring. A capture that the forking thread was in the middle of may go
- * on in the child: it gets private memory to write to in the ring's place, and is refused when it commits.
+ * The child has no drainer, and must not write to the ring. A capture that the forking thread was in the middle of may
+ * go on in the child: it gets private memory to write to in the ring's place, and is refused when it commits.
  */
 static void after_fork_in_child(void) {
   for (event_log *log = logs; log; log = log->next) {

@@ -142,26 +142,32 @@ uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t fr
   return accounted < from ? accounted : from;
 }
 
+/* Up to where the lane was evicted without a word of it in the log, or 0. A flipped bit does not make a count. */
+static uint64_t evicted_unknown_to_log(const handover *handover, uint32_t lane, const lane_control *control) {
+  evicted evicted = handover_evicted(control);
+  uint64_t in_ring = control->reported[WEIR_LOST_OVERWRITTEN - 1];
+  uint64_t reported = handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, in_ring);
+  return evicted.to % 8 == 0 && evicted.total > reported ? evicted.to : 0;
+}
+
 void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to) {
-  uint64_t head = head_position(control->head), tail = control->tail;
+  uint64_t head = head_position(control->head), tail = control->tail, size;
+  uint64_t evicted = evicted_unknown_to_log(handover, lane, control);
   if (handover_plausible(head, tail, view->capacity)) {
     *from = handover_from(handover, lane, head, tail, view->capacity);
     *to = tail;
-    /*
-     * A flipped bit must not pass for an eviction: one that the log does not know of lies below the head and has a
-     * count.
-     */
-    evicted evicted = handover_evicted(control);
-    uint64_t in_ring = control->reported[WEIR_LOST_OVERWRITTEN - 1];
-    uint64_t reported = handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, in_ring);
-    if (evicted.to % 8 == 0 && evicted.to <= head && evicted.total > reported) raise_to(from, evicted.to);
+    if (evicted <= head) raise_to(from, evicted);
     return;
   }
   *from = handover->known[lane] ? handover->position[lane] : head & ~UINT64_C(7);
+  /* Where the log's word ends lies what was overwritten; the records go on after it. */
+  if (evicted > *from && evicted <= UINT64_MAX - view->capacity &&
+      record_at(view, evicted, evicted + view->capacity, &size)) {
+    *from = evicted;
+  }
   *to = tail;
   if (tail % 8 == 0 && tail >= *from && tail - *from <= view->capacity) return;
-  uint64_t size;
   *to = *from;
   if (*from > UINT64_MAX - view->capacity) return;
   uint64_t end = *from + view->capacity;

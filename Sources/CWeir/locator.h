@@ -3,9 +3,9 @@
  * another directory, on tmpfs by intent, where writeback never stops a capture.
  *
  * What is kept true: a locator in use is in force over a `ring` in the log's directory; one that is marked as closed is
- * not. So each change of the ring's place has one step that decides, a rename or an unlink in the log's directory, and at
- * that step neither the old ring nor the new one holds an event. A ring that a locator names and that is not there has
- * vanished (a restart of the machine, a file removed): an unknown loss, and never taken for a close.
+ * not. So each change of the ring's place has one step that decides, a rename or an unlink in the log's directory, and
+ * at that step neither the old ring nor the new one holds an event. A ring that a locator names and that is not there
+ * has vanished (a restart of the machine, a file removed): an unknown loss, and never taken for a close.
  */
 #ifndef WEIR_LOCATOR_H
 #define WEIR_LOCATOR_H
@@ -43,8 +43,8 @@ ring_place locator_here(int home);
 const char *locator_path(const ring_place *place, const char *home_path);
 
 /*
- * Sets `place` to a new ring's in the directory `path`, open as `directory`: the old one's file where that is a ring in the
- * same directory, else a file with a name of its own. 0 or a negative errno.
+ * Sets `place` to a new ring's in the directory `path`, open as `directory`: the old one's file where that is a ring in
+ * the same directory, else a file with a name of its own. 0 or a negative errno.
  */
 int locator_choose(int home, const ring_place *old, int directory, const char *path, ring_place *place);
 
@@ -61,8 +61,8 @@ int locator_commit(int home);
 int locator_retire(int home, ring_place *place, uint64_t next_offset);
 
 /*
- * Removes what openings that did not get to their end left: a ring that was announced and not put in force, a ring whose
- * closing was not finished, and with `made` (there is a ring) the file that would have become another.
+ * Removes what openings that did not get to their end left: a ring that was announced and not put in force, a ring
+ * whose closing was not finished, and with `made` (there is a ring) the file that would have become another.
  */
 int locator_clear(int home, const ring_place *place, int made);
 

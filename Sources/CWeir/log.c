@@ -57,8 +57,8 @@ static weir_status check_options(const weir_options *options, weir_error *error)
   const char *ring = options->ring_directory;
   if (ring && (ring[0] != '/' || strlen(ring) >= sizeof((ring_locator *)0)->path)) {
     return fail(error, WEIR_ERROR_INVALID, 0, ring,
-                "the option ring_directory is '%s'; it must be an absolute path of less than %zu bytes, because whoever looks "
-                "for the ring later may do so from another working directory",
+                "the option ring_directory is '%s'; it must be an absolute path of less than %zu bytes, because whoever "
+                "looks for the ring later may do so from another working directory",
                 ring, sizeof((ring_locator *)0)->path);
   }
   if ((options->lane_bytes & (options->lane_bytes - 1)) != 0) {

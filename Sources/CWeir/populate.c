@@ -1,14 +1,14 @@
 /*
  * populate.c: the populator, a thread that keeps page faults out of captures where the ring lies on a disk.
  *
- * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us, paid
- * by whoever captures next, once a page and writeback. So while events flow, this thread asks for the pages that the lanes'
- * producers will come to next to be made writable (MADV_POPULATE_WRITE), and for the page of their tails. That may wait for
- * the disk; nobody waits for this thread. On tmpfs there is no writeback, and no populator; before Linux 5.14 it ends at
- * once, and captures fault as they would without it.
+ * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us,
+ * paid by whoever captures next, once a page and writeback. So while events flow, this thread asks for the pages that
+ * the lanes' producers will come to next to be made writable (MADV_POPULATE_WRITE), and for the page of their tails.
+ * That may wait for the disk; nobody waits for this thread. On tmpfs there is no writeback, and no populator; before
+ * Linux 5.14 it ends at once, and captures fault as they would without it.
  *
- * It wakes up by the drainer, which has something to hand over only if something was captured, and sleeps without end once
- * nothing moves.
+ * It wakes up by the drainer, which has something to hand over only if something was captured, and sleeps without end
+ * once nothing moves.
  */
 #include <errno.h>
 
@@ -27,8 +27,8 @@ enum {
 static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); }
 
 /*
- * Populates the lane's control page, and of its records [from, from + bytes), which run on into the overhang and go on at
- * the lane's start. What the lane's own structure says is not looked at: its producer writes there.
+ * Populates the lane's control page, and of its records [from, from + bytes), which run on into the overhang and go on
+ * at the lane's start. What the lane's own structure says is not looked at: its producer writes there.
  */
 static int populate_lane(const event_log *log, uint32_t number, uint64_t from, uint64_t bytes) {
   const ring_header *header = log->header;
@@ -45,9 +45,9 @@ static int populate_lane(const event_log *log, uint32_t number, uint64_t from, u
 }
 
 /*
- * Looks at every lane once. Adds up in `*moved` what was handed over since the last look. It goes by the heads, which the
- * drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture there
- * 0.1 to 0.3 us. 0 or a negative errno.
+ * Looks at every lane once. Adds up in `*moved` what was handed over since the last look. It goes by the heads, which
+ * the drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture
+ * there 0.1 to 0.3 us. 0 or a negative errno.
  */
 static int populate_once(event_log *log, uint64_t *seen, uint64_t *moved) {
   *moved = 0;

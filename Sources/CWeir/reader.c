@@ -370,8 +370,8 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
   uint64_t inode = sys_status_at(reader->directory, name, &status) == 0 ? (uint64_t)status.st_ino : 1;
   if (reader->ring_told != inode) {
     scan_damage unknown = {.first_offset = reader->next};
-    pass_over(reader, name, &unknown, result == -ESTALE ? RING_VANISHED_PROBLEM
-                                                         : "the ring is damaged: events that no segment had yet can't be read");
+    const char *damaged = "the ring is damaged: events that no segment had yet can't be read";
+    pass_over(reader, name, &unknown, result == -ESTALE ? RING_VANISHED_PROBLEM : damaged);
     reader->ring_told = inode;
   }
   dead_close(reader->dead);

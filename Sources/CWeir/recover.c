@@ -130,7 +130,7 @@ static weir_status find_ring(recovery *recovery) {
   }
   if (place->where != RING_ELSEWHERE || locator_is_safe(log->directory, place->directory) == 1) return WEIR_OK;
   return fail(recovery->error, WEIR_ERROR_UNSAFE, 0, place->locator.path,
-              "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that first",
+              "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that",
               log->path, place->locator.path);
 }
 

@@ -157,15 +157,18 @@ static int write_empty(int fd, const ring_header *header, const uint8_t *definit
 }
 
 /*
- * The file that becomes the ring, under its temporary name. A drained ring of the same size is used again: its blocks are
- * allocated already, so a full disk does not keep the log from opening. A ring that an opening before this one died over
- * stays in use, so that at any moment there is either a ring or one being made.
+ * The file that becomes the ring, under its temporary name. A drained ring of the same size is used again: its blocks
+ * are allocated already, so a full disk does not keep the log from opening. A ring that an opening before this one died
+ * over stays in use, so that at any moment there is either a ring or one being made.
  */
 static int open_new(const ring_place *place, uint64_t bytes) {
   struct stat status;
   int error = sys_status_at(place->directory, place->name, &status);
-  if (error == 0 && (uint64_t)status.st_size == bytes) error = sys_rename(place->directory, place->name, place->new_name);
-  else if (error == 0) return sys_open_create(place->directory, place->new_name);
+  if (error == 0 && (uint64_t)status.st_size == bytes) {
+    error = sys_rename(place->directory, place->name, place->new_name);
+  } else if (error == 0) {
+    return sys_open_create(place->directory, place->new_name);
+  }
   if (error != 0 && error != -ENOENT) return error;
   int fd = sys_open_write(place->directory, place->new_name);
   return fd == -ENOENT ? sys_open_create(place->directory, place->new_name) : fd;
@@ -187,8 +190,8 @@ static weir_status open_ring_directory(const event_log *log, int *directory, wei
   sys_close(*directory);
   if (safe < 0) return fail_system(error, safe, "look at", path, NULL);
   return fail(error, WEIR_ERROR_UNSAFE, 0, path,
-              "the ring's directory %s belongs to another user, or every user may write to it, and could then forge or remove "
-              "events; name one of your own, such as a new one below it",
+              "the ring's directory %s belongs to another user, or every user may write to it, and could then forge or "
+              "remove events; name one of your own, such as a new one below it",
               path);
 }
 
@@ -264,7 +267,8 @@ weir_status ring_retire(event_log *log, weir_error *error) {
   if (place.where == RING_ELSEWHERE) result = locator_retire(log->directory, &place, log->header->log_end);
   weir_status status = WEIR_OK;
   if (result != 0) {
-    status = fail_system(error, result, "remove the ring (every event is in the log's segments)", place.locator.path, place.name);
+    status = fail_system(error, result, "remove the ring (every event is in the log's segments)", place.locator.path,
+                         place.name);
   }
   locator_leave(&place);
   return status;
@@ -273,7 +277,8 @@ weir_status ring_retire(event_log *log, weir_error *error) {
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
 /* Answers the new ring's descriptor, or a negative errno. */
-static int make_file(const event_log *log, const ring_place *place, const ring_header *header, const uint8_t *definitions) {
+static int make_file(const event_log *log, const ring_place *place, const ring_header *header,
+                     const uint8_t *definitions) {
   int fd = open_new(place, header->file_bytes);
   if (fd < 0) return fd;
   int error = sys_allocate(fd, header->file_bytes);

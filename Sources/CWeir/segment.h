@@ -65,8 +65,8 @@ void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64
                         const uint8_t *definitions, const calibration *calibration);
 
 /*
- * Retires a list of segments (`next`), oldest first: unmaps, cuts, syncs, renames to the sealed names, syncs the directory
- * once. Frees them whatever comes. 0 or the first negative errno.
+ * Retires a list of segments (`next`), oldest first: unmaps, cuts, syncs, renames to the sealed names, syncs the
+ * directory once. Frees them whatever comes. 0 or the first negative errno.
  */
 int segment_retire(segment *first);
 

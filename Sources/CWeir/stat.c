@@ -172,7 +172,9 @@ static int take_ring(summing *summing) {
   if (error == 0 && ring) error = take_dead(summing, ring);
   uint64_t end;
   if (error == 0 && !ring && dead_closed_end(summing->directory, &end)) reach(summing->stat, end);
-  else if (error == 0 && !ring && summing->stat->segments > 0) summing->stat->damaged |= !dead_being_made(summing->directory);
+  else if (error == 0 && !ring && summing->stat->segments > 0 && !dead_being_made(summing->directory)) {
+    summing->stat->damaged = 1;
+  }
   dead_close(ring);
   if (error != -ESTALE) return error;
   summing->stat->damaged = summing->stat->ring_vanished = 1;

@@ -1,7 +1,7 @@
 /*
- * supply.c: the two helper threads that keep the drainer from ever waiting for the disk. The preparer makes, allocates and
- * populates the next segment; the sealer syncs, renames and unmaps the full ones. Without threads (in recovery) both
- * happen in place.
+ * supply.c: the two helper threads that keep the drainer from ever waiting for the disk. The preparer makes, allocates
+ * and populates the next segment; the sealer syncs, renames and unmaps the full ones. Without threads (in recovery)
+ * both happen in place.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,7 +60,7 @@ static void *prepare_main(void *argument) {
   return NULL;
 }
 
-/* The oldest full segments, as many as are retired in one go: not more, for a weir_sync may wait for the first of them. */
+/* The oldest full segments, as many as are retired in one go: not more, for a weir_sync may wait for the first. */
 static segment *take_done(supply *supply, uint64_t *count) {
   enum { MOST = 8 };
   segment *first = supply->first_done, *last = first;
@@ -154,9 +154,9 @@ static uint64_t waiting_limit(const event_log *log) {
 }
 
 /*
- * Why there is no segment although the drainer needed one, or 0: then one is to be made now. A try that was made ahead of
- * time says nothing, for the disk may have been freed since; and each failure is told of once, so that whoever asks again
- * has the disk asked again. Under the mutex.
+ * Why there is no segment although the drainer needed one, or 0: then one is to be made now. A try that was made ahead
+ * of time says nothing, for the disk may have been freed since; and each failure is told of once, so that whoever asks
+ * again has the disk asked again. Under the mutex.
  */
 static int take_failure(supply *supply) {
   if (supply->wanted) {
@@ -172,7 +172,9 @@ static int take_failure(supply *supply) {
 segment *supply_take(event_log *log, int *error) {
   supply *supply = &log->supply;
   *error = 0;
-  if (!supply->running) return segment_prepare(log->directory, supply->next_prepared++, log->options.segment_bytes, error);
+  if (!supply->running) {
+    return segment_prepare(log->directory, supply->next_prepared++, log->options.segment_bytes, error);
+  }
   pthread_mutex_lock(&supply->mutex);
   segment *taken = NULL;
   /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */

@@ -27,7 +27,7 @@ int sys_map_wiped(uint64_t bytes, uint8_t **address);        /* private zeros, z
 int sys_inherit(uint8_t *address, uint64_t bytes, int inherit); /* whether a child of a fork has the mapping too */
 void sys_map_private(uint8_t *address, uint64_t bytes);      /* zeros at this address, in place of what was there */
 int sys_unmap(uint8_t *address, uint64_t bytes);
-int sys_populate(uint8_t *address, uint64_t bytes);          /* makes mapped pages writable ahead. -EINVAL: Linux can't */
+int sys_populate(uint8_t *address, uint64_t bytes);          /* makes pages writable ahead. -EINVAL: Linux can't */
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
 void sys_start_writeback(int fd);                            /* tells the disk to begin; a hint */
 int sys_sync_data(int fd);                                   /* fdatasync */
@@ -38,7 +38,7 @@ int sys_unlink(int at, const char *name);
 int sys_status(int fd, struct stat *status);
 int sys_status_at(int at, const char *name, struct stat *status); /* links not followed */
 int sys_identity(int fd, uint64_t *inode, int64_t *born_ns); /* tells a directory from its copies; born 0: not known */
-int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it: tmpfs and the like */
+int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it, as on tmpfs */
 int sys_lock(int fd);                                        /* -EAGAIN if another has it */
 int sys_is_locked(int fd);                                   /* 1 or 0; works on a read-only descriptor */
 int sys_random(void *bytes, uint64_t count);

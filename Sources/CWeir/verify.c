@@ -103,7 +103,8 @@ static int check_ring(checker *checker) {
   if (!ring) {
     uint64_t end;
     if (dead_closed_end(checker->directory, &end)) {
-      check_hole(checker, LOCATOR_NAME, offsetof(ring_locator, next_offset), end, "offsets missing at the end of the log");
+      check_hole(checker, LOCATOR_NAME, offsetof(ring_locator, next_offset), end,
+                 "offsets missing at the end of the log");
     } else if (checker->have_previous && !dead_being_made(checker->directory)) {
       tell_ring(checker, 0, 0, "the ring is missing: events that no segment had yet are lost");
     }

@@ -294,12 +294,12 @@ static void child_commits_what_parent_began(void) {
   scratch_remove(folder);
 }
 
-/* ---- Others who are told of the fork before Weir is ---------------------------------------------------------------- */
+/* ---- Others who are told of the fork before Weir is -------------------------------------------------------------- */
 
 static uint8_t *ring_address;   /* of the log to be forked with; null: their handler does nothing */
 static uint8_t *theirs[2];      /* what they mapped in the child */
 
-/* As an allocator does that starts anew in the child. Where there is room in the ring's place, it may well be given that. */
+/* As an allocator does that starts anew in the child. Where there is room in the ring's place, it may be given that. */
 static void they_map_memory(void) {
   if (!ring_address) return;
   enum { FLAGS = MAP_PRIVATE | MAP_ANONYMOUS };

@@ -1,7 +1,7 @@
 /*
- * ring_test.c: where the ring lies. Beside the segments or in another directory, moved there and back, by openings that are
- * killed at each of their system calls or that fail at it: what was accepted is there, there is one ring, and a closed log
- * leaves nothing in memory. And a ring that vanished is never taken for one that was closed.
+ * ring_test.c: where the ring lies. Beside the segments or in another directory, moved there and back, by openings that
+ * are killed at each of their system calls or that fail at it: what was accepted is there, there is one ring, and a
+ * closed log leaves nothing in memory. And a ring that vanished is never taken for one that was closed.
  */
 #include "capture_check.h"
 
@@ -140,7 +140,7 @@ static void check_whole(void) {
   CHECK_EQUAL(stat.events + stat.lane_events, told->accepted);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------------ */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 static void opened_and_closed(void) {
   begin("a ring elsewhere is there while the log is open, and gone when it is closed");
@@ -223,7 +223,7 @@ static void count_vanished(void *context, const weir_finding *finding) {
   vanished_findings += strcmp(finding->file, LOCATOR_NAME) == 0 && strstr(finding->problem, "not where it was") != NULL;
 }
 
-/* Reading, verify and stat say that the ring has vanished, and the next opening does; the one after it finds all well. */
+/* Reading, verify and stat say that the ring has vanished, and so does the next opening, not the one after it. */
 static void check_vanished(const char *next_ring) {
   found_log found = read_log(log_path);
   CHECK_EQUAL(found.end, WEIR_END);
@@ -333,7 +333,7 @@ static void refused(void) {
   end();
 }
 
-/* A byte of the locator changed: the opening says that something is wrong, or refuses; it never says that all is well. */
+/* A byte of the locator changed: reading says that something is wrong, or refuses; it never says that all is well. */
 static void damaged(void) {
   begin("a damaged locator is no clean log");
   die_with_events(in_memory("rings"));
@@ -385,8 +385,7 @@ static void damaged(void) {
 
 /* ---- Killed, or failing, at each system call --------------------------------------------------------------------- */
 
-/* Opens at `ring`, captures, closes; the n-th system call fails, or kills. What the opening answered is checked by what is
- * there afterwards. */
+/* Opens at `ring`, captures, closes; the n-th system call fails, or kills. Judged by what is there afterwards. */
 static void struck(const char *ring, uint64_t nth, int error) {
   pid_t child = fork();
   REQUIRE(child >= 0);
@@ -463,8 +462,9 @@ static void each_call(void) {
       uint64_t pace = kind == 0 ? 1 : 3; /* errors at a third of the calls, another third each run */
       for (uint64_t nth = 1 + random_below(pace); nth < 400; nth += pace) {
         static char name[100];
-        snprintf(name, sizeof name, "from %s (%s) to %s: %s at call %" PRIu64, moves[move].from ? moves[move].from : "here",
-                 moves[move].dead ? "dead" : "closed", moves[move].to ? moves[move].to : "here", strikes[kind].name, nth);
+        const char *from = moves[move].from ? moves[move].from : "here", *to = moves[move].to ? moves[move].to : "here";
+        snprintf(name, sizeof name, "from %s (%s) to %s: %s at call %" PRIu64, from,
+                 moves[move].dead ? "dead" : "closed", to, strikes[kind].name, nth);
         test(name);
         count++;
         if (!strike(moves[move].from, moves[move].dead, moves[move].to, nth, strikes[kind].error)) break;

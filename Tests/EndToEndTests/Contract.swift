@@ -112,6 +112,34 @@ extension EndToEnd {
       for command in ["verify", "recover", "stat"] { #expect(try !Tool.run(command, scratch("log")).text.isEmpty) }
     }
 
+    @Test func `the keys of JSON are just those that the help names`() throws {
+      let scratch = try Scratch()
+      try Tool.record(scratch("log"), ["--format", "lines"], sending: Numbered.lines(1...3))
+      let expected = [
+        "stat": [
+          "live", "damaged", "ring_vanished", "segments", "segment_bytes", "total_bytes", "first_offset", "next_offset",
+          "events", "lane_events", "accepted", "notices", "lanes", "lanes_in_use", "lane_bytes", "dropped",
+          "first_time",
+          "last_time",
+        ],
+        "recover": [
+          "previous_opening", "opening", "segments_scanned", "bytes_scanned", "events_in_segments", "lanes_drained",
+          "events_from_lanes", "torn_bytes", "damaged_blocks", "damaged_bytes", "damaged_records", "missing_events",
+          "dropped", "overwritten", "first_offset", "duration_nanoseconds", "was_clean", "ring_replaced",
+          "ring_vanished",
+        ],
+      ]
+      let reasons = ["full", "no_lane", "too_large", "closed", "detached", "storage", "invalid", "overwritten"]
+      for (command, keys) in expected {
+        let output = try Tool.run(command, scratch("log"), "--json").output
+        let object = try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
+        #expect(Set(object.keys) == Set(keys), "weir \(command)")
+        let help = try Tool.run(command, "--help").text
+        for key in keys { #expect(help.contains(key), "weir \(command) --help does not tell of \(key)") }
+        if let dropped = object["dropped"] as? [String: Int] { #expect(Set(dropped.keys) == Set(reasons)) }
+      }
+    }
+
     @Test func `stat agrees with what is there, before and after a death`() throws {
       let scratch = try Scratch()
       let input = try scratch.file("input", Numbered.lines(1...60_000))

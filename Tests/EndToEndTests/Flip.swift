@@ -150,9 +150,9 @@ extension EndToEnd {
       Run.say("\(flips) flips in \(name), \(segment.blocks.count) blocks")
     }
 
-    /// What is wrong with a reading of the damaged log: nothing outside the damaged block may be missing, nothing at all
-    /// may be different. A dead process's lanes may still hold what the damaged block held: then an event may be there
-    /// under a new offset, but only as it was.
+    /// What is wrong with a reading of the damaged log: nothing outside the damaged block may be missing, nothing at
+    /// all may be different. A dead process's lanes may still hold what the damaged block held: then an event may be
+    /// there under a new offset, but only as it was.
     private static func compare(
       _ clean: [UInt64: Reading], _ damaged: [UInt64: Reading], lost: Range<UInt64>, isDead: Bool
     ) -> [String] {

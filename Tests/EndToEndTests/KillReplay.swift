@@ -219,7 +219,8 @@ struct KillRound {
   private func read(from offset: UInt64, _ when: String, _ promise: inout Promise) -> [Data] {
     do {
       let outcome = try Tool.run(["cat", directory, "--from", "\(offset)"], seconds: 300)
-      // A kill is no damage: neither reading nor checking may call it one. A log without a ring or a segment is none yet.
+      // A kill is no damage: neither reading nor checking may call it one. A log without a ring or a segment is none
+      // yet.
       let isNoLogYet = try Files.segments(in: directory).isEmpty && outcome.code == 2
       if outcome.code != 0, !isNoLogYet { promise.note("weir cat \(when): \(outcome.code ?? -1) \(outcome.errors)") }
       let verified = try Tool.run("verify", directory)

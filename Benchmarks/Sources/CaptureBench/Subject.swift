@@ -1,5 +1,5 @@
-// Subject.swift: what is measured. A subject is anything that takes an event from the calling thread; one file each under
-// Subjects/, listed once in Candidates.swift.
+// Subject.swift: what is measured. A subject is anything that takes an event from the calling thread; one file each
+// under Subjects/, listed once in Candidates.swift.
 import CaptureSubjects
 
 /// Something that captures the benchmark's event: an order number, a double, a small integer, a string of 20 bytes that

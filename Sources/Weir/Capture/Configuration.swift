@@ -43,11 +43,11 @@ extension Tracker {
     /// The directory that the ring goes into: an absolute or relative path, nil for beside the segments.
     ///
     /// On tmpfs (a directory of the program's own, such as `/dev/shm/shop`) no capture ever meets the writeback of its
-    /// page. What was captured survives the death of the process as ever, but not a restart of the machine: what was not
-    /// in a segment by then is lost, and the next opening reports ``RecoveryReport/ringVanished``. The log's directory
-    /// keeps a file that says where the ring is, so readers and later openings find it whatever this says; closing
-    /// removes the ring's file. The directory is made, with mode 0700, if it is missing and ``createDirectory`` is set.
-    /// One that every user may write to, or that belongs to somebody else, is refused as `unsafe`.
+    /// page. What was captured survives the death of the process as ever, but not a restart of the machine: what was
+    /// not in a segment by then is lost, and the next opening reports ``RecoveryReport/ringVanished``. The log's
+    /// directory keeps a file that says where the ring is, so readers and later openings find it whatever this says;
+    /// closing removes the ring's file. The directory is made, with mode 0700, if it is missing and ``createDirectory``
+    /// is set. One that every user may write to, or that belongs to somebody else, is refused as `unsafe`.
     public var ringDirectory: String?
 
     /// Where recoveries and refused event types are reported; nil for nowhere. Nothing is logged by a capture in steady
@@ -96,8 +96,8 @@ extension Tracker {
     /// Overwrites the oldest events of the lane that are not in the log yet, a thirty-second of the lane at a time:
     /// ``Counters/overwritten`` counts them, and a `weir.gap` event stands in the log where they would have been.
     ///
-    /// While the drainer is copying from the lane, the capture waits for that, a millisecond at most; only after that it
-    /// is dropped as ``DropReason/full``.
+    /// While the drainer is copying from the lane, the capture waits for that, a millisecond at most; only after that
+    /// it is dropped as ``DropReason/full``.
     public static let dropOldest = OverflowPolicy(waitNanoseconds: 0, overwrites: true)
 
     /// Blocks the thread until there is room. Events are dropped only if the log can't grow, as

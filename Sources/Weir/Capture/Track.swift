@@ -7,15 +7,17 @@ extension Tracker {
   ///
   /// Does not throw. With a hand-written ``Event/encode(into:)`` it does not wait, lock, allocate or call the system
   /// either: the fields are written in place into the calling thread's lane, in mapped memory, and published with one
-  /// store, in some tens of nanoseconds. Events that are encoded by `Codable` take some 170 nanoseconds. The first event
-  /// of a type defines it, and the first event of a thread takes a lane: these two are slower.
+  /// store, in some tens of nanoseconds. Events that are encoded by `Codable` take some 170 nanoseconds. The first
+  /// event of a type defines it, and the first event of a thread takes a lane: these two are slower.
   ///
-  /// With ``OverflowPolicy/block`` it may wait while the lane is full.
+  /// With ``OverflowPolicy/block`` it may wait while the lane is full, with ``OverflowPolicy/dropOldest`` for a
+  /// millisecond at most.
   ///
   /// When this answers ``Receipt/accepted(_:)`` the event survives the death of the process, at any instruction. Events
-  /// of one thread keep their order in the log as long as the thread has a lane of its own. Offsets of events of different
-  /// threads, or of threads that share the spare lanes, say nothing about order: go by ``StoredEvent/time``. May be called
-  /// from any thread, also while another capture of the thread is in progress (from ``Event/encode(into:)``).
+  /// of one thread keep their order in the log as long as the thread has a lane of its own. Offsets of events of
+  /// different threads, or of threads that share the spare lanes, say nothing about order: go by ``StoredEvent/time``.
+  /// May be called from any thread, also while another capture of the thread is in progress (from
+  /// ``Event/encode(into:)``).
   @inlinable
   @inline(__always)
   @discardableResult

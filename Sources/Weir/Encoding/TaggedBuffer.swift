@@ -210,7 +210,8 @@ extension TaggedBuffer {
   }
 
   /// Opens the value that a key or a count announced: a byte at its parent's end, which is there already. Once nothing
-  /// more is to be written, the parent stands in for it: else the frames of an event that is too large would have no limit.
+  /// more is to be written, the parent stands in for it: else an event that is too large would have frames without
+  /// limit.
   mutating func openFrame(in parent: Int, key: some CodingKey) -> Int {
     guard isOpen else { return parent }
     let end = frames[parent].end

@@ -232,8 +232,8 @@ final class TaggedTarget {
 
   /// One that is over for ever, for what is handed out once its event is over.
   ///
-  /// It must not be the target of what it was asked of: that may be a kept container's, which is pointed at another frame
-  /// as soon as nobody holds the container, whoever holds its target.
+  /// It must not be the target of what it was asked of: that may be a kept container's, which is pointed at another
+  /// frame as soon as nobody holds the container, whoever holds its target.
   init(overAs other: TaggedTarget) {
     memory = other.memory
     writer = other.writer

@@ -15,9 +15,9 @@
 ///
 /// Its events are named after type and case (`Checkout.completed`), and each carries the names of its fields. A case
 /// with an associated value that has no label is refused as ``DropReason/invalid``, because the log would have no name
-/// for the field. A `Codable` structure works too, as one event named ``eventName``. A capture allocates nothing of Weir's
-/// own once a thread has captured the type, and costs some 170 nanoseconds, about as much from many threads as from one;
-/// what a value's own `encode(to:)` allocates comes on top.
+/// for the field. A `Codable` structure works too, as one event named ``eventName``. A capture allocates nothing of
+/// Weir's own once a thread has captured the type, and costs some 170 nanoseconds, about as much from many threads as
+/// from one; what a value's own `encode(to:)` allocates comes on top.
 ///
 /// **By hand,** for the fast path, some tens of nanoseconds: describe the events in ``eventTypes``, write the fields in
 /// ``encode(into:)``, and read them in ``init(_:)``.
@@ -54,8 +54,8 @@
 /// }
 /// ```
 ///
-/// Marked `@inline(__always)`, `encode(into:)` compiles into each capture, which saves two or three nanoseconds more and
-/// costs code.
+/// Marked `@inline(__always)`, `encode(into:)` compiles into each capture, which saves two or three nanoseconds more
+/// and costs code.
 ///
 /// The kinds that `encode(into:)` puts are held against the declaration at every capture, at no cost that can be
 /// measured: an encoder that disagrees with its declaration is refused, so a record never decodes as something else.

@@ -44,7 +44,7 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   /// more: the machine was restarted, or the file removed.
   public var ringVanished: Bool
 
-  /// Whether every event that was captured is there.
+  /// Whether every event that was captured is there, but for those that were overwritten by choice (``overwritten``).
   public var isComplete: Bool {
     damagedBlocks == 0 && damagedRecords == 0 && missingEvents == 0 && !ringReplaced
   }

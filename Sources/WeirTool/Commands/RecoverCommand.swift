@@ -46,9 +46,9 @@ struct RecoverCommand: ParsableCommand {
     try writeOutput(json ? try Table.json(RecoverReport(report)) : Self.text(report, directory))
   }
 
-  /// A directory that holds other things and no log is a mistyped one, and shall not be made into a log. An empty one may
-  /// be all that a recorder left which was killed while it made the log. Whatever else is wrong is for the opening to
-  /// judge.
+  /// A directory that holds other things and no log is a mistyped one, and shall not be made into a log. An empty one
+  /// may be all that a recorder left which was killed while it made the log. Whatever else is wrong is for the opening
+  /// to judge.
   private func refuseUnlessLog() throws {
     do throws(WeirError) {
       _ = try EventReader(directory: directory)

@@ -16,8 +16,9 @@ struct StatCommand: ParsableCommand {
         live, damaged, ring_vanished, segments, segment_bytes, total_bytes,
         first_offset, next_offset, events, lane_events, accepted (the sum of these
         two), notices, lanes, lanes_in_use, lane_bytes, dropped (an object: a number
-        for each reason), first_time, last_time (RFC 3339, or null where there is no
-        event)
+        for each reason; `overwritten` are events that had been accepted, and are no
+        longer among them), first_time, last_time (RFC 3339, or null where there is
+        no event)
 
       Examples:
         weir stat events

@@ -2,9 +2,9 @@
 //
 //     host ident user [17/May/2015:10:05:03 +0000] "METHOD path PROTOCOL" status bytes "referrer" "agent"
 //
-// and nothing else: single spaces, exactly nine parts, a request line of exactly three words, a time that exists, numbers
-// in their shortest form. The strictness is what keeps the fields equal to the line in meaning. Whatever differs in any
-// way becomes `malformed` with its exact text, from which a better parser can still read it.
+// and nothing else: single spaces, exactly nine parts, a request line of exactly three words, a time that exists,
+// numbers in their shortest form. The strictness is what keeps the fields equal to the line in meaning. Whatever
+// differs in any way becomes `malformed` with its exact text, from which a better parser can still read it.
 
 import Foundation
 import Weir

@@ -1,5 +1,5 @@
-// LineEvent.swift: an input line as an event of its own: `line` for a line that is recorded as it is, `malformed` for one
-// that its format can't read. Field `text`, or `bytes` where the line is not UTF-8.
+// LineEvent.swift: an input line as an event of its own: `line` for a line that is recorded as it is, `malformed` for
+// one that its format can't read. Field `text`, or `bytes` where the line is not UTF-8.
 
 import Weir
 

@@ -3,8 +3,9 @@
 // By hand, because Foundation's encoder keeps keyed values in dictionaries: the fields would come out sorted or at
 // random, not in the order in which they are declared, and at some 20 times the cost, with a million events to print.
 //
-// What JSON has no form for: NaN and the infinities are the strings "NaN", "Infinity" and "-Infinity"; bytes are base64;
-// a UUID is its string; a date is RFC 3339, or, outside the years 0 to 9999, its seconds since 2001-01-01T00:00:00Z.
+// What JSON has no form for: NaN and the infinities are the strings "NaN", "Infinity" and "-Infinity"; bytes are
+// base64; a UUID is its string; a date is RFC 3339, or, outside the years 0 to 9999, its seconds since
+// 2001-01-01T00:00:00Z.
 
 import Foundation
 import Weir

@@ -33,7 +33,8 @@ final class Progress {
 
   private func draw(_ text: String) { try? writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
-  /// The line for a moment: "[#####     ]  50 %  1,000,000 events  2,000,000/s", without a bar where the end is unknown.
+  /// The line for a moment: "[#####     ]  50 %  1,000,000 events  2,000,000/s", without a bar where the end is
+  /// unknown.
   static func line(events: UInt64, nanoseconds: UInt64, fraction: Double?) -> String {
     let rate = nanoseconds == 0 ? 0 : Double(events) * 1_000_000_000 / Double(nanoseconds)
     let counts = "\(Quantity.count(events)) events  \(Quantity.count(UInt64(rate)))/s"

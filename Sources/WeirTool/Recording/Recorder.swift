@@ -1,5 +1,5 @@
-// Recorder.swift: from the input to the log. One thread reads and cuts into lines, N threads parse and capture; with one
-// thread the reading thread captures too, so that a line of a slow stream is recorded the moment it comes.
+// Recorder.swift: from the input to the log. One thread reads and cuts into lines, N threads parse and capture; with
+// one thread the reading thread captures too, so that a line of a slow stream is recorded the moment it comes.
 
 import Foundation
 import Glibc

@@ -124,10 +124,7 @@ static void measure(const char *directory, const subject *subject) {
   options.clock = subject->clock;
   options.full_policy = subject->full_policy;
   uint64_t overwrites = subject->full_policy == WEIR_FULL_DROP_OLDEST, accepted = 0;
-  if (overwrites) {
-    options.lane_bytes = 131072;
-    options.full_wait_ns = UINT64_MAX; /* for the drainer's copying, however long it is kept from it */
-  }
+  if (overwrites) options.lane_bytes = 131072;
   weir_log *log = open_log(directory, &options);
   uint32_t type = define(log);
   weir_error error;
@@ -140,7 +137,8 @@ static void measure(const char *directory, const subject *subject) {
     for (uint64_t i = 0; i < BURST; i++) accepted += subject->capture(log, type, burst * BURST + i) == WEIR_ACCEPTED;
     counting_end(subject->name, &sum);
   }
-  expect(accepted == (uint64_t)subject->bursts * BURST, "a capture was refused");
+  /* One that overwrites is refused where tracing keeps the drainer in the midst of its copying for a millisecond. */
+  expect(overwrites || accepted == (uint64_t)subject->bursts * BURST, "a capture was refused");
   weir_counters counters;
   weir_count(log, &counters);
   expect(!overwrites || counters.overwritten > 0, "no event was overwritten");

@@ -1,5 +1,5 @@
-// RequestLine.swift: a second reading of the Apache combined log format, by regular expression, that shares no code with
-// the tool's own parser. Both must come to the same fields.
+// RequestLine.swift: a second reading of the Apache combined log format, by regular expression, that shares no code
+// with the tool's own parser. Both must come to the same fields.
 import Foundation
 
 enum RequestLine {

@@ -8,15 +8,6 @@ import Testing
 
 private typealias Key = TextKey
 
-/// A type that encodes itself as the test says.
-private struct Scripted: Codable, Event {
-  typealias Script = @Sendable (any Encoder) throws -> Void
-  let script: Script
-  init(_ script: @escaping Script) { self.script = script }
-  func encode(to encoder: any Encoder) throws { try script(encoder) }
-  init(from decoder: any Decoder) throws { script = { _ in } }
-}
-
 /// What a script leaves behind for later.
 private final class Keeper: @unchecked Sendable {
   var encoders: [any Encoder] = []

@@ -4,15 +4,6 @@ import Testing
 
 @testable import Weir
 
-/// A type that encodes itself as the test says.
-private struct Scripted: Codable, Event {
-  typealias Script = @Sendable (any Encoder) throws -> Void
-  let script: Script
-  init(_ script: @escaping Script) { self.script = script }
-  func encode(to encoder: any Encoder) throws { try script(encoder) }
-  init(from decoder: any Decoder) throws { script = { _ in } }
-}
-
 struct TaggedWriterTests {
   private typealias Key = TextKey
 

@@ -132,6 +132,15 @@ struct Login: Codable, Event, Equatable {
   var attempts: Int
 }
 
+/// A type that encodes itself as the test says.
+struct Scripted: Codable, Event {
+  typealias Script = @Sendable (any Encoder) throws -> Void
+  let script: Script
+  init(_ script: @escaping Script) { self.script = script }
+  func encode(to encoder: any Encoder) throws { try script(encoder) }
+  init(from decoder: any Decoder) throws { script = { _ in } }
+}
+
 /// SplitMix64: the same numbers for the same seed on every machine.
 struct Seeded: RandomNumberGenerator {
   private var state: UInt64

@@ -1,5 +1,5 @@
-// Capture.swift: paced bursts, the measurement that ratios are taken from. Subjects take turns, so that whatever else the
-// machine does falls on all of them alike.
+// Capture.swift: paced bursts, the measurement that ratios are taken from. Subjects take turns, so that whatever else
+// the machine does falls on all of them alike.
 import CaptureSubjects
 import Foundation
 import Synchronization

@@ -1,4 +1,5 @@
-// Idle.swift: what an open log costs while nothing happens, and how long the first event after that takes to be readable.
+// Idle.swift: what an open log costs while nothing happens, and how long the first event after that takes to be
+// readable.
 import CaptureSubjects
 import Foundation
 

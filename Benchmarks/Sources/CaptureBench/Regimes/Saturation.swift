@@ -1,4 +1,5 @@
-// Saturation.swift: threads that capture as fast as they can for a fixed time, whatever the subject does when it is full.
+// Saturation.swift: threads that capture as fast as they can for a fixed time, whatever the subject does when it is
+// full.
 import CaptureSubjects
 import Foundation
 import Synchronization

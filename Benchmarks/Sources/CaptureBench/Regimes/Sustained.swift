@@ -1,5 +1,6 @@
-// Sustained.swift: more than memory buffers, drained into the log while it is captured, nothing dropped; beside it, in the
-// same run and from the same state of the page cache, what bare writes of as many bytes into a preallocated file reach.
+// Sustained.swift: more than memory buffers, drained into the log while it is captured, nothing dropped; beside it, in
+// the same run and from the same state of the page cache, what bare writes of as many bytes into a preallocated file
+// reach.
 import CaptureSubjects
 import Foundation
 import Synchronization

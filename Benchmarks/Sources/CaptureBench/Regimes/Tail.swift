@@ -1,5 +1,5 @@
-// Tail.swift: the slowest captures. Each one is timed by itself, at a steady pace of a million a second, with the drainer
-// at work, while the file of the ring is in one of four situations.
+// Tail.swift: the slowest captures. Each one is timed by itself, at a steady pace of a million a second, with the
+// drainer at work, while the file of the ring is in one of four situations.
 import CaptureSubjects
 import Foundation
 import Histogram

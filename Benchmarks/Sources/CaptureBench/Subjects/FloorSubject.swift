@@ -29,8 +29,8 @@ final class FloorSubject: TimedSubject {
   }
 }
 
-/// The same, but another processor reads the lane between bursts, so that the next burst's stores take the cache lines back,
-/// as after a drainer. The difference from `floor` is what any design with a consumer pays.
+/// The same, but another processor reads the lane between bursts, so that the next burst's stores take the cache lines
+/// back, as after a drainer. The difference from `floor` is what any design with a consumer pays.
 final class DrainedFloorSubject: TimedSubject {
   private let lanes: FloorLanes
 
@@ -73,7 +73,8 @@ final class DrainedFloorSubject: TimedSubject {
   }
 }
 
-/// One lane a thread. Sendable because a lane is only written by its own thread; what `drain` reads of it is never used.
+/// One lane a thread. Sendable because a lane is only written by its own thread; what `drain` reads of it is never
+/// used.
 private final class FloorLanes: @unchecked Sendable {
   let lanes: [OpaquePointer]
   let texts: [[CChar]]

@@ -1,0 +1,69 @@
+// Where the times of events come from, as Configuration.clock says.
+
+import Foundation
+import Testing
+
+@testable import Weir
+
+struct ClockTests {
+  private static let count = 100_000
+
+  /// The times of events that one thread captured one after the other, and that between which they were captured.
+  private func times(_ clock: Tracker.ClockSource) throws -> (times: [Int64], from: Int64, to: Int64)? {
+    try withDirectory { directory in
+      let configuration = quiet {
+        $0.clock = clock
+        $0.whenFull = .block
+      }
+      let tracker: Tracker
+      do {
+        tracker = try Tracker(directory: directory, configuration: configuration)
+      } catch let error as WeirError where clock == .counter && error.code == .platform {
+        return nil  // as documented, where there is no counter to be trusted
+      }
+      let from = Date().timeIntervalSince1970
+      for number in 0..<UInt64(Self.count) { tracker.track(Checkout.started(cart: number)) }
+      let to = Date().timeIntervalSince1970
+      let times = try tracker.events().map(\.time.nanosecondsSince1970)
+      return (times, Int64(from * 1e9), Int64(to * 1e9))
+    }
+  }
+
+  @Test(arguments: Tracker.ClockSource.allCases)
+  func timesAreThoseOfTheCaptures(_ clock: Tracker.ClockSource) throws {
+    guard let (times, from, to) = try times(clock) else { return }
+    #expect(times.count == Self.count)
+    // A minute: not how exact the clock is, but that it is one of this day, in nanoseconds.
+    let allowed = from - 60_000_000_000...to + 60_000_000_000
+    #expect(times.allSatisfy { allowed ~= $0 })
+  }
+
+  /// Blocks carry calibrations of their own, which must not differ by what the coarse clock is behind.
+  @Test func coarseTimesDoNotGoBackByTheClocksResolution() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.clock = .coarse })
+      for number in 0..<400 as Range<UInt64> {
+        tracker.track(Checkout.started(cart: number))
+        try tracker.drain()
+        usleep(300)
+      }
+      let times = try tracker.events().map(\.time.nanosecondsSince1970)
+      let back = zip(times, times.dropFirst()).map { $0 - $1 }.max() ?? 0
+      #expect(times.count == 400 && back < 500_000, "back by \(back) ns")
+    }
+  }
+
+  @Test func clocksDifferInHowFineTheyAre() throws {
+    func share(_ clock: Tracker.ClockSource) throws -> Double {
+      guard let found = try times(clock) else { return 1 }
+      return Double(Set(found.times).count) / Double(found.times.count)
+    }
+    #expect(try share(.monotonic) > 0.5)
+    #expect(try share(.coarse) < 0.1)
+    #expect(try share(.tick) < share(.monotonic))
+  }
+
+  @Test func theCounterIsTheDefaultWhereItCanBeTrusted() {
+    #expect(Tracker.Configuration().clock == .automatic)
+  }
+}
