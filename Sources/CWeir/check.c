@@ -233,7 +233,10 @@ static int check_sums(checker *checker, const segment_scan *scan) {
   return error;
 }
 
-/* What follows the seal: nothing, or, where the writer has not cut the file yet, zeros. */
+/*
+ * What follows the seal: nothing, or, where the writer has not cut the file yet, zeros. A recovery that was killed
+ * before it cut the file leaves what it was about to cut: the end of a block half written.
+ */
 static int check_after_seal(checker *checker, const segment_scan *scan) {
   if (scan->file_bytes <= scan->position) return 0;
   uint64_t rest = scan->file_bytes - scan->position;
@@ -241,6 +244,8 @@ static int check_after_seal(checker *checker, const segment_scan *scan) {
     tell_rule(checker, scan->position, rest, "bytes after the seal");
     return 0;
   }
+  const seal_summary *seal = scan_summary(scan);
+  if (seal && seal->flags & SEAL_RECOVERED) return 0;
   uint8_t bytes[4096];
   for (uint64_t at = scan->position; at < scan->file_bytes;) {
     int64_t got = sys_read_at(scan->fd, bytes, sizeof bytes, at);

@@ -61,8 +61,8 @@ evicted handover_evicted(const lane_control *control);
 /*
  * The stretch [from, to) of a dead lane that is to be drained: records, and holes where no checksum vouches for them.
  * Where head and tail are not plausible, records are believed by their checksums alone: on from the log's word (or the
- * head) up to the tail if that can be true, else as far as they follow on one another. Only then are the view's bytes
- * looked at. What was evicted is never in it.
+ * head), or from the end of what was evicted if a record is there, up to the tail if that can be true, else as far as
+ * they follow on one another. Only then are the view's bytes looked at. What was evicted is never in it.
  */
 void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to);

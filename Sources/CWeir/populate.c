@@ -21,8 +21,15 @@ enum {
   AHEAD_TICKS = 4,               /* times what it moved since the last look */
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 4000000,
-  QUIET_TICKS = 3                /* looks without anything to do before the deep sleep */
+  QUIET_TICKS = 8                /* looks at which nothing had moved before the deep sleep */
 };
+
+/* Of one lane: where its head was, and how much after it is kept populated. */
+typedef struct stretch {
+  uint64_t head;
+  uint64_t ahead; /* 0: the lane is not in use */
+  uint32_t looks; /* since the head moved */
+} stretch;
 
 static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); }
 
@@ -47,17 +54,20 @@ static int populate_lane(const event_log *log, uint32_t number, uint64_t from, u
 /*
  * Looks at every lane once. Adds up in `*moved` what was handed over since the last look. It goes by the heads, which
  * the drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture
- * there 0.1 to 0.3 us. 0 or a negative errno.
+ * there 0.1 to 0.3 us. Between two passes of the drainer it asks for the same pages again, because a writeback may have
+ * come in between. 0 or a negative errno.
  */
-static int populate_once(event_log *log, uint64_t *seen, uint64_t *moved) {
+static int populate_once(event_log *log, stretch *stretches, uint64_t *moved) {
   *moved = 0;
   for (uint32_t i = 0; i < log->lane_count; i++) {
+    stretch *stretch = &stretches[i];
     uint64_t head = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
-    uint64_t step = head - seen[i], ahead = AHEAD_TICKS * step;
-    if (step == 0) continue;
-    seen[i] = head;
+    uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
+    if (step > 0) *stretch = (struct stretch){.head = head, .ahead = ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead};
+    else if (stretch->looks++ >= QUIET_TICKS) stretch->ahead = 0;
+    if (stretch->ahead == 0) continue;
     *moved += step;
-    int error = populate_lane(log, i, head, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
+    int error = populate_lane(log, i, head, stretch->ahead);
     if (error != 0) return error;
   }
   return 0;
@@ -74,18 +84,19 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved) {
 static void *populate_main(void *argument) {
   event_log *log = argument;
   populator *populator = &log->populator;
-  uint64_t seen[WEIR_MAX_LANES], tick = LEAST_TICK_NS;
+  stretch stretches[WEIR_MAX_LANES] = {0};
+  uint64_t tick = LEAST_TICK_NS;
   uint32_t quiet = 0;
   for (uint32_t i = 0; i < log->lane_count; i++) {
-    seen[i] = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
+    stretches[i].head = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
   }
   while (!__atomic_load_n(&populator->stopping, __ATOMIC_ACQUIRE)) {
     uint32_t bell = __atomic_load_n(&populator->bell, __ATOMIC_ACQUIRE);
     uint64_t moved;
     /* Whatever else it fails for concerns a range, or passes: the capture faults, and the next look may succeed. */
-    if (populate_once(log, seen, &moved) == -EINVAL) return NULL;
+    if (populate_once(log, stretches, &moved) == -EINVAL) return NULL;
     quiet = moved > 0 ? 0 : quiet + 1;
-    tick = next_tick(tick, moved);
+    if (moved > 0) tick = next_tick(tick, moved);
     if (quiet < QUIET_TICKS) {
       sys_futex_wait(&populator->bell, bell, tick);
       continue;

@@ -263,6 +263,32 @@ static void test_flips(void) {
   scratch_remove(path);
 }
 
+/* Where the log's word ends lies what was overwritten; without a head or a tail the rest is found all the same. */
+static void test_flipped_positions(void) {
+  test("after overwriting, an impossible head or tail hides no event, and a count of refusals that there are none of");
+  char *path = scratch();
+  losses lost = overwrite_and_die(path, 9000);
+  found_log whole = read_log(path);
+  ring_header header;
+  const uint64_t flips[][2] = {{offsetof(lane_control, tail), 1}, {offsetof(lane_control, tail), 40},
+                               {offsetof(lane_control, head), 40}, {offsetof(lane_control, head), 62},
+                               {offsetof(lane_control, dropped[WEIR_LOST_OVERWRITTEN - 1]), 40}};
+  for (uint64_t i = 0; i < sizeof flips / sizeof *flips; i++) {
+    for (int again = 0; again < 2; again++) { /* flips it, and flips it back */
+      int fd;
+      lane_control *control = map_control(path, 0, &header, &fd);
+      *(uint64_t *)((uint8_t *)control + flips[i][0]) ^= UINT64_C(1) << flips[i][1];
+      store_control(fd, &header, 0, control);
+      found_log found = read_log(path);
+      CHECK_EQUAL(found.count, whole.count);
+      CHECK_EQUAL(found.gaps, lost.overwritten + lost.refused);
+      found_free(&found);
+    }
+  }
+  found_free(&whole);
+  scratch_remove(path);
+}
+
 /* ---- Against a drainer at work ------------------------------------------------------------------------------------ */
 
 typedef struct producer {
@@ -323,6 +349,7 @@ int main(void) {
   test_killed();
   test_killed_between();
   test_flips();
+  test_flipped_positions();
   test_against_drainer();
   return finish();
 }

@@ -162,6 +162,9 @@ class Ring:
     if tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
       self.log.damaged('ring', at, f'positions of lane {lane} are impossible')
       position = head if word is None else word
+      if total > reported and evicted % 8 == 0 and evicted > position and \
+          self.record(view, lane, evicted, evicted + self.lane_bytes):
+        position = evicted
       if tail % 8 or not position <= tail <= position + self.lane_bytes:
         tail = self.run_of_records(view, lane, position)
     elif word is None: position = head
@@ -205,6 +208,7 @@ class Ring:
 
   def read_gaps(self, lane, dropped_at, reported_at):
     for reason in range(1, 16):
+      if reason == OVERWRITTEN and lane != NO_LANE: continue  # no refusal: read_lane tells of it
       dropped = u64(self.data, dropped_at + 8 * (reason - 1))
       reported = self.reported_of(lane, reason, reported_at)
       if dropped > reported: self.gap(lane, reason, dropped, reported)

@@ -28,7 +28,7 @@ extension Tracker {
     /// The largest event, in bytes of encoded fields. 68 KiB; 64 bytes to 1 MiB.
     public var maximumEventBytes: Int
 
-    /// The longest time from a capture to its event's being in the log, where readers see it. 1 ms; 50 µs to 10 s.
+    /// The longest time from a capture to its event's being in the log, where readers see it. 2 ms; 50 µs to 10 s.
     public var drainInterval: Duration
 
     /// What a capture does when its lane is full. ``Tracker/OverflowPolicy/dropNewest``.
@@ -120,7 +120,7 @@ extension Tracker {
     case monotonic
     /// The kernel's coarse clock, with a resolution of 1 to 4 ms.
     case coarse
-    /// A word that the drainer refreshes whenever it looks for events: behind by up to half of
+    /// A word that the drainer refreshes whenever it looks for events: behind by up to
     /// ``Configuration/drainInterval`` and what the scheduler adds. Costs one load; ``monotonic`` while the drainer
     /// sleeps.
     case tick

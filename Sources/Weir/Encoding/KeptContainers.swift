@@ -122,24 +122,27 @@ struct KeptEncoders: ~Copyable {
   }
 }
 
-/// Whether there is but one reference that counts to the object.
-private func isHeldOnce(_ reference: UnsafeMutablePointer<Unmanaged<TaggedTarget>>) -> Bool {
-  reference.withMemoryRebound(to: TaggedTarget.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+/// Whether there is but one reference that counts to the object that a place refers to, of whatever class of Swift's.
+///
+/// Asked of an `AnyObject`, code that is not optimised answers no in any case, and nothing would ever be used again.
+@inline(__always)
+private func isHeldOnce(_ reference: UnsafeMutableRawPointer) -> Bool {
+  isKnownUniquelyReferenced(&reference.assumingMemoryBound(to: KeptContainer.self).pointee)
 }
 
 /// A container of some type.
 private class KeptContainer {
   let key: ObjectIdentifier
   let target: TaggedTarget
-  private let box: UnsafeMutablePointer<AnyObject>
+  private let box: UnsafeMutableRawPointer
 
   /// Nobody else holds it: no user's code that kept it, and none that is still using it.
-  var isFree: Bool { isKnownUniquelyReferenced(&box.pointee) }
+  var isFree: Bool { isHeldOnce(box) }
 
   init(_ key: ObjectIdentifier, _ target: TaggedTarget, _ box: UnsafeMutableRawPointer) {
     self.key = key
     self.target = target
-    self.box = box.assumingMemoryBound(to: AnyObject.self)
+    self.box = box
   }
 }
 

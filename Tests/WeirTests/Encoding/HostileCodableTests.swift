@@ -17,6 +17,21 @@ private final class Kept: @unchecked Sendable {
 }
 
 struct HostileCodableTests {
+  /// Else nothing here or in KeptContainerTests would show what using them again does.
+  @Test func containersAreUsedAgain() throws {
+    let memory = WriterMemory()
+    defer { memory.retire() }
+    memory.writer.state.pointee.buffer.start(limit: 1_000)
+    let identity = { (frame: Int) -> UInt in
+      let container = memory.writer.state.pointee.containers.container(Key.self, frame, of: memory)
+      return unsafeBitCast(container, to: UInt.self)
+    }
+    #expect(identity(0) == identity(0))
+    let kept = memory.writer.state.pointee.containers.container(Key.self, 0, of: memory)
+    let other = identity(0)
+    #expect(other != unsafeBitCast(kept, to: UInt.self) && other == identity(0))
+  }
+
   /// What a container of an event that is over hands out shares nothing with the container, which may be used again.
   @Test func whatComesOfKeptContainersDoesNotReachLaterEvents() throws {
     try withDirectory { directory in
@@ -30,7 +45,6 @@ struct HostileCodableTests {
       kept.encoders.append(nested.superEncoder())
       try nested.encode("ghost", forKey: Key("ghost"))
       kept.keyed = []
-      nested = KeyedEncodingContainer(nested)
       for _ in 0..<3 {
         let receipt = tracker.track(
           Scripted { encoder in
