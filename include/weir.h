@@ -144,7 +144,8 @@ enum {
   WEIR_FULL_DROP_OLDEST = 1  /* it overwrites the oldest events of its lane that are not in the log yet, a
                                 thirty-second of the lane at a time. While the drainer is copying from the lane it
                                 waits for that, at most a millisecond or full_wait_ns, and is refused with
-                                WEIR_DROP_FULL after that */
+                                WEIR_DROP_FULL after that. With full_wait_ns it waits that long before it
+                                overwrites: with UINT64_MAX it never does */
 };
 
 void weir_options_init(weir_options *options);

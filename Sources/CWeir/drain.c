@@ -430,8 +430,8 @@ static void nap(event_log *log, uint32_t bell, uint64_t ns) {
 
 /*
  * Gives producers time to fill a block: an eighth of the interval is left for the pass itself. Each pass takes cache
- * lines from the producers, and so costs one capture of each 0.1 to 0.2 us; hence not more often than has been asked for.
- * A producer whose lane is half full ends it.
+ * lines from the producers, and so costs one capture of each 0.1 to 0.2 us; hence not more often than has been asked
+ * for. A producer whose lane is half full ends it.
  */
 static void wait_for_interval(event_log *log, uint32_t bell) {
   __atomic_store_n(&log->napping, 1, __ATOMIC_RELEASE);

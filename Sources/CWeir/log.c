@@ -57,8 +57,8 @@ static weir_status check_options(const weir_options *options, weir_error *error)
   const char *ring = options->ring_directory;
   if (ring && (ring[0] != '/' || strlen(ring) >= sizeof((ring_locator *)0)->path)) {
     return fail(error, WEIR_ERROR_INVALID, 0, ring,
-                "the option ring_directory is '%s'; it must be an absolute path of less than %zu bytes, because whoever "
-                "looks for the ring later may do so from another working directory",
+                "the option ring_directory is '%s'; it must be an absolute path of less than %zu bytes, because "
+                "whoever looks for the ring later may do so from another working directory",
                 ring, sizeof((ring_locator *)0)->path);
   }
   if ((options->lane_bytes & (options->lane_bytes - 1)) != 0) {
@@ -207,8 +207,8 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   if (status != WEIR_OK) return status;
   if (options->clock == WEIR_CLOCK_TSC && clock_resolve(options->clock) != WEIR_CLOCK_TSC) {
     return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
-                "cannot open %s with the processor's counter as its clock: the counter's rate varies, or the kernel does not "
-                "trust it; choose the automatic or the monotonic clock",
+                "cannot open %s with the processor's counter as its clock: the counter's rate varies, or the kernel "
+                "does not trust it; choose the automatic or the monotonic clock",
                 directory);
   }
   event_log *log = make_log(directory, options);
@@ -386,7 +386,8 @@ static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error 
       pthread_cond_wait(&log->wait_done, &log->wait_lock);
     } else if (pthread_cond_clockwait(&log->wait_done, &log->wait_lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
       status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
-                    "the events of %s were not drained within the time given; they are safe in the ring, ask again later",
+                    "the events of %s were not drained within the time given; they are safe in the ring, ask again "
+                    "later",
                     log->path);
     }
   }
@@ -431,8 +432,8 @@ weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_of
     int result = sync_active(log);
     if (result == 0) result = supply_settle(log, deadline);
     if (result == -ETIMEDOUT) {
-      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path, "the disk did not sync %s within the time given; ask again later",
-                    log->path);
+      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+                    "the disk did not sync %s within the time given; ask again later", log->path);
     } else if (result != 0) {
       status = fail_system(error, result, "sync", log->path, NULL);
     }

@@ -69,7 +69,7 @@ typedef struct supply {
   uint64_t queued;           /* segments ever given to the sealer */
   uint64_t retired;          /* of them, those that it is done with */
   int prepare_error;         /* negative errno of the last preparation, 0 */
-  int needed;                /* the drainer had none when it asked: a failure is one to tell of, not one ahead of time */
+  int needed;                /* the drainer had none when it asked: a failure is one to tell of */
   int seal_error;            /* negative errno of the first sealing that failed: what it held may not be on the disk */
   int stopping;
   int running;
@@ -166,7 +166,7 @@ void lane_ring_bell(event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
 int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
 void lane_settle_eviction(lane_control *control, uint64_t head); /* counts what `head` shows to have been evicted */
-uint64_t lane_evicted(const lane_control *control); /* events evicted so far, one in progress included once it happened */
+uint64_t lane_evicted(const lane_control *control); /* events evicted so far, those not counted yet included */
 log_state lane_log_state(const event_log *log);
 void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
 void log_unreference(event_log *log);
@@ -197,9 +197,10 @@ int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const
 weir_status supply_start(event_log *log, weir_error *error);
 segment *supply_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
 void supply_want(event_log *log);
-int supply_change(event_log *log, segment *next); /* makes it the active one (null: none); the one before goes to the sealer,
-                                                     or is retired in place if that does not run. 0 or negative errno */
-int supply_settle(event_log *log, uint64_t deadline_ns); /* waits for what the sealer was given. 0, -ETIMEDOUT, its error */
+/* Makes `next` the active segment (null: none); the one before goes to the sealer, or is retired in place if that does
+ * not run. 0 or negative errno. */
+int supply_change(event_log *log, segment *next);
+int supply_settle(event_log *log, uint64_t deadline_ns); /* waits for the sealer. 0, -ETIMEDOUT, the sealer's error */
 void supply_poison(event_log *log, int error); /* a sync failed: durability is never claimed again */
 void supply_stop(event_log *log);
 

@@ -6,8 +6,8 @@
 #include "record.h"
 
 /*
- * Checks a ring header read from a file against itself and the file's size, trusting none of it. 0; -ENOTSUP for a newer
- * major version or an unknown incompatible flag; -EBADMSG for anything else that is wrong.
+ * Checks a ring header read from a file against itself and the file's size, trusting none of it. 0; -ENOTSUP for a
+ * newer major version or an unknown incompatible flag; -EBADMSG for anything else that is wrong.
  */
 int ring_check_header(const ring_header *header, uint64_t file_bytes);
 

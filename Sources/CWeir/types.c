@@ -138,12 +138,14 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
   append_fields(buffer, definition);
   uint64_t padding = align8(buffer->count) - buffer->count, zero = 0;
   if (buffer->overflow || buffer->count + padding > sizeof buffer->bytes) {
-    return fail(error, WEIR_ERROR_LIMIT, 0, NULL, "the definition of event type '%s' is over %d bytes; use fewer or shorter names",
+    return fail(error, WEIR_ERROR_LIMIT, 0, NULL,
+                "the definition of event type '%s' is over %d bytes; use fewer or shorter names",
                 definition->name, MAX_DEFINITION_BYTES);
   }
   if (definition->field_count > WEIR_MAX_FIELDS || !check_fields(buffer, fields_at, header.field_count, signature)) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL,
-                "event type '%s': a field has no name, a name that is not UTF-8, an unknown kind, or nests over %d deep",
+                "event type '%s': a field has no name, a name that is not UTF-8, an unknown kind, or nests over "
+                "%d deep",
                 definition->name, WEIR_MAX_DEPTH);
   }
   header.fields_bytes = (uint32_t)(buffer->count - fields_at);
@@ -250,10 +252,12 @@ weir_status weir_define(weir_log *producer, uint64_t owner, const weir_definitio
                         uint32_t *first_type, weir_error *error) {
   event_log *log = (event_log *)producer;
   if (count == 0 || count >= MAX_TYPES) {
-    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "define 1 to %d event types at a time, not %u", MAX_TYPES - 1, count);
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "define 1 to %d event types at a time, not %u", MAX_TYPES - 1,
+                count);
   }
   if (lane_log_state(log) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s belongs to the process that opened it, not to its fork",
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+                "the log %s belongs to the process that opened it, not to its fork",
                 log->path);
   }
   uint32_t first = 0;
@@ -293,11 +297,13 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
                               const weir_definition *definition, uint32_t *type, weir_error *error) {
   event_log *log = (event_log *)producer;
   if (key_bytes > WEIR_MAX_NAME_BYTES) {
-    return fail(error, WEIR_ERROR_LIMIT, 0, NULL, "a name of %llu bytes; the limit is %d", (unsigned long long)key_bytes,
+    return fail(error, WEIR_ERROR_LIMIT, 0, NULL, "a name of %llu bytes; the limit is %d",
+                (unsigned long long)key_bytes,
                 WEIR_MAX_NAME_BYTES);
   }
   if (lane_log_state(log) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "the log %s belongs to the process that opened it, not to its fork",
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+                "the log %s belongs to the process that opened it, not to its fork",
                 log->path);
   }
   named_type *made = malloc(sizeof *made + key_bytes);

@@ -14,8 +14,8 @@ static int64_t wall_ns(void) {
 enum { EVENTS = 2000, PAUSES = 3 };
 
 /*
- * A coarse clock stands still between two ticks of the kernel; a tick word is as old as the drainer's last pass, which on
- * a machine with much else to do may be a while ago.
+ * A coarse clock stands still between two ticks of the kernel; a tick word is as old as the drainer's last pass, which
+ * on a machine with much else to do may be a while ago.
  */
 static int64_t slack_ns(uint32_t clock) {
   return clock == WEIR_CLOCK_TSC || clock == WEIR_CLOCK_AUTO || clock == WEIR_CLOCK_MONOTONIC ? 5000000 : 500000000;

@@ -1,7 +1,7 @@
 /*
  * fault_test.c: system calls that fail. Whatever fails, and whenever: the process lives, an error is one line that says
- * what to do, no descriptor stays open, and the next opening without a fault has everything that was accepted, under the
- * offsets that a reader had seen before it.
+ * what to do, no descriptor stays open, and the next opening without a fault has everything that was accepted, under
+ * the offsets that a reader had seen before it.
  */
 #include "capture_check.h"
 
@@ -48,7 +48,8 @@ static uint64_t capture_some(weir_log *log, uint32_t type, uint64_t from, uint64
   return number;
 }
 
-static uint64_t use(weir_log *log, uint64_t number, int fault_at_close, const char *operation, uint64_t nth, int error) {
+static uint64_t use(weir_log *log, uint64_t number, int fault_at_close, const char *operation, uint64_t nth,
+                    int error) {
   weir_error problem;
   uint32_t type = define_numbered(log);
   number = capture_some(log, type, number, 1000);

@@ -22,8 +22,7 @@ static void test_long_interval(const char *name, uint64_t wait_ns, uint32_t poli
   uint64_t started = now_ns(), refused = 0;
   for (uint64_t number = 0; number < EVENTS; number++) {
     refused += capture_numbered(log, type, 0, number, BYTES, NULL) != WEIR_ACCEPTED;
-    /* Time for the drainer to come; a machine that keeps it from the processor for longer than half a lane lasts is slow
-     * indeed, and only then is anything refused. */
+    /* Time for the drainer to come: only a machine that keeps it from the processor for longer refuses anything. */
     if (number % PAUSE == PAUSE - 1) sleep_ns(2000000);
   }
   uint64_t took = now_ns() - started;

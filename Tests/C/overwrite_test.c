@@ -1,7 +1,7 @@
 /*
- * overwrite_test.c: WEIR_FULL_DROP_OLDEST. A capture on a full lane overwrites the oldest events that are not in the log
- * yet. What is lost so is counted exactly, becomes gap records that account for the positions, survives a kill at any
- * point, and is never an event that is also delivered.
+ * overwrite_test.c: WEIR_FULL_DROP_OLDEST. A capture on a full lane overwrites the oldest events that are not in the
+ * log yet. What is lost so is counted exactly, becomes gap records that account for the positions, survives a kill at
+ * any point, and is never an event that is also delivered.
  */
 #include "capture_check.h"
 
@@ -21,7 +21,9 @@ static weir_log *open_overwriting(const char *directory, uint64_t wait_ns, weir_
   options.full_policy = WEIR_FULL_DROP_OLDEST;
   weir_log *log = NULL;
   weir_error error;
-  if (!CHECK_EQUAL(weir_open(directory, &options, &log, recovery, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+  if (!CHECK_EQUAL(weir_open(directory, &options, &log, recovery, &error), WEIR_OK)) {
+    fprintf(stderr, "%s\n", error.message);
+  }
   return log;
 }
 
@@ -60,8 +62,8 @@ static void check_verified(const char *directory) {
 }
 
 /*
- * Captures, and answers how many were refused: those whose drainer was stopped by the scheduler, for longer than a capture
- * waits, while it had claimed the lane.
+ * Captures, and answers how many were refused: those whose drainer was stopped by the scheduler, for longer than a
+ * capture waits, while it had claimed the lane.
  */
 static uint64_t capture_many(weir_log *log, uint32_t type, uint64_t from, uint64_t count) {
   uint64_t refused = 0;
@@ -174,12 +176,14 @@ static lane_control *map_control(const char *path, uint32_t lane, ring_header *h
   REQUIRE(*fd >= 0);
   REQUIRE(pread(*fd, header, sizeof *header, 0) == sizeof *header);
   static lane_control control;
-  REQUIRE(pread(*fd, &control, sizeof control, (off_t)(header->lanes_at + lane * header->lane_stride)) == sizeof control);
+  off_t at = (off_t)(header->lanes_at + lane * header->lane_stride);
+  REQUIRE(pread(*fd, &control, sizeof control, at) == sizeof control);
   return &control;
 }
 
 static void store_control(int fd, const ring_header *header, uint32_t lane, const lane_control *control) {
-  REQUIRE(pwrite(fd, control, sizeof *control, (off_t)(header->lanes_at + lane * header->lane_stride)) == sizeof *control);
+  off_t at = (off_t)(header->lanes_at + lane * header->lane_stride);
+  REQUIRE(pwrite(fd, control, sizeof *control, at) == sizeof *control);
   close(fd);
 }
 
@@ -289,7 +293,7 @@ static void test_flipped_positions(void) {
   scratch_remove(path);
 }
 
-/* ---- Against a drainer at work ------------------------------------------------------------------------------------ */
+/* ---- Against a drainer at work ----------------------------------------------------------------------------------- */
 
 typedef struct producer {
   weir_log *log;
