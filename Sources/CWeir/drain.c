@@ -421,21 +421,20 @@ static int anything_to_do(const event_log *log) {
          __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE) != load(&log->drains_done);
 }
 
-/* Sleeps for a while, or until the bell rings. A tick that would be older than two milliseconds is taken back. */
+/* Sleeps for a while, or until the bell rings. A tick that would be older than a millisecond is taken back. */
 static void nap(event_log *log, uint32_t bell, uint64_t ns) {
-  enum { TICK_LASTS_NS = 2000000 };
+  enum { TICK_LASTS_NS = 1000000 };
   if (ns > TICK_LASTS_NS) store(&log->producer.tick, 0);
   sys_futex_wait(&log->bell, bell, ns);
 }
 
 /*
- * Gives producers time to fill a block: an eighth of the interval is left for the pass itself. Each pass takes cache
- * lines from the producers, and so costs one capture of each 0.1 to 0.2 us; hence not more often than has been asked
- * for. A producer whose lane is half full ends it.
+ * Gives producers time to fill a block: half the interval, so that a pass that is late still ends within it. A producer
+ * whose lane is half full ends it.
  */
 static void wait_for_interval(event_log *log, uint32_t bell) {
   __atomic_store_n(&log->napping, 1, __ATOMIC_RELEASE);
-  nap(log, bell, log->options.drain_interval_ns - log->options.drain_interval_ns / 8);
+  nap(log, bell, log->options.drain_interval_ns / 2);
   __atomic_store_n(&log->napping, 0, __ATOMIC_RELAXED);
 }
 

@@ -86,6 +86,8 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
     lane->producer = (weir_lane){.data = (uint8_t *)view.data,
                                  .mask = view.capacity - 1,
                                  .tail = &lane->control->tail,
+                                 .position = lane->control->tail,
+                                 .own_tail = &lane->control->tail,
                                  .limit = head_position(lane->control->head), /* the first capture looks */
                                  .id_bits = (uint64_t)i << 48,
                                  .seed = view.seed,

@@ -28,7 +28,7 @@ extension Tracker {
     /// The largest event, in bytes of encoded fields. 68 KiB; 64 bytes to 1 MiB.
     public var maximumEventBytes: Int
 
-    /// The longest time from a capture to its event's being in the log, where readers see it. 2 ms; 50 µs to 10 s.
+    /// The longest time from a capture to its event's being in the log, where readers see it. 1 ms; 50 µs to 10 s.
     public var drainInterval: Duration
 
     /// What a capture does when its lane is full. ``Tracker/OverflowPolicy/dropNewest``.

@@ -39,7 +39,7 @@ struct ConstantTests {
     #expect(configuration.maximumEventBytes == Int(WEIR_MAX_EVENT_BYTES))
     #expect(configuration.laneCount == 16 && configuration.spareLanes == 2)
     #expect(configuration.laneBytes == 1 << 20 && configuration.segmentBytes == 8 << 20)
-    #expect(configuration.drainInterval == .milliseconds(2) && configuration.whenFull == .dropNewest)
+    #expect(configuration.drainInterval == .milliseconds(1) && configuration.whenFull == .dropNewest)
   }
 
   /// Storage is the one door to the C core; what compiles into users' code sees its capture header.
