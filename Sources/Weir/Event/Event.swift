@@ -16,7 +16,7 @@
 /// Its events are named after type and case (`Checkout.completed`), and each carries the names of its fields. A case
 /// with an associated value that has no label is refused as ``DropReason/invalid``, because the log would have no name
 /// for the field. A `Codable` structure works too, as one event named ``eventName``. A capture allocates nothing of
-/// Weir's own once a thread has captured the type, and costs some 170 nanoseconds, about as much from many threads as
+/// Weir's own once a thread has captured the type, and costs some 200 nanoseconds, about as much from many threads as
 /// from one; what a value's own `encode(to:)` allocates comes on top.
 ///
 /// **By hand,** for the fast path, some tens of nanoseconds: describe the events in ``eventTypes``, write the fields in
