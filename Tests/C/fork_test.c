@@ -103,8 +103,8 @@ static void child_outlives_parent(void) {
   test("a child that lives on does not hold the dead parent's log");
   char *folder = scratch();
   const char *directory = join(folder, "log");
-  int ready[2];
-  REQUIRE(pipe(ready) == 0);
+  int ready[2], lives[2];
+  REQUIRE(pipe(ready) == 0 && pipe(lives) == 0);
   pid_t parent = fork();
   REQUIRE(parent >= 0);
   if (parent == 0) {
@@ -112,18 +112,23 @@ static void child_outlives_parent(void) {
     uint32_t type = define_numbered(log);
     for (uint64_t i = 0; i < 1000; i++) capture_numbered(log, type, 0, i, 10, NULL);
     pid_t child = fork();
+    char byte = 0;
     if (child == 0) {
-      char byte;
       close(ready[1]);
+      REQUIRE(write(lives[1], &byte, 1) == 1);
       for (;;) { /* lives until the pipe's other end, the test, is gone */
         if (read(ready[0], &byte, 1) <= 0) _exit(0);
         sleep_ns(1000000);
       }
     }
+    /* Until its fork handlers have run, the child has what the parent had. */
+    REQUIRE(read(lives[0], &byte, 1) == 1);
     kill(getpid(), SIGKILL);
   }
   CHECK_EQUAL(wait_for(parent), 1000 + SIGKILL);
   close(ready[0]);
+  close(lives[0]);
+  close(lives[1]);
   weir_recovery recovery;
   weir_log *log = open_default(directory, &recovery);
   if (log) {
