@@ -37,7 +37,7 @@ help:
 	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
 	@echo 'make models       models of the lanes, in every interleaving, and their broken twins: Tests/Models/README.md'
-	@echo 'make models-long  the same, with the models that take minutes'
+	@echo 'make models-long  the same, with the models that take longer'
 	@echo 'make counts       that a capture allocates nothing, takes no lock and makes no system call'
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'

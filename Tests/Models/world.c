@@ -180,6 +180,7 @@ void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t p
     lane_view view = ring_lane_view(log, i);
     lane->control->head = lane->control->tail = lane->handed = position;
     lane->producer.limit = lane_limit(&view, position);
+    lane->producer.position = position;
   }
   int error;
   segment *first = supply_take(log, &error);
