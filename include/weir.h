@@ -123,6 +123,13 @@ typedef struct weir_options {
   uint32_t create;            /* make the directory if it is missing: 1 */
   uint32_t full_policy;       /* what a capture does when its lane stays full: WEIR_FULL_DROP_NEWEST */
   const char *ring_directory; /* where the ring lies: null for beside the segments. See below */
+  uint64_t sync_interval_ns;  /* the durability level: how long after its capture an event is on the disk at the latest,
+                                 if that keeps up: 1 ms to 1 h. 0: only when its segment is sealed, or it is waited for */
+  uint64_t max_bytes;         /* the byte limit: what all the log's files may take on the disk. 0: none */
+  uint64_t retain_bytes;      /* sealed segments beyond it are removed, the oldest first. 0: kept */
+  uint64_t retain_ns;         /* sealed segments whose last event is older are removed. 0: kept */
+  uint32_t limit_policy;      /* what happens at the byte limit: WEIR_LIMIT_REFUSE */
+  uint32_t reserved;
 } weir_options;
 
 /*
@@ -137,6 +144,11 @@ typedef struct weir_options {
  * file system.
  */
 
+/* What happens when the log's next segment would take it beyond max_bytes. */
+enum {
+  WEIR_LIMIT_REFUSE = 0,     /* the log does not grow: lanes fill, and captures are refused with WEIR_DROP_STORAGE */
+  WEIR_LIMIT_DROP_OLDEST = 1 /* the oldest sealed segments are removed, and the events in them counted as lost */
+};
 
 /* What a capture does about a full lane. Nothing is lost silently: both are counted in the ring and in gap records. */
 enum {

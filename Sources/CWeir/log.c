@@ -49,10 +49,16 @@ static weir_status check_options(const weir_options *options, weir_error *error)
       {"lane_bytes", options->lane_bytes, record + RECORD_SLACK_BYTES, UINT64_C(1) << 32},
       {"segment_bytes", options->segment_bytes, LEAST_SEGMENT_BYTES(record), UINT64_C(1) << 30},
       {"drain_interval_ns", options->drain_interval_ns, 50000, UINT64_C(10000000000)},
+      {"limit_policy", options->limit_policy, WEIR_LIMIT_REFUSE, WEIR_LIMIT_DROP_OLDEST},
+      {"reserved", options->reserved, 0, 0},
   };
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most) continue;
     return bad_option(error, ranges[i].name, ranges[i].value, ranges[i].least, ranges[i].most);
+  }
+  uint64_t interval = options->sync_interval_ns;
+  if (interval != 0 && (interval < 1000000 || interval > UINT64_C(3600000000000))) {
+    return bad_option(error, "sync_interval_ns", interval, 1000000, UINT64_C(3600000000000));
   }
   const char *ring = options->ring_directory;
   if (ring && (ring[0] != '/' || strlen(ring) >= sizeof((ring_locator *)0)->path)) {
