@@ -42,13 +42,17 @@ help:
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
+	@echo 'make loss-table   LOSS_KILLS kills of SQLite, JSON Lines, a queue in memory and Weir: what each loses'
+	@echo 'make crash-replay  kills, sweeps and cases at length: Tests/CrashReplay/README.md (ROUNDS=, SECONDS=, SEED=)'
+	@echo 'make crash-replay-short  the same in half a minute, as make test does'
 	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'
 	@echo 'make test-aarch64 the C tests on an emulated 64-bit ARM (installs gcc-aarch64-linux-gnu and qemu-user)'
 	@echo 'make clean        removes $(BUILD)'
 	@echo
 	@echo 'Variables: BUILD (folder of all products), JOBS (parallel Swift compilations, $(JOBS)), SWIFT_FLAGS, CC, CXX,'
 	@echo 'BENCH_FLAGS (see: make bench BENCH_FLAGS=--help), STRESS_SECONDS ($(STRESS_SECONDS)),'
-	@echo 'STRESS_EVENTS ($(STRESS_EVENTS)), STRESS_FLAGS (for one: --seed N).'
+	@echo 'STRESS_EVENTS ($(STRESS_EVENTS)), STRESS_FLAGS (for one: --seed N),'
+	@echo 'LOSS_KILLS ($(LOSS_KILLS)), LOSS_FLAGS (for one: --markdown).'
 
 # ---- What the commands need ------------------------------------------------------------------------------------------
 
@@ -169,6 +173,7 @@ test-c: need-c
 	@$(MAKE) --no-print-directory --keep-going test-c-core
 	@$(MAKE) --no-print-directory models
 	@$(MAKE) --no-print-directory stress-short
+	@$(MAKE) --no-print-directory loss-table-short
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
 
@@ -382,6 +387,94 @@ $(C)/plain/stress/%.o: Tests/Stress/%.c
 $(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
 	$(CC) $(C_FLAGS) $(CFLAGS) $^ -o $@
 
+# ---- Loss table ------------------------------------------------------------------------------------------------------
+
+# One kill schedule against what programs use today and Weir: Tests/CrashReplay/LossTable. What the stores write lies
+# under $(BUILD), on the disk that it is on. Without SQLite's library its rows are "not run".
+LOSS = $(C)/loss-table
+LOSS_KILLS = 40
+LOSS_FLAGS =
+LOSS_SOURCES = $(wildcard Tests/CrashReplay/LossTable/*.c)
+
+.PHONY: loss-table loss-table-short need-sqlite
+
+need-sqlite:
+	@[ -e /usr/include/sqlite3.h ] || ( $(call install,libsqlite3-dev) ) || true
+
+loss-table: need-c need-sqlite
+	@$(MAKE) --no-print-directory $(LOSS)/loss_table
+	TMPDIR=$(abspath $(LOSS)) $(LOSS)/loss_table --kills $(LOSS_KILLS) $(LOSS_FLAGS)
+
+# What `make test` runs.
+loss-table-short: need-c need-sqlite
+	@$(MAKE) --no-print-directory $(LOSS)/loss_table
+	TMPDIR=$(abspath $(LOSS)) timeout -s KILL 120 $(LOSS)/loss_table --check
+
+$(LOSS)/loss_table: $(LOSS_SOURCES) Tests/CrashReplay/LossTable/subject.h Tests/C/check.h $(C)/libcweir.a
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(C_FLAGS)) $(CFLAGS) -ITests/C $(filter %.c %.a,$^) \
+	  $$([ ! -e /usr/include/sqlite3.h ] || echo -lsqlite3) -o $@
+
+# ---- Crash replay ----------------------------------------------------------------------------------------------------
+
+# What dying, disks and power cuts may do to a log: Tests/CrashReplay/README.md. Each *_replay.c and *_cases.c there is
+# a program, all other files are shared by them. Those in REPLAY_PLAIN run the library as users have it, the others one
+# with the fault points of system.c.
+ROUNDS = 10000
+SECONDS = 0
+SEED =
+REPLAY = $(C)/replay
+REPLAY_PLAIN = kill_replay step_replay
+REPLAY_PROGRAMS = $(patsubst Tests/CrashReplay/%.c,%,$(wildcard Tests/CrashReplay/*_replay.c) \
+                    $(wildcard Tests/CrashReplay/*_cases.c))
+REPLAY_CASES = $(filter %_cases,$(REPLAY_PROGRAMS))
+REPLAY_SHARED = $(filter-out $(REPLAY_PROGRAMS),$(patsubst Tests/CrashReplay/%.c,%,$(wildcard Tests/CrashReplay/*.c)))
+REPLAY_FLAGS = $(C_FLAGS) $(CFLAGS) -DCHECKS_ARE_SHARED -DWEIR_FAULT_INJECTION -ITests/C -ITests/CrashReplay \
+               -ISources/CWeir
+REPLAY_OPTIONS = $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
+REPLAY_SEAM_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(REPLAY)/seam/%.o)
+REPLAY_CASE_RUNS = $(REPLAY_CASES:%=$(REPLAY)/%.run)
+
+.PHONY: crash-replay crash-replay-short crash-replay-cases $(REPLAY_CASE_RUNS)
+
+crash-replay: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
+	@$(MAKE) --no-print-directory crash-replay-cases
+	$(REPLAY)/kill_replay --rounds $(ROUNDS) $(REPLAY_OPTIONS)
+	$(REPLAY)/step_replay $(if $(SEED),--seed $(SEED))
+
+# What `make test` runs.
+crash-replay-short: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
+	@$(MAKE) --no-print-directory crash-replay-cases
+	timeout -s KILL 240 $(REPLAY)/kill_replay --rounds 200 $(REPLAY_OPTIONS)
+
+crash-replay-cases: $(REPLAY_CASE_RUNS)
+
+$(REPLAY_CASE_RUNS): %.run: %
+	timeout -s KILL 600 $<
+
+$(REPLAY)/seam/%.o: Sources/CWeir/%.c
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) -DWEIR_FAULT_INJECTION -c $< -o $@
+
+$(REPLAY)/seam/libcweir.a: $(REPLAY_SEAM_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $(REPLAY_SEAM_OBJECTS)
+
+$(REPLAY)/%.o: Tests/CrashReplay/%.c
+	@mkdir -p $(@D)
+	$(CC) $(REPLAY_FLAGS) -c $< -o $@
+
+$(REPLAY)/libreplay.a: $(REPLAY_SHARED:%=$(REPLAY)/%.o)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(REPLAY_PLAIN:%=$(REPLAY)/%): %: %.o $(REPLAY)/libreplay.a $(C)/libcweir.a
+	$(CC) $(REPLAY_FLAGS) $^ -o $@
+
+$(filter-out $(REPLAY_PLAIN:%=$(REPLAY)/%),$(REPLAY_PROGRAMS:%=$(REPLAY)/%)): %: %.o $(REPLAY)/libreplay.a \
+                                                                             $(REPLAY)/seam/libcweir.a
+	$(CC) $(REPLAY_FLAGS) $^ -o $@
+
 # ---- Benchmarks ------------------------------------------------------------------------------------------------------
 
 BENCH = $(BUILD)/bench
@@ -452,4 +545,4 @@ $(PEERS)/libpeer-lttng-ust.so: Benchmarks/Peers/lttng-ust/peer.c $(PEER_HEADERS)
 
 .PHONY: bench-micro bench-deps bench-charts bench-peers
 
--include $(wildcard $(C)/*/*.d $(MODELS)/*/*.d $(C)/*/stress/*.d)
+-include $(wildcard $(C)/*/*.d $(MODELS)/*/*.d $(C)/*/stress/*.d $(REPLAY)/seam/*.d)

@@ -31,14 +31,14 @@
  *
  *     captured (weir_commit or weir_capture returned WEIR_ACCEPTED)   the death of the process, at any instruction
  *     drained  (weir_drain returned WEIR_OK)                          the same; and it has an offset, readers see it
- *     synced   (weir_sync returned WEIR_OK)                           the same, and a power cut
+ *     durable  (weir_durable or weir_sync returned WEIR_OK)           the same, and a power cut
  *
  * Which calls may overlap, from any threads:
  *
- *                        capture  define  drain/sync/counters  close  free
+ *                        capture  define  drain/durable/count  close  free
  *     capture              yes     yes           yes            yes    no
  *     define               yes     yes           yes            yes    no
- *     drain/sync/counters  yes     yes           yes            yes    no
+ *     drain/durable/count  yes     yes           yes            yes    no
  *     close                yes     yes           yes            yes    no
  *     free                 no      no            no             no     no
  *
@@ -81,7 +81,8 @@ enum {
   WEIR_ERROR_CLOSED = 20,    /* the log is closed, or belongs to another process (fork) */
   WEIR_ERROR_PLATFORM = 21,  /* the processor or kernel lacks what Weir needs */
   WEIR_ERROR_LIMIT = 22,     /* a documented limit is reached (types, names, nesting) */
-  WEIR_ERROR_TIMEOUT = 23    /* the time given to the call has passed */
+  WEIR_ERROR_TIMEOUT = 23,   /* the time given to the call has passed */
+  WEIR_ERROR_LOST = 24       /* the event was accepted, and lost since: overwritten, or damaged in memory */
 };
 
 typedef struct weir_error {
@@ -294,8 +295,43 @@ int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload
 weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
 /*
- * Drains, then waits until the disk has it all (fdatasync, and fsync of the directory). Then it survives power cuts.
- * Cost: that of the disk, milliseconds to tens of them. After a sync that failed every later one fails.
+ * Durability: what a power cut leaves. Without any of what follows, that is what the kernel had written by then: all
+ * segments that were sealed (they are synced first), and some of the rest. With the option sync_interval_ns the log is
+ * synced so often while it grows, off the captures' threads. And whoever needs to know waits for an event: all who wait
+ * at a time share one sync (group commit).
+ *
+ * A file whose sync failed is not synced again, as the kernel may have dropped what it could not write. All that the
+ * log has in it is copied to a new file, by the checksums, which is synced in its place; if that fails, it is tried
+ * again twice a second, with at most four such segments before captures are refused with WEIR_DROP_STORAGE. Those who
+ * waited for the sync that failed get IO; they may ask again. If events were lost with it (weir_counters.lost), nothing
+ * is ever said to be durable again in this opening.
+ */
+
+/*
+ * Waits until the event `id` is on the disk, and with it all that was captured before it in its lane, thus by the same
+ * thread. At most `timeout_ns` (UINT64_MAX: for ever). Cost: a load and a lock if it is there already, otherwise a
+ * drain and a sync of what was written since the last one, shared with all others who wait. Of a log that was closed
+ * well everything is. Errors: INVALID (no such event in this opening), TIMEOUT, IO, NO_SPACE (it can't be drained; it
+ * stays in the ring), LOST (overwritten under WEIR_FULL_DROP_OLDEST, or damaged in memory; or nothing is known about
+ * that any more, 32 such losses of its lane later), CLOSED.
+ */
+weir_status weir_durable(weir_log *log, weir_id id, uint64_t timeout_ns, weir_error *error);
+
+/*
+ * The same without waiting: `notify` is called exactly once, with `context`, the status and, if that is not OK, an
+ * error that is valid until it returns. It is called on a thread of the log, or on this one before this returns, and
+ * must not block; captures are allowed in it. If the answer is not OK, `notify` is not called: INVALID, CLOSED, MEMORY.
+ */
+weir_status weir_durable_notify(weir_log *log, weir_id id,
+                                void (*notify)(void *context, weir_status status, const weir_error *error),
+                                void *context, weir_error *error);
+
+/* The durable watermark: the disk has every event with an offset below it. Only grows. A load. */
+uint64_t weir_durable_offset(const weir_log *log);
+
+/*
+ * Waits until the disk has everything that was captured before the call; shares its sync with all others who wait.
+ * `*next_offset` (may be null) is the durable watermark then. Cost and errors as of weir_durable, without INVALID, LOST.
  */
 weir_status weir_sync(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
@@ -308,6 +344,8 @@ typedef struct weir_counters {
   uint64_t wakeups;     /* times the drainer woke up */
   uint64_t damaged;     /* stretches of a lane whose checksum failed when drained (memory was overwritten) */
   uint64_t overwritten; /* accepted events that later ones overwrote: WEIR_FULL_DROP_OLDEST */
+  uint64_t lost;        /* events that a failing disk lost before they were synced; readers miss their offsets */
+  uint64_t durable_offset; /* weir_durable_offset */
   uint64_t dropped[WEIR_DROP_REASONS]; /* captures refused, by reason */
   uint32_t lanes_in_use;
   uint32_t types;
@@ -377,6 +415,24 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
  * lanes, with the offsets that the next opening will give them.
  */
 weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error);
+
+/*
+ * Waits until there may be more, at most `timeout_ns` (UINT64_MAX: for ever; 0: just looks): WEIR_OK, and weir_reader_next
+ * is to be called, which may still answer WEIR_END; or WEIR_ERROR_TIMEOUT. For use after WEIR_END:
+ *
+ *     for (;;) {
+ *         weir_status status = weir_reader_next(reader, &event, &skip, &error);
+ *         if (status == WEIR_OK) take(&event);
+ *         else if (status == WEIR_END) weir_reader_wait(reader, UINT64_MAX);
+ *         else if (status != WEIR_SKIPPED) break;
+ *     }
+ *
+ * So any number of processes follow a log, through the sealing, beginning and removal of segments, the writer's death
+ * and its return. The writer knows nothing of them: nothing is written, no lock is taken, nobody is woken. So it is
+ * found out by looking: 0.2 ms after an event was read, then at intervals that double up to 20 ms, five system calls
+ * each. Sleeps in between; a signal does not end it.
+ */
+weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns);
 
 /* Whether a writer has the log open now. */
 int32_t weir_reader_is_live(const weir_reader *reader);

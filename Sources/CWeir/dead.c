@@ -68,10 +68,10 @@ static int open_dead(dead_ring *ring, int directory) {
   ring->calibration = handover_calibration(&ring->handover, &ring->header);
   ring->log_end = ring->handover.log_end;
   ring->start_offset = ring->log_end;
-  if (ring->start_offset < ring->header.log_end) ring->start_offset = ring->header.log_end;
-  if (ring->start_offset < ring->header.base_offset) ring->start_offset = ring->header.base_offset;
+  if (ring->start_offset < ring_end(&ring->header)) ring->start_offset = ring_end(&ring->header);
   ring->next_offset = ring->start_offset;
-  ring->lane_room = ring->header.lane_stride - LANE_CONTROL_BYTES;
+  /* What is behind a lane's overhang is nobody's, however long the header says that it is. */
+  ring->lane_room = ring->header.lane_bytes + ring->header.record_bytes + RECORD_SLACK_BYTES;
   ring->reason = 1;
   return 0;
 }

@@ -24,6 +24,7 @@ static int parse_name(const char *name, segment_name *parsed) {
   }
   int active = strcmp(name + BASE_DIGITS, ACTIVE_SUFFIX) == 0;
   if (!active && strcmp(name + BASE_DIGITS, SEALED_SUFFIX) != 0) return 0;
+  if (base > MAX_OFFSET) return 0;
   memset(parsed, 0, sizeof *parsed);
   memcpy(parsed->name, name, strlen(name));
   parsed->base = base;

@@ -72,7 +72,7 @@ static int roll(event_log *log) {
     set_storage(log, error);
     return 0;
   }
-  error = supply_change(log, fresh);
+  error = sealer_change(log, fresh);
   set_storage(log, error);
   return error == 0;
 }
@@ -154,7 +154,7 @@ static void publish(event_log *log, uint32_t events) {
   refresh_tick(log);
   log->next_offset += events;
   __atomic_store_n(&log->header->log_end, log->next_offset, __ATOMIC_RELEASE);
-  store(&log->counters.next_offset, log->next_offset);
+  __atomic_store_n(&log->counters.next_offset, log->next_offset, __ATOMIC_RELEASE); /* like `handed` */
   store(&log->counters.blocks, log->counters.blocks + 1);
   supply_want(log);
 }
@@ -188,7 +188,7 @@ static void release_lines(const event_log *log, const uint8_t *bytes, uint64_t c
 
 /* The lane's bytes up to `to` are in the log: producers may use them again. Also ends the claim. */
 static void hand_over(lane *lane, uint64_t to) {
-  lane->handed = to;
+  __atomic_store_n(&lane->handed, to, __ATOMIC_RELEASE); /* after the block: the sealer takes it for what the log has */
   __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
 }
 
@@ -266,6 +266,7 @@ static int hand_over_hole(event_log *log, lane *lane, uint64_t from, uint64_t to
                               to - from);
   append_notice(log, record, size, lane->number, from, to, ticks);
   store(&log->counters.damaged, log->counters.damaged + 1);
+  sealer_lose(log, lane, from, to);
   hand_over(lane, to);
   return 1;
 }
@@ -345,7 +346,8 @@ static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
   uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
   uint64_t total = lane_evicted(lane->control);
   if (!append_gap(log, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->handed, head)) return 0;
-  lane->handed = head;
+  sealer_lose(log, lane, lane->handed, head);
+  __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
   return 1;
 }
 
@@ -387,10 +389,17 @@ static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
   }
 }
 
+/* Ends a segment whose file can't be synced any more, if there is something in it: the sealer copies it. 0: stalled. */
+static int leave_poisoned(event_log *log) {
+  const segment *active = log->active;
+  if (!active || active->number > __atomic_load_n(&log->roll_wanted, __ATOMIC_ACQUIRE)) return 1;
+  return log->next_offset == active->base_offset || roll(log);
+}
+
 drain_result drain_all(event_log *log, uint64_t *moved) {
   uint64_t before = 0, after = 0;
   log->stall_error = 0;
-  int complete = 1;
+  int complete = leave_poisoned(log);
   for (uint32_t i = 0; i < log->lane_count && complete; i++) {
     lane *lane = &log->lanes[i];
     uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
@@ -454,6 +463,7 @@ static void finish_requests(event_log *log, uint64_t requested) {
   __atomic_store_n(&log->drains_done, requested, __ATOMIC_RELEASE);
   pthread_cond_broadcast(&log->wait_done);
   pthread_mutex_unlock(&log->wait_lock);
+  sealer_drained(log);
 }
 
 /* Tells those who asked before this pass that it failed; the storage status says why. */
@@ -462,6 +472,7 @@ static void fail_requests(event_log *log, uint64_t requested) {
   __atomic_store_n(&log->drains_failed, requested, __ATOMIC_RELEASE);
   pthread_cond_broadcast(&log->wait_done);
   pthread_mutex_unlock(&log->wait_lock);
+  sealer_drained(log);
 }
 
 void *drain_main(void *argument) {
@@ -476,6 +487,7 @@ void *drain_main(void *argument) {
     if (sys_monotonic_ns() >= log->calibrate_at) clock_calibrate(log);
     refresh_tick(log);
     drain_result result = drain_all(log, &moved);
+    if (moved > 0) sealer_expect(log);
     if (result == DRAIN_COMPLETE) {
       /* Whatever it was, everything is in the log. */
       if (__atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(log, 0);

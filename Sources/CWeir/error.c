@@ -25,6 +25,7 @@ const char *weir_status_name(weir_status status) {
     case WEIR_ERROR_PLATFORM: return "platform";
     case WEIR_ERROR_LIMIT: return "limit";
     case WEIR_ERROR_TIMEOUT: return "timeout";
+    case WEIR_ERROR_LOST: return "lost";
     default: return "unknown";
   }
 }

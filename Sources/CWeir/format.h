@@ -267,6 +267,14 @@ enum {
   MAX_RECORD_BYTES = (1 << 20) + WEIR_RECORD_HEADER_BYTES + 8
 };
 #define MAX_SEGMENT_BYTES (UINT64_C(1) << 31)
+#define MAX_LANE_BYTES (UINT64_C(1) << 32)
+
+/*
+ * Offsets are below this, so that no sum of one and a count wraps. A log begins no opening in the last 2^48 of them,
+ * more than one could fill, so that those it gives are always believed.
+ */
+#define MAX_OFFSET (UINT64_C(1) << 63)
+#define LAST_FIRST_OFFSET (MAX_OFFSET - (UINT64_C(1) << 48))
 
 static inline uint64_t align8(uint64_t n) { return (n + 7) & ~UINT64_C(7); }
 static inline uint64_t record_size(uint64_t length) { return align8(WEIR_RECORD_HEADER_BYTES + length); }

@@ -20,8 +20,14 @@ static void take_header(handover *handover, const segment_scan *scan) {
   /* A file with neither a good header nor a good block says nothing; its name may be anyone's. */
   if (scan->header.salt == 0) return;
   raise_to(&handover->log_end, scan->header.base_offset);
+  /*
+   * Nor does the log go on at or below the name of a segment that stays: one that somebody renamed, or copied under
+   * another name, must not be in the way of a new one.
+   */
+  if (!scan->active || scan->name_base != scan->header.base_offset) raise_to(&handover->log_end, scan->name_base + 1);
   if (scan->header.opening != handover->opening || !scan->header_valid) return;
   for (uint32_t lane = 0; lane < scan->header.lane_count; lane++) {
+    if (scan->handed[lane] % 8 != 0) continue; /* no lane is ever there */
     raise_to(&handover->position[lane], scan->handed[lane]);
     handover->known[lane] = 1;
   }
@@ -85,13 +91,15 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
   return result == SCAN_ERROR ? damage.error : 0;
 }
 
-static int take_segment(handover *handover, int directory, const segment_name *name, int sealed) {
+/* `*settled`: the name of a sealed segment is its own, so those before it say no more than it does. */
+static int take_segment(handover *handover, int directory, const segment_name *name, int sealed, int *settled) {
   segment_scan scan;
   scan_damage damage;
   int error = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
   if (error == -ENOENT) return -EAGAIN;
   if (error == -ELOOP) return 0; /* no plain file, so not ours: readers and verify tell of it */
   if (error != 0) return error;
+  *settled = scan.header.salt != 0 && scan.header.base_offset == name->base;
   if (!sealed) handover_segment(handover, &scan);
   scan_result result = SCAN_SEALED;
   if (!sealed || scan_seal(&scan) != 0) {
@@ -111,10 +119,12 @@ int handover_read(handover *handover, int directory, const segment_list *list, u
   handover_start(handover, opening);
   uint64_t unsealed = 0;
   while (unsealed < list->count && !list->items[unsealed].active) unsealed++;
-  int error = 0;
-  if (unsealed > 0) error = take_segment(handover, directory, &list->items[unsealed - 1], 1);
+  int error = 0, settled = 0;
+  for (uint64_t left = unsealed; error == 0 && left > 0 && !settled; left--) {
+    error = take_segment(handover, directory, &list->items[left - 1], 1, &settled);
+  }
   for (uint64_t i = unsealed; error == 0 && i < list->count; i++) {
-    error = take_segment(handover, directory, &list->items[i], 0);
+    error = take_segment(handover, directory, &list->items[i], 0, &settled);
   }
   return error;
 }

@@ -208,8 +208,9 @@ static void destroy_locks(event_log *log) {
   pthread_mutex_destroy(&log->close_lock);
   pthread_mutex_destroy(&log->supply.mutex);
   pthread_cond_destroy(&log->supply.preparer_wakes);
-  pthread_cond_destroy(&log->supply.sealer_wakes);
-  pthread_cond_destroy(&log->supply.sealed);
+  pthread_cond_destroy(&log->sealer.wakes);
+  pthread_cond_destroy(&log->sealer.settled);
+  pthread_mutex_destroy(&log->sealer.mutex);
   pthread_cond_destroy(&log->wait_done);
 }
 

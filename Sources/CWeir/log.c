@@ -46,7 +46,7 @@ static weir_status check_options(const weir_options *options, weir_error *error)
       {"clock", options->clock, WEIR_CLOCK_AUTO, WEIR_CLOCK_TICK},
       {"full_policy", options->full_policy, WEIR_FULL_DROP_NEWEST, WEIR_FULL_DROP_OLDEST},
       {"max_event_bytes", options->max_event_bytes, 64, 1 << 20},
-      {"lane_bytes", options->lane_bytes, record + RECORD_SLACK_BYTES, UINT64_C(1) << 32},
+      {"lane_bytes", options->lane_bytes, record + RECORD_SLACK_BYTES, MAX_LANE_BYTES},
       {"segment_bytes", options->segment_bytes, LEAST_SEGMENT_BYTES(record), UINT64_C(1) << 30},
       {"drain_interval_ns", options->drain_interval_ns, 50000, UINT64_C(10000000000)},
       {"limit_policy", options->limit_policy, WEIR_LIMIT_REFUSE, WEIR_LIMIT_DROP_OLDEST},
@@ -129,8 +129,9 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   pthread_cond_init(&log->wait_done, NULL);
   pthread_mutex_init(&log->supply.mutex, NULL);
   pthread_cond_init(&log->supply.preparer_wakes, NULL);
-  pthread_cond_init(&log->supply.sealer_wakes, NULL);
-  pthread_cond_init(&log->supply.sealed, NULL);
+  pthread_mutex_init(&log->sealer.mutex, NULL);
+  pthread_cond_init(&log->sealer.wakes, NULL);
+  pthread_cond_init(&log->sealer.settled, NULL);
   if (log->path && log->producer.slots) return log;
   log_unreference(log);
   return NULL;
@@ -142,7 +143,7 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
   segment *first = supply_take(log, &result);
   if (!first) return fail_system(error, result, "make a segment in", log->path, NULL);
   result = drain_begin_segment(log, first, 0);
-  if (result == 0) result = supply_change(log, first);
+  if (result == 0) result = sealer_change(log, first);
   if (result == 0) return WEIR_OK;
   segment_discard(first);
   return fail_system(error, result, "begin a segment in", log->path, NULL);
@@ -154,6 +155,7 @@ static weir_status start_threads(event_log *log, weir_error *error) {
   int result = start_thread(&log->drainer, drain_main, log, "weir-drain");
   if (result != 0) {
     supply_stop(log);
+    sealer_stop(log);
     return fail_system(error, result, "start the threads of", log->path, NULL);
   }
   log->drainer_runs = 1;
@@ -173,7 +175,7 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
   status = ring_create(log, next_offset, error);
   if (status != WEIR_OK) return status;
   recovery->opening = log->producer.opening;
-  recovery->first_offset = log->next_offset = log->counters.next_offset = next_offset;
+  recovery->first_offset = log->next_offset = log->counters.next_offset = log->durable_offset = next_offset;
   types_load(log);
   log->membarrier = sys_membarrier_register() == 0;
   status = begin_first_segment(log, error);
@@ -260,11 +262,11 @@ static int finish_segments(event_log *log) {
   int error = 0;
   if (log->active && log->active->summary.blocks > 0) {
     drain_seal_active(log);
-    error = supply_change(log, NULL);
+    error = sealer_change(log, NULL);
   }
-  int settled = supply_settle(log, UINT64_MAX);
   supply_stop(log);
-  return error != 0 ? error : settled;
+  int stopped = sealer_stop(log);
+  return error != 0 ? error : stopped;
 }
 
 /*
@@ -338,9 +340,9 @@ void weir_free(weir_log *producer) {
   log_unreference(log);
 }
 
-/* ---- Waiting for the drainer and the disk ------------------------------------------------------------------------ */
+/* ---- Waiting for the drainer -------------------------------------------------------------------------------------- */
 
-static uint64_t deadline_of(uint64_t timeout_ns) {
+uint64_t log_deadline(uint64_t timeout_ns) {
   uint64_t now = sys_monotonic_ns();
   return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
 }
@@ -350,8 +352,7 @@ static weir_status closed_failure(event_log *log, weir_error *error) {
               "the log %s is closed, or belongs to the process this one was forked from", log->path);
 }
 
-/* Announces a caller that close has to wait for. 0 if the log is closed. */
-static int enter(event_log *log) {
+int log_enter(event_log *log) {
   if (lane_log_state(log) != STATE_OPEN) return 0;
   pthread_mutex_lock(&log->wait_lock);
   int open = lane_log_state(log) == STATE_OPEN;
@@ -370,7 +371,7 @@ static int enter_counters(event_log *log) {
   return there;
 }
 
-static void leave(event_log *log) {
+void log_leave(event_log *log) {
   pthread_mutex_lock(&log->wait_lock);
   log->waiters--;
   pthread_cond_broadcast(&log->wait_done);
@@ -403,49 +404,10 @@ static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error 
 
 weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
   event_log *log = (event_log *)producer;
-  if (!enter(log)) return closed_failure(log, error);
-  weir_status status = wait_for_drain(log, deadline_of(timeout_ns), error);
+  if (!log_enter(log)) return closed_failure(log, error);
+  weir_status status = wait_for_drain(log, log_deadline(timeout_ns), error);
   if (next_offset) *next_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
-  leave(log);
-  return status;
-}
-
-/*
- * Syncs the active segment through a descriptor of its own: the drainer may seal it meanwhile. What the disk fails to
- * sync it may drop, and say so once: after that nothing is ever said to be durable again.
- */
-static int sync_active(event_log *log) {
-  pthread_mutex_lock(&log->supply.mutex);
-  int fd = log->active ? sys_duplicate(log->active->fd) : -1;
-  pthread_mutex_unlock(&log->supply.mutex);
-  if (fd == -1) return 0;
-  if (fd < 0) return fd;
-  int error = sys_sync_data(fd);
-  sys_close(fd);
-  if (error == 0) error = sys_sync_directory(log->directory);
-  if (error != 0) supply_poison(log, error);
-  return error;
-}
-
-weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
-  event_log *log = (event_log *)producer;
-  if (!enter(log)) return closed_failure(log, error);
-  uint64_t deadline = deadline_of(timeout_ns);
-  weir_status status = wait_for_drain(log, deadline, error);
-  uint64_t end = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
-  if (status == WEIR_OK) {
-    /* The active one first: if it is sealed meanwhile, the sealer's own sync is waited for. */
-    int result = sync_active(log);
-    if (result == 0) result = supply_settle(log, deadline);
-    if (result == -ETIMEDOUT) {
-      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
-                    "the disk did not sync %s within the time given; ask again later", log->path);
-    } else if (result != 0) {
-      status = fail_system(error, result, "sync", log->path, NULL);
-    }
-  }
-  if (next_offset) *next_offset = end;
-  leave(log);
+  log_leave(log);
   return status;
 }
 
@@ -462,6 +424,8 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   counters->segments = __atomic_load_n(&from->segments, __ATOMIC_RELAXED);
   counters->wakeups = __atomic_load_n(&from->wakeups, __ATOMIC_RELAXED);
   counters->damaged = __atomic_load_n(&from->damaged, __ATOMIC_RELAXED);
+  counters->lost = __atomic_load_n(&from->lost, __ATOMIC_RELAXED);
+  counters->durable_offset = weir_durable_offset(producer);
   counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);
   counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED);
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
@@ -480,7 +444,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
     counters->dropped[reason] += __atomic_load_n(&log->header->unlaned_dropped[reason], __ATOMIC_RELAXED);
   }
-  if (mapped) leave(log);
+  if (mapped) log_leave(log);
 }
 
 const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->path; }

@@ -6,7 +6,8 @@
  *     room.c     a full lane                  fork.c     the child of a fork
  *     ring.c     the ring file                locator.c  where it lies
  *     segment.c  one segment file
- *     drain.c    lanes to segments            supply.c   the preparer and the sealer
+ *     drain.c    lanes to segments            supply.c   the preparer
+ *     sealer.c   segments to the disk         sync.c     waiting for it
  *     populate.c the ring's pages
  *     recover.c  what a dead writer left
  */
@@ -20,6 +21,13 @@
 #include "ring.h"
 #include "segment.h"
 
+/* A stretch of a lane whose events are not in the log: overwritten, or damaged. */
+typedef struct lane_loss {
+  uint64_t from, to;
+} lane_loss;
+
+enum { LANE_LOSSES = 32 };
+
 /* One lane: what producers see first, then what only the log knows. In memory that outlives the mapping. */
 typedef struct lane {
   weir_lane producer; /* first: a weir_lane * is a lane * */
@@ -30,6 +38,10 @@ typedef struct lane {
   lane_control *control __attribute__((aligned(128)));
   uint32_t number;
   uint64_t handed;      /* the drainer's: the position up to which the log's blocks account for this lane */
+  uint64_t durable;     /* the position up to which the disk has it, as far as it was not lost */
+  lane_loss loss[LANE_LOSSES]; /* the latest, in a circle. Guarded by the sealer's mutex, like the next two */
+  uint32_t losses;      /* so many, since the opening */
+  uint64_t losses_known_from; /* of earlier positions nothing is known */
   uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
 } __attribute__((aligned(128))) lane;
 
@@ -53,30 +65,69 @@ typedef struct named_type {
 enum { MAX_TYPES = 8192, NAMED_SLOTS = 2 * MAX_TYPES, MAX_DEFINITION_BYTES = 32768, MAX_READY_SEGMENTS = 3 };
 enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
 
-/* What comes next and what is done: segments on their way to and from the drainer. Guarded by `mutex`. */
+/* What comes next: segments on their way to the drainer. Guarded by `mutex`. */
 typedef struct supply {
   pthread_mutex_t mutex;
   pthread_cond_t preparer_wakes;
-  pthread_cond_t sealer_wakes;
-  pthread_cond_t sealed;     /* a segment was retired, or could not be */
   segment *ready;            /* prepared, not begun, oldest first */
   uint32_t ready_count;
   uint32_t depth;            /* how many to keep ready: one, until the drainer once had to wait */
   int wanted;
   int hungry;                /* the drainer waits for one: ring its bell */
-  segment *first_done;       /* full, waiting for the sealer, oldest first */
-  segment *last_done;
-  uint64_t queued;           /* segments ever given to the sealer */
-  uint64_t retired;          /* of them, those that it is done with */
   int prepare_error;         /* negative errno of the last preparation, 0 */
   int needed;                /* the drainer had none when it asked: a failure is one to tell of */
-  int seal_error;            /* negative errno of the first sealing that failed: what it held may not be on the disk */
   int stopping;
   int running;
   pthread_t preparer;
-  pthread_t sealer;
-  uint64_t next_prepared;    /* numbers the files */
+  uint64_t next_prepared;    /* atomic: numbers the files */
 } supply;
+
+typedef enum sync_result {
+  SYNC_PENDING,
+  SYNC_DURABLE,
+  SYNC_LOST,        /* the event was overwritten or damaged before it was drained */
+  SYNC_UNKNOWN,     /* it may have been: that is too long ago */
+  SYNC_NOT_DRAINED, /* the log can't grow */
+  SYNC_FAILED,      /* the disk failed */
+  SYNC_TIMEOUT,
+  SYNC_CLOSED
+} sync_result;
+
+/* Somebody who waits for the disk. On the caller's stack, or, with `notify`, allocated. */
+typedef struct sync_wait {
+  uint32_t lane;     /* of the event that is waited for; NOTICE_LANE: all that was captured before */
+  uint64_t position;
+  uint64_t drain;    /* the drain request that brings it into the log */
+  uint64_t pass;     /* the pass of the sealer that serves it, once begun */
+  sync_result result;
+  int error;         /* negative errno */
+  void (*notify)(void *context, weir_status status, const weir_error *error);
+  void *context;
+  struct sync_wait *next;
+} sync_wait;
+
+/* From the drainer to the disk. Guarded by `mutex`; the counts are read without it, too. */
+typedef struct sealer {
+  pthread_mutex_t mutex;
+  pthread_cond_t wakes;
+  pthread_cond_t settled;    /* a wait is over */
+  segment *first_done;       /* full, oldest first */
+  segment *last_done;
+  segment *stuck;            /* could not be retired, and are tried again */
+  uint64_t queued;           /* segments ever given to the sealer */
+  uint64_t retired;          /* of them, those that it is done with */
+  int stuck_error;           /* atomic: negative errno of the last attempt at the stuck ones, 0 without any */
+  int broken;                /* negative errno: nothing can be vouched for any more */
+  uint64_t retry_at;         /* monotonic */
+  sync_wait *waits;
+  uint64_t wait_count;       /* atomic */
+  uint64_t passes;
+  int fresh;                 /* atomic: with a sync interval, the log has grown since the last pass */
+  uint64_t fresh_since;      /* monotonic */
+  int stopping;
+  int running;
+  pthread_t thread;
+} sealer;
 
 /* The thread that populates the ring's pages ahead of the producers. */
 typedef struct populator {
@@ -134,6 +185,9 @@ typedef struct event_log {
   uint64_t clock_start_ticks;
   uint64_t clock_start_ns;
   supply supply;
+  sealer sealer;
+  uint64_t roll_wanted;    /* atomic: the segment of this number takes no more blocks, its file can't be synced */
+  uint64_t durable_offset; /* atomic: the disk has every event with an offset below */
   populator populator;
 
   /* Between the drainer and those who wait for it. */
@@ -197,12 +251,29 @@ int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const
 weir_status supply_start(event_log *log, weir_error *error);
 segment *supply_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
 void supply_want(event_log *log);
+void supply_stop(event_log *log);
+
+/* ---- sealer.c ---- */
+int sealer_start(event_log *log); /* 0 or negative errno */
+int sealer_stop(event_log *log);  /* retires what is left, as it can. 0, or negative errno of what it could not */
 /* Makes `next` the active segment (null: none); the one before goes to the sealer, or is retired in place if that does
  * not run. 0 or negative errno. */
-int supply_change(event_log *log, segment *next);
-int supply_settle(event_log *log, uint64_t deadline_ns); /* waits for the sealer. 0, -ETIMEDOUT, the sealer's error */
-void supply_poison(event_log *log, int error); /* a sync failed: durability is never claimed again */
-void supply_stop(event_log *log);
+int sealer_change(event_log *log, segment *next);
+uint64_t sealer_waiting(const event_log *log); /* full segments that are not on the disk yet */
+int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
+void sealer_expect(event_log *log);            /* the log has grown: with a sync interval the disk is to follow */
+void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
+void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
+int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */
+sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `notify` */
+
+/* ---- sync.c ---- */
+void sync_notify(const event_log *log, sync_wait *wait); /* of a settled one with `notify`, which it frees */
+
+/* ---- log.c ---- */
+int log_enter(event_log *log); /* announces a caller that close has to wait for. 0 if the log is closed */
+void log_leave(event_log *log);
+uint64_t log_deadline(uint64_t timeout_ns); /* on the monotonic clock */
 
 /* ---- populate.c ---- */
 int populator_start(event_log *log); /* where there is something to populate. 0 or negative errno */

@@ -10,9 +10,16 @@
 
 enum { COPY_BYTES = 1 << 16 };
 
+/*
+ * -ELOOP where something else has the name: through a symbolic link the copies would go wherever it leads. Looked at by
+ * name each time; whoever could change it in between may write to the directory, and needs no such trick.
+ */
 static int open_quarantine(int directory) {
   int error = sys_make_directory(directory, QUARANTINE_NAME);
-  return error != 0 && error != -EEXIST ? error : 0;
+  if (error != -EEXIST) return error;
+  struct stat status;
+  error = sys_status_at(directory, QUARANTINE_NAME, &status);
+  return error != 0 || S_ISDIR(status.st_mode) ? error : -ELOOP;
 }
 
 /* Makes quarantine/<name> and fills it by `fill`. A file that is not complete does not stay. */

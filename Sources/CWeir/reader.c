@@ -8,6 +8,11 @@
  *
  * A block is being written at the end of a live log, so there a bad one is the end for now. It is damage only once
  * something follows: a good block after the segment has a successor or a seal, or after the writer's death.
+ *
+ * A reader that follows a log disturbs nobody: it lists the directory, which a renaming writer would have to wait for,
+ * only when names in it came or went since it last did, and while it waits it looks at a block header, at the
+ * directory's time of change and at the lock, at most fifty times a second. Nobody tells it: inotify does not see
+ * stores into a mapping, and a writer that rang bells would know of its readers.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +30,16 @@
 #include "system.h"
 
 typedef enum reader_stage { IN_SEGMENTS, IN_LANES, AT_END } reader_stage;
+
+/* Between two looks for something new, by doubling; after so long everything is looked through again in any case. */
+enum { LEAST_PAUSE_NS = 200000, MOST_PAUSE_NS = 20000000, LOOK_AGAIN_NS = 1000000000 };
+
+/* How things stood, as seen before the directory was looked through and nothing more was found. */
+typedef struct outlook {
+  struct timespec changed; /* the directory's time of change: a name came or went */
+  int live;
+  uint64_t taken_ns;       /* 0: nothing is known */
+} outlook;
 
 struct weir_reader {
   int directory;
@@ -48,6 +63,8 @@ struct weir_reader {
 
   weir_skip skip;
   int has_skip;
+  outlook quiet;     /* when there was nothing more */
+  uint64_t pause_ns; /* the next one of a wait; 0: something was given since the last */
   dead_ring *dead;
   uint64_t ring_told; /* the damaged ring that was told of: its inode, or 1 */
   definition_table definitions;
@@ -230,6 +247,28 @@ static int next_of_block(weir_reader *reader, weir_event *event) {
   return 0;
 }
 
+/* ---- Whether there may be more ----------------------------------------------------------------------------------- */
+
+/* To be taken before the directory is looked through: what comes after that is then a difference. */
+static outlook take_outlook(const weir_reader *reader) {
+  struct stat status;
+  outlook now = {.live = directory_is_live(reader->directory), .taken_ns = sys_monotonic_ns()};
+  if (sys_status(reader->directory, &status) != 0) return (outlook){.live = now.live};
+  now.changed = status.st_mtim;
+  return now;
+}
+
+/*
+ * Whether nothing can be found that was not there before. Two changes within a tick of the clock leave one time of
+ * change on older kernels, so that is believed for a while only.
+ */
+static int is_quiet(const weir_reader *reader, const outlook *now) {
+  const outlook *before = &reader->quiet;
+  return before->taken_ns != 0 && now->taken_ns != 0 && now->taken_ns - before->taken_ns < LOOK_AGAIN_NS &&
+         before->live == now->live && before->changed.tv_sec == now->changed.tv_sec &&
+         before->changed.tv_nsec == now->changed.tv_nsec;
+}
+
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
 
 static int take_block(weir_reader *reader) {
@@ -275,7 +314,8 @@ static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_e
 }
 
 /* No segment is left: the end for now, or the lanes of a dead writer. */
-static step after_segments(weir_reader *reader) {
+static step after_segments(weir_reader *reader, const outlook *before) {
+  reader->quiet = *before;
   if (directory_is_live(reader->directory)) return STEP_END;
   reader->stage = reader->skip_lanes ? AT_END : IN_LANES;
   return reader->skip_lanes ? STEP_END : STEP_AGAIN;
@@ -283,6 +323,7 @@ static step after_segments(weir_reader *reader) {
 
 static step open_segment(weir_reader *reader, weir_error *error) {
   scan_damage damage;
+  outlook before = take_outlook(reader);
   switch (route_next(&reader->route, reader->next, &reader->scan, &reader->name, &damage)) {
     case ROUTE_OPENED:
       return begin_segment(reader, &damage, error);
@@ -293,7 +334,7 @@ static step open_segment(weir_reader *reader, weir_error *error) {
       return STEP_AGAIN;
     }
     case ROUTE_NONE:
-      return after_segments(reader);
+      return after_segments(reader, &before);
     default:
       return failed(reader, damage.error, reader->name.name[0] ? reader->name.name : NULL, error);
   }
@@ -316,11 +357,15 @@ static step at_tail(weir_reader *reader, scan_damage *damage, weir_error *error)
     end_segment(reader);
     return STEP_AGAIN;
   }
-  /* Asked before the listing: a writer that is gone by now wrote nothing after it. */
-  int live = directory_is_live(reader->directory);
+  /* Taken before the listing: a writer that is gone by now wrote nothing after it. */
+  outlook before = take_outlook(reader);
+  if (before.live && is_quiet(reader, &before)) return STEP_END;
   int goes_on = route_goes_on(&reader->route);
   if (goes_on < 0) return failed(reader, goes_on, NULL, error);
-  if (live && !goes_on) return STEP_END;
+  if (before.live && !goes_on) {
+    reader->quiet = before;
+    return STEP_END;
+  }
   reader->complete = 1; /* but blocks may have come since it was read: once more, to the end */
   return STEP_AGAIN;
 }
@@ -383,6 +428,7 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
 #define LOST_OFFSETS "these offsets had been given, but no block holds their events"
 
 static step open_lanes(weir_reader *reader, weir_error *error) {
+  reader->quiet = take_outlook(reader);
   int result = dead_open(reader->directory, &reader->dead);
   if (result != 0) return ring_failed(reader, result, error);
   uint64_t end = 0;
@@ -433,20 +479,48 @@ static step take_step(weir_reader *reader, weir_event *event, weir_error *error)
 weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error) {
   weir_error unwanted;
   if (!error) error = &unwanted;
-  if (reader->stage == AT_END && (!reader->dead || !dead_is_current(reader->dead, reader->directory))) {
-    back_to_segments(reader); /* perhaps there is more now */
+  if (reader->stage == AT_END) {
+    outlook before = take_outlook(reader);
+    if (reader->dead && dead_is_current(reader->dead, reader->directory)) reader->quiet = before;
+    else back_to_segments(reader); /* perhaps there is more now */
   }
   for (;;) {
     if (reader->has_skip) {
       reader->has_skip = 0;
+      reader->pause_ns = 0;
       if (skip) *skip = reader->skip;
       return WEIR_SKIPPED;
     }
     switch (take_step(reader, event, error)) {
       case STEP_AGAIN: break;
-      case STEP_EVENT: return WEIR_OK;
+      case STEP_EVENT: reader->pause_ns = 0; return WEIR_OK;
       case STEP_END: return WEIR_END;
       case STEP_FAILED: return error->status;
     }
+  }
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+static int has_news(weir_reader *reader) {
+  if (reader->records_left > 0 || reader->has_skip) return 1;
+  outlook now = take_outlook(reader);
+  if (!is_quiet(reader, &now)) return 1;
+  block_header header;
+  return reader->open && scan_peek(&reader->scan, &header) != 0;
+}
+
+weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns) {
+  uint64_t began = sys_monotonic_ns();
+  for (;;) {
+    uint64_t passed = sys_monotonic_ns() - began;
+    uint64_t left = passed < timeout_ns ? timeout_ns - passed : 0;
+    /* The pause comes first where what the last wait found was nothing after all: a block that is half written. */
+    uint64_t pause = reader->pause_ns < left ? reader->pause_ns : left;
+    if (pause > 0) sys_sleep_ns(pause);
+    reader->pause_ns = reader->pause_ns == 0 ? LEAST_PAUSE_NS : reader->pause_ns * 2;
+    if (reader->pause_ns > MOST_PAUSE_NS) reader->pause_ns = MOST_PAUSE_NS;
+    if (has_news(reader)) return WEIR_OK;
+    if (pause == left) return WEIR_ERROR_TIMEOUT;
   }
 }

@@ -103,7 +103,7 @@ static int ring_being_made(recovery *recovery) {
   if (fd < 0) return 0;
   ring_header *header = malloc(sizeof *header);
   if (header && read_ring_header(fd, header) == 0) {
-    recovery->least_offset = header->log_end > header->base_offset ? header->log_end : header->base_offset;
+    recovery->least_offset = ring_end(header);
   }
   free(header);
   sys_close(fd);
@@ -194,30 +194,29 @@ static weir_status check_versions(recovery *recovery) {
  * Moves a file away that has a sealed segment's name, but neither its header nor one of its blocks: a new segment may
  * need the name.
  */
-static weir_status remove_foreign(recovery *recovery) {
+static weir_status remove_foreign(recovery *recovery, uint64_t index) {
   segment_list *list = &recovery->list;
-  segment_name *name = &list->items[recovery->first_unsealed - 1];
+  segment_name *name = &list->items[index];
   int error = quarantine_file(recovery->log->directory, name->name);
   if (error != 0) return segment_failure(recovery, error, "quarantine", name->name);
-  memmove(name, name + 1, (list->count - recovery->first_unsealed) * sizeof *name);
+  memmove(name, name + 1, (list->count - index - 1) * sizeof *name);
   recovery->first_unsealed--;
   list->count--;
   recovery->report->damaged_blocks++;
   return WEIR_OK;
 }
 
-/* The last sealed segment: where the log ends so far, and what the next header says of its predecessor. */
-static weir_status take_last_sealed(recovery *recovery) {
-  if (recovery->first_unsealed == 0) return WEIR_OK;
-  segment_name *name = &recovery->list.items[recovery->first_unsealed - 1];
+/* One sealed segment: where the log ends so far. `*settled`: its name is its own, so those before it say no more. */
+static weir_status take_sealed(recovery *recovery, const segment_name *name, int *foreign, int *settled) {
   segment_scan scan;
   scan_damage damage;
   int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
   if (error != 0) return segment_failure(recovery, error, "open", name->name);
-  if (scan.header.salt == 0) {
+  *foreign = scan.header.salt == 0;
+  *settled = !*foreign && scan.header.base_offset == name->base;
+  if (*foreign) {
     scan_close(&scan);
-    weir_status status = remove_foreign(recovery);
-    return status == WEIR_OK ? take_last_sealed(recovery) : status;
+    return WEIR_OK;
   }
   if (scan_seal(&scan) != 0) {
     /* Its seal is damaged: read it through, for the log's end. */
@@ -230,9 +229,25 @@ static weir_status take_last_sealed(recovery *recovery) {
     }
   }
   error = handover_sealed(&recovery->handover, &scan);
-  recovery->last = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = name->base};
+  if (recovery->last.salt == 0) {
+    recovery->last = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = name->base};
+  }
   scan_close(&scan);
   return error == 0 ? WEIR_OK : segment_failure(recovery, error, "read", name->name);
+}
+
+/*
+ * The last sealed segment, and what the next header says of its predecessor. Somebody else's files with such a name are
+ * put away; behind a segment that somebody renamed, those before it are asked too, up to one whose name is its own.
+ */
+static weir_status take_last_sealed(recovery *recovery) {
+  int settled = 0, foreign;
+  for (uint64_t left = recovery->first_unsealed; left > 0 && !settled; left--) {
+    weir_status status = take_sealed(recovery, &recovery->list.items[left - 1], &foreign, &settled);
+    if (status == WEIR_OK && foreign) status = remove_foreign(recovery, left - 1);
+    if (status != WEIR_OK) return status;
+  }
+  return WEIR_OK;
 }
 
 static weir_status recover_segments(recovery *recovery, unsealed *found) {
@@ -270,16 +285,23 @@ static void choose_segment_bytes(event_log *dead) {
   if (dead->options.segment_bytes > bytes) dead->options.segment_bytes = bytes;
 }
 
+/* Before anything is changed: a log whose offsets are forged, since no log comes to that many events. */
+static weir_status used_up(recovery *recovery) {
+  return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->path,
+              "the log %s has no offsets left to give, which only forged ones explain; begin a log in another directory",
+              recovery->log->path);
+}
+
 /* Sets the lanes to what recovery has to drain: from the log's word on, up to the tail. */
 static weir_status settle_heads(recovery *recovery) {
   event_log *dead = recovery->dead;
   handover *handover = &recovery->handover;
   dead->calibration = handover_calibration(handover, dead->header);
-  uint64_t end = handover->log_end > dead->header->log_end ? handover->log_end : dead->header->log_end;
-  if (end < dead->header->base_offset) end = dead->header->base_offset;
-  if (dead->header->log_end > handover->log_end && handover->log_end >= dead->header->base_offset) {
-    recovery->report->missing_events += dead->header->log_end - handover->log_end;
+  uint64_t known = ring_end(dead->header), end = handover->log_end > known ? handover->log_end : known;
+  if (known > handover->log_end && handover->log_end >= dead->header->base_offset) {
+    recovery->report->missing_events += known - handover->log_end;
   }
+  if (end > LAST_FIRST_OFFSET) return used_up(recovery);
   dead->next_offset = dead->header->log_end = end;
   for (uint32_t i = 0; i < dead->lane_count; i++) {
     lane_control *control = dead->lanes[i].control;
@@ -335,7 +357,7 @@ static weir_status drain_dead(recovery *recovery) {
   if (!dead->active) return WEIR_OK;
   drain_seal_active(dead);
   recovery->last = dead->previous;
-  int error = supply_change(dead, NULL);
+  int error = sealer_change(dead, NULL);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->path, NULL);
 }
 
@@ -347,7 +369,9 @@ static weir_status drain_dead(recovery *recovery) {
  */
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
-  int prepared = strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0;
+  const char *number = name + strlen(PREPARED_PREFIX);
+  int prepared = strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0 && *number &&
+                 number[strspn(number, "0123456789")] == 0; /* a prepared-notes.txt is somebody's */
   if (!prepared && !(recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
   int error = sys_unlink(recovery->log->directory, name);
   return error == -ENOENT ? 0 : error;
@@ -405,6 +429,7 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   if (status == WEIR_OK) {
     *next_offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
     if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;
+    if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);
     log->previous = recovery->last;
     report->was_clean = !report->ring_replaced && report->segments_scanned == 0 && report->events_from_lanes == 0 &&
                         report->dropped == 0 && report->overwritten == 0 && report->damaged_records == 0;

@@ -30,14 +30,14 @@ int ring_check_header(const ring_header *header, uint64_t file_bytes) {
     return -EBADMSG;
   }
   if (record < WEIR_RECORD_HEADER_BYTES || record > MAX_RECORD_BYTES) return -EBADMSG;
-  if (lane == 0 || (lane & (lane - 1)) != 0 || lane < record || lane > UINT64_C(1) << 40) return -EBADMSG;
+  if (lane == 0 || (lane & (lane - 1)) != 0 || lane < record || lane > MAX_LANE_BYTES) return -EBADMSG;
   if (header->lane_stride < LANE_CONTROL_BYTES + lane + record + RECORD_SLACK_BYTES) return -EBADMSG;
   if (header->lane_stride % 4096 != 0 || header->lanes_at % 4096 != 0 || header->types_at % 8 != 0) return -EBADMSG;
   if (header->lanes_at < RING_HEADER_BYTES || header->types_at < RING_HEADER_BYTES) return -EBADMSG;
   if (header->file_bytes > file_bytes) return -EBADMSG;
   if (!fits(header->lanes_at, header->lane_count, header->lane_stride, header->file_bytes)) return -EBADMSG;
   if (!fits(header->types_at, 1, header->types_bytes, header->file_bytes)) return -EBADMSG;
-  if (header->types_bytes > UINT64_C(64) << 20) return -EBADMSG;
+  if (header->types_bytes > UINT64_C(64) << 20 || header->base_offset > MAX_OFFSET) return -EBADMSG;
   return 0;
 }
 

@@ -11,6 +11,15 @@
  */
 int ring_check_header(const ring_header *header, uint64_t file_bytes);
 
+/*
+ * The offset after the last that the ring knows of. No checksum covers log_end while the log is open: one that no
+ * opening could have got to is damage, and says nothing.
+ */
+static inline uint64_t ring_end(const ring_header *header) {
+  return header->log_end > header->base_offset && header->log_end <= LAST_FIRST_OFFSET ? header->log_end
+                                                                                         : header->base_offset;
+}
+
 /* The calibration in force, from the two slots. 0 if neither is good. */
 int ring_calibration(const ring_header *header, calibration *value);
 

@@ -32,14 +32,16 @@ static int is_visited(const route *route, const segment_name *name, uint64_t sal
   for (uint32_t i = 0; i < route->salt_count; i++) {
     if (route->salts[i] == salt) return 1;
   }
-  return route->salt_count == ROUTE_SALTS;
+  return 0;
 }
 
 static void visit(route *route, const segment_name *name, uint64_t salt) {
   if (!route->started || name->base != route->base) route->salt_count = 0;
   route->started = 1;
   route->base = name->base;
-  if (route->salt_count < ROUTE_SALTS) route->salts[route->salt_count++] = salt;
+  /* A writer may open and die for ever without an event, and each of its segments has that base. */
+  if (route->salt_count == ROUTE_SALTS) memmove(route->salts, route->salts + 1, --route->salt_count * sizeof salt);
+  route->salts[route->salt_count++] = salt;
 }
 
 /* The index of the first candidate. Before the first visit: the last segment that begins at or before `wanted`. */

@@ -14,8 +14,8 @@ typedef struct route {
   int directory;
   int started;
   uint64_t base;               /* in the name of the segment visited last */
-  uint64_t salts[ROUTE_SALTS]; /* of the segments with that base that were visited: more than one only if all but one
-                                  are empty */
+  uint64_t salts[ROUTE_SALTS]; /* of the segments with that base that were visited, the last ones: more than one only if
+                                  all but one are empty. Two names have that base, so more are never looked at */
   uint32_t salt_count;
   segment_name *refused;       /* files with a segment's name that are none; each was told of once */
   uint64_t refused_count;

@@ -12,6 +12,7 @@ typedef struct segment_scan {
   int active;              /* by its name */
   uint64_t file_bytes;     /* as of the last look; grows never, shrinks at sealing */
   uint64_t inode;          /* which file it is, whatever its name has become */
+  uint64_t name_base;      /* the base offset that its name says */
   int header_valid;        /* its checksum vouches for salt, opening, base and `handed` */
   uint64_t handed[WEIR_MAX_LANES];
   uint64_t start;          /* position of the first block */

@@ -172,51 +172,15 @@ void segment_seal(segment *segment, uint64_t next_offset, const calibration *cal
 }
 
 /* Frees what is in memory; the file stays. */
-static void release(segment *segment) {
+void segment_abandon(segment *segment) {
   if (segment->map) sys_unmap(segment->map, segment->capacity);
   sys_close(segment->fd);
   free(segment->definitions);
+  free(segment->kept);
   free(segment);
 }
 
-static int cut(segment *segment) {
-  /* Unmapped before it is cut: a mapped file never shrinks. */
-  int error = sys_unmap(segment->map, segment->capacity);
-  if (error != 0) return error;
-  segment->map = NULL;
-  error = sys_truncate(segment->fd, segment->at);
-  if (error == 0) sys_start_writeback(segment->fd);
-  return error;
-}
-
-static int rename_sealed(const segment *segment) {
-  char name[64];
-  segment_file_name(name, segment->base_offset, 0);
-  return sys_rename_new(segment->directory, segment->name, name);
-}
-
-int segment_retire(segment *first) {
-  int error = 0, directory = first->directory;
-  /* Step by step for all of them: the disk works on them at once, and one commit of its journal serves several. */
-  for (segment *each = first; each; each = each->next) each->failed = cut(each);
-  for (segment *each = first; each; each = each->next) {
-    if (each->failed == 0) each->failed = sys_sync_data(each->fd);
-    /* Renamed only once it is on the disk: recovery never scans what has a sealed name. */
-    if (each->failed == 0) each->failed = rename_sealed(each);
-    if (error == 0) error = each->failed;
-  }
-  int synced = sys_sync_directory(directory);
-  while (first) {
-    segment *next = first->next;
-    release(first);
-    first = next;
-  }
-  return error == 0 ? synced : error;
-}
-
-void segment_abandon(segment *segment) { release(segment); }
-
 void segment_discard(segment *segment) {
   sys_unlink(segment->directory, segment->name);
-  release(segment);
+  segment_abandon(segment);
 }

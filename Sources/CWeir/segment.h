@@ -19,7 +19,11 @@ typedef struct segment {
   uint64_t base_offset;
   uint64_t number;
   int sealed;
-  int failed; /* while it is retired: a negative errno */
+  int named;    /* the sealer's: its name is known to be on the disk */
+  int poisoned; /* the sealer's: a sync of its file failed, which is never tried again */
+  int synced;   /* the sealer's: whole on the disk */
+  uint64_t lost; /* events that a file which took the place of a poisoned one does not have */
+  uint8_t *kept; /* what is still to be written to such a file */
   seal_summary summary;
   uint8_t *definitions; /* the seal's: every definition in the segment */
   uint64_t definitions_bytes;
@@ -64,11 +68,20 @@ uint64_t segment_seal_bytes(uint64_t definitions_bytes);
 void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
                         const uint8_t *definitions, const calibration *calibration);
 
+/* What became of segments that were to be retired. */
+typedef struct retirement {
+  int error;           /* the first negative errno, 0 */
+  int directory_error; /* of the sync of the names */
+  uint64_t lost;       /* events that the disk lost before they were synced */
+  segment *failed;     /* those to try again or to abandon, in their order */
+} retirement;
+
 /*
  * Retires a list of segments (`next`), oldest first: unmaps, cuts, syncs, renames to the sealed names, syncs the
- * directory once. Frees them whatever comes. 0 or the first negative errno.
+ * directory once; frees them. One whose sync fails is copied to a new file, named by `next_prepared` until it takes the
+ * old one's name, as a whole or not at all.
  */
-int segment_retire(segment *first);
+retirement segment_retire(segment *first, uint64_t *next_prepared);
 
 /* Lets go of the file as it is, unsealed, for the next opening to recover. Frees. */
 void segment_abandon(segment *segment);

@@ -1,7 +1,6 @@
 /*
- * supply.c: the two helper threads that keep the drainer from ever waiting for the disk. The preparer makes, allocates
- * and populates the next segment; the sealer syncs, renames and unmaps the full ones. Without threads (in recovery)
- * both happen in place.
+ * supply.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer never
+ * waits for the disk. Without it (in recovery) that happens in place.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,7 +39,7 @@ static void *prepare_main(void *argument) {
       pthread_cond_wait(&supply->preparer_wakes, &supply->mutex);
     }
     if (supply->stopping) break;
-    uint64_t number = supply->next_prepared++;
+    uint64_t number = __atomic_fetch_add(&supply->next_prepared, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&supply->mutex);
     int error = 0;
     segment *made = segment_prepare(log->directory, number, log->options.segment_bytes, &error);
@@ -60,38 +59,6 @@ static void *prepare_main(void *argument) {
   return NULL;
 }
 
-/* The oldest full segments, as many as are retired in one go: not more, for a weir_sync may wait for the first. */
-static segment *take_done(supply *supply, uint64_t *count) {
-  enum { MOST = 8 };
-  segment *first = supply->first_done, *last = first;
-  *count = first != NULL;
-  if (!first) return NULL;
-  for (; last->next && *count < MOST; last = last->next) ++*count;
-  supply->first_done = last->next;
-  if (!supply->first_done) supply->last_done = NULL;
-  last->next = NULL;
-  return first;
-}
-
-static void *seal_main(void *argument) {
-  supply *supply = &((event_log *)argument)->supply;
-  pthread_mutex_lock(&supply->mutex);
-  for (;;) {
-    while (!supply->stopping && !supply->first_done) pthread_cond_wait(&supply->sealer_wakes, &supply->mutex);
-    uint64_t count;
-    segment *done = take_done(supply, &count);
-    if (!done) break; /* stopping, and nothing is left to seal */
-    pthread_mutex_unlock(&supply->mutex);
-    int error = segment_retire(done);
-    pthread_mutex_lock(&supply->mutex);
-    if (error != 0 && supply->seal_error == 0) supply->seal_error = error;
-    supply->retired += count;
-    pthread_cond_broadcast(&supply->sealed);
-  }
-  pthread_mutex_unlock(&supply->mutex);
-  return NULL;
-}
-
 /* A thread that never takes one of the host's signals. */
 int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const char *name) {
   sigset_t all, before;
@@ -103,31 +70,17 @@ int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const
   return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
 }
 
-static void tell_to_stop(supply *supply) {
-  pthread_mutex_lock(&supply->mutex);
-  supply->stopping = 1;
-  pthread_cond_broadcast(&supply->preparer_wakes);
-  pthread_cond_broadcast(&supply->sealer_wakes);
-  pthread_mutex_unlock(&supply->mutex);
-}
-
-static void end_thread(supply *supply, pthread_t thread) {
-  tell_to_stop(supply);
-  pthread_join(thread, NULL);
-}
-
 weir_status supply_start(event_log *log, weir_error *error) {
   supply *supply = &log->supply;
-  int result = start_thread(&supply->preparer, prepare_main, log, "weir-prepare");
+  int result = sealer_start(log);
   if (result == 0) {
-    result = start_thread(&supply->sealer, seal_main, log, "weir-seal");
-    if (result == 0) {
-      supply->running = 1;
-      supply->depth = 1;
-      result = populator_start(log);
-      if (result != 0) supply_stop(log);
-    } else {
-      end_thread(supply, supply->preparer);
+    supply->depth = 1;
+    result = start_thread(&supply->preparer, prepare_main, log, "weir-prepare");
+    supply->running = result == 0;
+    if (result == 0) result = populator_start(log);
+    if (result != 0) {
+      supply_stop(log);
+      sealer_stop(log);
     }
   }
   if (result != 0) return fail_system(error, result, "start the threads of", log->path, NULL);
@@ -178,7 +131,9 @@ segment *supply_take(event_log *log, int *error) {
   pthread_mutex_lock(&supply->mutex);
   segment *taken = NULL;
   /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
-  if (supply->queued - supply->retired < waiting_limit(log)) {
+  *error = sealer_trouble(log);
+  if (sealer_waiting(log) < (*error == 0 ? waiting_limit(log) : LEAST_WAITING_SEGMENTS)) {
+    *error = 0;
     taken = take_ready(supply);
     if (!taken) {
       *error = take_failure(supply);
@@ -191,55 +146,15 @@ segment *supply_take(event_log *log, int *error) {
   return taken;
 }
 
-/* Puts a full segment at the end of the sealer's queue. Under the mutex. */
-static void queue(supply *supply, segment *done) {
-  done->next = NULL;
-  if (supply->last_done) supply->last_done->next = done;
-  else supply->first_done = done;
-  supply->last_done = done;
-  supply->queued++;
-  pthread_cond_signal(&supply->sealer_wakes);
-}
-
-int supply_change(event_log *log, segment *next) {
-  supply *supply = &log->supply;
-  /* In one step: a weir_sync that sees the new one as the active one must find the old one in the queue. */
-  pthread_mutex_lock(&supply->mutex);
-  segment *done = log->active;
-  log->active = next;
-  if (done && supply->running) queue(supply, done);
-  pthread_mutex_unlock(&supply->mutex);
-  return done && !supply->running ? segment_retire(done) : 0;
-}
-
-int supply_settle(event_log *log, uint64_t deadline_ns) {
-  supply *supply = &log->supply;
-  struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
-  int result = 0;
-  pthread_mutex_lock(&supply->mutex);
-  uint64_t wanted = supply->queued; /* not what comes later: under load the queue may never be empty */
-  while (supply->retired < wanted && supply->seal_error == 0 && result == 0) {
-    if (deadline_ns == UINT64_MAX) pthread_cond_wait(&supply->sealed, &supply->mutex);
-    else if (pthread_cond_clockwait(&supply->sealed, &supply->mutex, CLOCK_MONOTONIC, &until) != 0) result = -ETIMEDOUT;
-  }
-  if (supply->seal_error != 0) result = supply->seal_error;
-  pthread_mutex_unlock(&supply->mutex);
-  return result;
-}
-
-void supply_poison(event_log *log, int error) {
-  pthread_mutex_lock(&log->supply.mutex);
-  if (log->supply.seal_error == 0) log->supply.seal_error = error;
-  pthread_cond_broadcast(&log->supply.sealed);
-  pthread_mutex_unlock(&log->supply.mutex);
-}
-
 void supply_stop(event_log *log) {
   supply *supply = &log->supply;
   populator_stop(log);
   if (supply->running) {
-    end_thread(supply, supply->preparer);
-    end_thread(supply, supply->sealer);
+    pthread_mutex_lock(&supply->mutex);
+    supply->stopping = 1;
+    pthread_cond_broadcast(&supply->preparer_wakes);
+    pthread_mutex_unlock(&supply->mutex);
+    pthread_join(supply->preparer, NULL);
     supply->running = 0;
   }
   for (segment *left; (left = take_ready(supply));) segment_discard(left);

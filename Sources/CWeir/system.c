@@ -96,12 +96,24 @@ static int open_plain(int at, const char *name, int flags, mode_t mode) {
 
 int sys_open_directory(const char *path) {
   FAULT();
-  return retry_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+  /* A slash at its end would have the kernel follow a link all the same. */
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/') length--;
+  char *bare = strndup(path, length);
+  if (!bare) return -ENOMEM;
+  int fd = retry_open(AT_FDCWD, bare, O_RDONLY | O_DIRECTORY, 0);
+  free(bare);
+  return fd;
 }
 
 int sys_make_directory(int at, const char *name) {
   FAULT();
-  return mkdirat(at, name, 0700) != 0 ? -errno : 0;
+  if (mkdirat(at, name, 0700) != 0) return -errno;
+  /* A umask can have taken bits away that we need ourselves. */
+  struct stat status;
+  if (fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  if (!S_ISDIR(status.st_mode) || (status.st_mode & 0700) == 0700) return 0;
+  return fchmodat(at, name, 0700, 0) != 0 ? -errno : 0;
 }
 
 int sys_open_read(int at, const char *name) {
@@ -109,9 +121,17 @@ int sys_open_read(int at, const char *name) {
   return open_plain(at, name, O_RDONLY, 0);
 }
 
+/* The mode of a file just made, whatever the umask. */
+static int with_mode(int fd) {
+  if (fd < 0 || fchmod(fd, 0600) == 0) return fd;
+  int error = errno;
+  close(fd);
+  return -error;
+}
+
 int sys_open_create(int at, const char *name) {
   FAULT();
-  return open_plain(at, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+  return with_mode(open_plain(at, name, O_RDWR | O_CREAT | O_EXCL, 0600));
 }
 
 int sys_open_write(int at, const char *name) {
@@ -121,7 +141,10 @@ int sys_open_write(int at, const char *name) {
 
 int sys_open_or_create(int at, const char *name) {
   FAULT();
-  return open_plain(at, name, O_RDWR | O_CREAT, 0600);
+  int fd = open_plain(at, name, O_RDWR, 0);
+  if (fd != -ENOENT) return fd;
+  fd = with_mode(open_plain(at, name, O_RDWR | O_CREAT | O_EXCL, 0600));
+  return fd == -EEXIST ? open_plain(at, name, O_RDWR, 0) : fd;
 }
 
 int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at) {
@@ -368,12 +391,6 @@ int sys_clock_source_is(const char *name) {
   close(fd);
   size_t length = strlen(name);
   return count < 0 || ((uint64_t)count >= length && memcmp(text, name, length) == 0);
-}
-
-int sys_duplicate(int fd) {
-  FAULT();
-  int made = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  return made < 0 ? -errno : made;
 }
 
 void sys_close(int fd) {

@@ -44,7 +44,6 @@ int sys_is_locked(int fd);                                   /* 1 or 0; works on
 int sys_random(void *bytes, uint64_t count);
 int sys_boot_id(uint8_t id[16]);
 int sys_clock_source_is(const char *name);                  /* the kernel keeps time by it; 1 if it does not say */
-int sys_duplicate(int fd);
 void sys_close(int fd);
 
 /* Names in a directory, without "." and "..", in no order. Calls `each` until it answers other than 0. */

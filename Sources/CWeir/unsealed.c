@@ -19,6 +19,8 @@ static void add(uint64_t *set, uint32_t type) {
 static int keep_definition(unsealed *found, const definition_header *entry) {
   if (entry->type >= MAX_TYPES || has(found->defined, entry->type)) return 0;
   uint64_t total = found->definitions_bytes + entry->bytes;
+  /* More than a seal can hold is more than any writer defines. */
+  if (total > MAX_BLOCK_PAYLOAD_BYTES - sizeof(seal_summary) - SEAL_POSITION_BYTES) return 0;
   if (total > found->definitions_room) {
     uint8_t *grown = realloc(found->definitions, total * 2);
     if (!grown) return -ENOMEM;
@@ -188,6 +190,38 @@ static int write_seal(unsealed *found, int fd, const event_log *dead) {
   return error;
 }
 
+/* Whether the sealed segment of that base is this very one, of which somebody put a copy back. Or a negative errno. */
+static int is_sealed_already(const unsealed *found, int directory, uint64_t base) {
+  char sealed[64];
+  segment_scan scan;
+  scan_damage damage;
+  segment_file_name(sealed, base, 0);
+  int error = scan_open(&scan, directory, sealed, base, 0, &damage);
+  if (error != 0) return error;
+  int same = scan.header.salt == found->salt;
+  scan_close(&scan);
+  return same;
+}
+
+/*
+ * Gives the file its sealed name. Where somebody has put another segment of that name, the next free one, under which
+ * readers come to it at the same place in their order; a copy of the one that is there is put away. The base in the
+ * name goes to `*base`.
+ */
+static int name_sealed(const unsealed *found, int directory, const segment_name *name, uint64_t *base) {
+  enum { TRIES = 1000 };
+  char sealed[64];
+  for (*base = name->base; *base < name->base + TRIES; ++*base) {
+    segment_file_name(sealed, *base, 0);
+    int error = sys_rename_new(directory, name->name, sealed);
+    if (error != -EEXIST) return error;
+    int already = is_sealed_already(found, directory, *base);
+    if (already < 0 && already != -ELOOP) return already;
+    if (already == 1) return quarantine_file(directory, name->name);
+  }
+  return -EEXIST;
+}
+
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead, segment_end *last) {
   if (!name->active) {
     /* One before it could not be retired, it could: it is whole as it is. */
@@ -202,11 +236,10 @@ int unsealed_seal(unsealed *found, int directory, const segment_name *name, cons
   if (error == 0) error = sys_truncate(fd, found->end);
   if (error == 0) error = sys_sync_data(fd);
   sys_close(fd);
-  char sealed[64];
-  segment_file_name(sealed, name->base, 0);
-  if (error == 0) error = sys_rename_new(directory, name->name, sealed);
+  uint64_t base = name->base;
+  if (error == 0) error = name_sealed(found, directory, name, &base);
   if (error == 0) error = sys_sync_directory(directory);
-  *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
+  *last = (segment_end){.salt = found->salt, .end = found->end, .base = base};
   return error;
 }
 

@@ -7,30 +7,6 @@
 #include "handover.h"
 #include "system.h"
 
-static uint32_t crc_by_bits(const uint8_t *bytes, uint64_t count) {
-  uint32_t crc = ~0u;
-  for (uint64_t i = 0; i < count; i++) {
-    crc ^= bytes[i];
-    for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (0x82f63b78u & -(crc & 1));
-  }
-  return ~crc;
-}
-
-static void test_crc(void) {
-  test("CRC32C is that of its definition at every length");
-  CHECK_EQUAL(crc32c("123456789", 9), 0xe3069283);
-  static uint8_t bytes[60000];
-  for (uint64_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)random_below(256);
-  for (uint64_t count = 0; count < 600; count++) {
-    const uint8_t *from = bytes + count % 9;
-    CHECK_EQUAL(crc32c(from, count), crc_by_bits(from, count));
-  }
-  for (int i = 0; i < 200; i++) {
-    uint64_t from = random_below(64), count = random_below(sizeof bytes - 64);
-    CHECK_EQUAL(crc32c(bytes + from, count), crc_by_bits(bytes + from, count));
-  }
-}
-
 static void test_whole_log(fixture *fixture) {
   test("a whole dead log reads in full, and verifies");
   write_log(fixture);
@@ -307,7 +283,6 @@ static void test_faults(fixture *fixture) {
 
 int main(void) {
   random_start("reader_test");
-  test_crc();
   test_handover();
   test_no_log();
   fixture fixture;

@@ -201,7 +201,7 @@ static void kept_when_not_drained(void) {
   weir_log *log = open_well(in_memory("rings"), NULL);
   capture(log, 100);
   weir_error error;
-  weir_fault_set("sys_truncate", 1, 1000, EIO);
+  weir_fault_set("sys_sync_data", 1, 1000, EIO);
   CHECK_EQUAL(weir_close(log, &error), WEIR_ERROR_IO);
   weir_fault_set("", 0, 0, 0);
   weir_free(log);

@@ -1,0 +1,143 @@
+/*
+ * retire.c: the end of a full segment: unmapped, cut to its length, synced, renamed. And what becomes of one that the
+ * disk failed to sync. See segment.h; on the sealer's thread, or in recovery.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory.h"
+#include "scan.h"
+#include "segment.h"
+#include "system.h"
+
+static int cut(segment *segment) {
+  if (!segment->map) return 0;
+  /* Unmapped before it is cut: a mapped file never shrinks. */
+  int error = sys_unmap(segment->map, segment->capacity);
+  if (error != 0) return error;
+  segment->map = NULL;
+  error = sys_truncate(segment->fd, segment->at);
+  if (error == 0) sys_start_writeback(segment->fd);
+  return error;
+}
+
+/* ---- After a sync that failed ------------------------------------------------------------------------------------ */
+
+/* The bytes of a file that can't be synced, in memory, before the kernel drops more of them. */
+static int keep(segment *segment) {
+  if (segment->kept) return 0;
+  uint8_t *kept = malloc(segment->at);
+  if (!kept) return -ENOMEM;
+  int64_t count = sys_read_at(segment->fd, kept, segment->at, 0);
+  if (count < 0) {
+    free(kept);
+    return (int)count;
+  }
+  /* What can't be read counts as lost: a checksum tells. */
+  memset(kept + count, 0, segment->at - (uint64_t)count);
+  segment->kept = kept;
+  return 0;
+}
+
+/* How many events the copy `name` of a segment has lost, or a negative errno. */
+static int64_t count_lost(const segment *segment, const char *name) {
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, segment->directory, name, segment->base_offset, 0, &damage);
+  if (error != 0) return error;
+  uint64_t lost = 0, from = segment->base_offset;
+  scan_result result;
+  while ((result = scan_next(&scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
+    if (result == SCAN_DAMAGE) continue;
+    lost += scan.block.base_offset - from;
+    from = scan.block.base_offset + scan.block.count;
+  }
+  scan_close(&scan);
+  if (result == SCAN_ERROR) return damage.error;
+  return (int64_t)(lost + segment->summary.next_offset - from);
+}
+
+static int write_copy(const segment *segment, int fd) {
+  int error = sys_allocate(fd, segment->at);
+  if (error == 0) error = sys_write_at(fd, segment->kept, segment->at, 0);
+  if (error == 0) error = sys_sync_data(fd);
+  return error;
+}
+
+/* Gives the segment a new file with the same bytes, on the disk, in place of one whose sync failed. */
+static int move_to_new_file(segment *segment, uint64_t number) {
+  int error = keep(segment);
+  if (error != 0) return error;
+  char name[64];
+  snprintf(name, sizeof name, PREPARED_PREFIX "%llu", (unsigned long long)number);
+  int fd = sys_open_create(segment->directory, name);
+  if (fd < 0) return fd;
+  error = write_copy(segment, fd);
+  int64_t lost = error == 0 ? count_lost(segment, name) : 0;
+  if (lost < 0) error = (int)lost;
+  if (error == 0) error = sys_rename(segment->directory, name, segment->name);
+  if (error != 0) {
+    sys_close(fd);
+    sys_unlink(segment->directory, name);
+    return error;
+  }
+  sys_close(segment->fd);
+  segment->fd = fd;
+  segment->lost = (uint64_t)lost;
+  segment->poisoned = 0;
+  segment->synced = 1;
+  return 0;
+}
+
+/* ---- Retiring ---------------------------------------------------------------------------------------------------- */
+
+static int rename_sealed(segment *segment) {
+  char name[64];
+  segment_file_name(name, segment->base_offset, 0);
+  return sys_rename_new(segment->directory, segment->name, name);
+}
+
+/* Takes a segment as far as it can be taken; again after a failure, from where it failed. */
+static int finish(segment *segment, uint64_t *next_prepared) {
+  if (!segment->synced && !segment->poisoned) {
+    segment->poisoned = sys_sync_data(segment->fd) != 0;
+    segment->synced = !segment->poisoned;
+  }
+  if (segment->poisoned) {
+    int error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
+    if (error != 0) return error;
+  }
+  /* Renamed only once it is on the disk: recovery never scans what has a sealed name. */
+  return rename_sealed(segment);
+}
+
+retirement segment_retire(segment *first, uint64_t *next_prepared) {
+  retirement done = {0};
+  int directory = first->directory;
+  /* Step by step for all of them: the disk works on them at once, and one commit of its journal serves several. */
+  for (segment *each = first; each; each = each->next) {
+    if (cut(each) != 0) each->poisoned = 1;
+  }
+  segment **failed = &done.failed;
+  uint64_t renamed = 0;
+  while (first) {
+    segment *each = first;
+    first = each->next;
+    each->next = NULL;
+    int error = finish(each, next_prepared);
+    if (error != 0) {
+      if (done.error == 0) done.error = error;
+      *failed = each;
+      failed = &each->next;
+      continue;
+    }
+    done.lost += each->lost;
+    segment_abandon(each);
+    renamed++;
+  }
+  if (renamed > 0) done.directory_error = sys_sync_directory(directory);
+  if (done.error == 0) done.error = done.directory_error;
+  return done;
+}

@@ -1,0 +1,369 @@
+/*
+ * sealer.c: the thread that makes the log durable. It syncs, renames and unmaps segments that are full, and syncs the
+ * active one for those who wait; one thread for both, so that an error that a sync reports once is seen by the one who
+ * must act on it.
+ *
+ * What it keeps true: `durable` moves only past what was in the log before a sync of every file that holds it began,
+ * and that sync succeeded. A file whose sync failed is never synced again, because the kernel may have dropped what it
+ * could not write and would call the next sync a success: what the file held is copied to a new one, which is synced
+ * and takes its name (Rebello et al., Can Applications Recover from fsync Failures?, USENIX ATC 2020). Many waiters
+ * share one sync (group commit: DeWitt et al., Implementation Techniques for Main Memory Database Systems, 1984).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "error.h"
+#include "log.h"
+#include "system.h"
+
+enum { RETRY_PAUSE_NS = 500000000, MOST_AT_ONCE = 8 };
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+
+/* ---- Full segments ----------------------------------------------------------------------------------------------- */
+
+/* Puts a full segment at the end of the queue. Under the mutex. */
+static void queue(sealer *sealer, segment *done) {
+  done->next = NULL;
+  if (sealer->last_done) sealer->last_done->next = done;
+  else sealer->first_done = done;
+  sealer->last_done = done;
+  __atomic_store_n(&sealer->queued, sealer->queued + 1, __ATOMIC_RELEASE);
+  pthread_cond_signal(&sealer->wakes);
+}
+
+int sealer_change(event_log *log, segment *next) {
+  sealer *sealer = &log->sealer;
+  /* In one step: a pass that sees the new one as the active one must find the old one in the queue. */
+  pthread_mutex_lock(&sealer->mutex);
+  segment *done = log->active;
+  log->active = next;
+  int queued = done && sealer->running;
+  if (queued) queue(sealer, done);
+  pthread_mutex_unlock(&sealer->mutex);
+  if (!done || queued) return 0;
+  retirement retirement = segment_retire(done, &log->supply.next_prepared);
+  if (retirement.failed) segment_abandon(retirement.failed);
+  return retirement.error;
+}
+
+/* The oldest full segments, at most so many. */
+static segment *take_done(sealer *sealer, uint64_t most) {
+  segment *first = sealer->first_done, *last = first;
+  if (!first || most == 0) return NULL;
+  for (uint64_t count = 1; last->next && count < most; count++) last = last->next;
+  sealer->first_done = last->next;
+  if (!sealer->first_done) sealer->last_done = NULL;
+  last->next = NULL;
+  return first;
+}
+
+static uint64_t length(const segment *first) {
+  uint64_t count = 0;
+  for (; first; first = first->next) count++;
+  return count;
+}
+
+/* Retires a list, off the mutex meanwhile. What fails joins those that are tried again. */
+static void retire(event_log *log, segment *first) {
+  sealer *sealer = &log->sealer;
+  uint64_t count = length(first);
+  pthread_mutex_unlock(&sealer->mutex);
+  retirement done = segment_retire(first, &log->supply.next_prepared);
+  pthread_mutex_lock(&sealer->mutex);
+  segment **last = &sealer->stuck;
+  while (*last) last = &(*last)->next;
+  *last = done.failed;
+  sealer->retry_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
+  if (done.failed) __atomic_store_n(&sealer->stuck_error, done.error, __ATOMIC_RELEASE);
+  else if (sealer->stuck == NULL) __atomic_store_n(&sealer->stuck_error, 0, __ATOMIC_RELEASE);
+  /* No name is known to be on the disk, or events that were in the log are gone: nothing more can be vouched for. */
+  if (sealer->broken == 0) sealer->broken = done.lost > 0 ? -EIO : done.directory_error;
+  __atomic_store_n(&log->counters.lost, log->counters.lost + done.lost, __ATOMIC_RELAXED);
+  __atomic_store_n(&sealer->retired, sealer->retired + count - length(done.failed), __ATOMIC_RELEASE);
+}
+
+static void retry(event_log *log) {
+  segment *stuck = log->sealer.stuck;
+  log->sealer.stuck = NULL;
+  if (stuck) retire(log, stuck);
+}
+
+/* ---- Waiting for the disk ---------------------------------------------------------------------------------------- */
+
+/* Whether the drainer is done, well or not, with what a wait asked it to do. */
+static int is_drained(const event_log *log, const sync_wait *wait) {
+  return __atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) >= wait->drain;
+}
+
+static int could_not_drain(const event_log *log, const sync_wait *wait) {
+  return __atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wait->drain;
+}
+
+/* What became of the event that is waited for, once its lane is durable beyond it. */
+static sync_result result_of(const event_log *log, const sync_wait *wait) {
+  if (wait->lane == NOTICE_LANE) return SYNC_DURABLE;
+  const lane *lane = &log->lanes[wait->lane];
+  for (uint32_t i = 0; i < lane->losses && i < LANE_LOSSES; i++) {
+    const lane_loss *loss = &lane->loss[i];
+    if (loss->from <= wait->position && wait->position < loss->to) return SYNC_LOST;
+  }
+  return wait->position < lane->losses_known_from ? SYNC_UNKNOWN : SYNC_DURABLE;
+}
+
+static int is_durable(const event_log *log, const sync_wait *wait) {
+  return wait->lane != NOTICE_LANE && load(&log->lanes[wait->lane].durable) > wait->position;
+}
+
+static void settle(sync_wait *wait, sync_result result, int error) {
+  wait->error = error;
+  __atomic_store_n(&wait->result, result, __ATOMIC_RELEASE);
+}
+
+/* Takes the settled ones off the list; tells those who left a function to call, off the mutex. */
+static void announce(event_log *log) {
+  sealer *sealer = &log->sealer;
+  sync_wait *told = NULL, **at = &sealer->waits;
+  while (*at) {
+    sync_wait *wait = *at;
+    if (wait->result == SYNC_PENDING) {
+      at = &wait->next;
+      continue;
+    }
+    *at = wait->next;
+    __atomic_store_n(&sealer->wait_count, sealer->wait_count - 1, __ATOMIC_RELAXED);
+    if (!wait->notify) continue; /* on the stack of a thread that waits; not to be touched once the mutex is free */
+    wait->next = told;
+    told = wait;
+  }
+  pthread_cond_broadcast(&sealer->settled);
+  if (!told) return;
+  pthread_mutex_unlock(&sealer->mutex);
+  while (told) {
+    sync_wait *next = told->next;
+    sync_notify(log, told);
+    told = next;
+  }
+  pthread_mutex_lock(&sealer->mutex);
+}
+
+/* Tells those whose events can't come into the log. */
+static void settle_undrained(event_log *log) {
+  int settled = 0;
+  for (sync_wait *wait = log->sealer.waits; wait; wait = wait->next) {
+    if (is_drained(log, wait) || !could_not_drain(log, wait)) continue;
+    settle(wait, SYNC_NOT_DRAINED, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED));
+    settled = 1;
+  }
+  if (settled) announce(log);
+}
+
+static int has_drained_wait(const event_log *log) {
+  const sync_wait *wait = log->sealer.waits;
+  while (wait && !is_drained(log, wait)) wait = wait->next;
+  return wait != NULL;
+}
+
+/* ---- A pass ------------------------------------------------------------------------------------------------------ */
+
+/* Syncs the active segment and its name, off the mutex meanwhile. 0 or a negative errno. */
+static int sync_active(event_log *log, segment *active) {
+  if (!active->poisoned) {
+    pthread_mutex_unlock(&log->sealer.mutex);
+    int error = sys_sync_data(active->fd);
+    active->poisoned = error != 0;
+    if (error == 0 && !active->named) {
+      error = sys_sync_directory(active->directory);
+      active->named = error == 0;
+    }
+    pthread_mutex_lock(&log->sealer.mutex);
+    if (!active->poisoned) return error;
+  }
+  /* Once it is full by decree it comes here to be retired, which copies it. */
+  __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE);
+  lane_ring_bell(log);
+  return -EIO;
+}
+
+/* Syncs everything that was begun before. Under the mutex, but not all the time. */
+static int sync_files(event_log *log) {
+  sealer *sealer = &log->sealer;
+  segment *active = log->active; /* only this thread frees one that has been active */
+  uint64_t target = sealer->queued;
+  retry(log);
+  for (uint64_t left; (left = target - sealer->retired - length(sealer->stuck)) > 0;) {
+    retire(log, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
+  }
+  int error = sealer->stuck ? sealer->stuck_error : 0;
+  if (error == 0 && active) error = sync_active(log, active);
+  return error == 0 ? sealer->broken : error;
+}
+
+/*
+ * Makes durable what the log holds at its beginning, and tells the waiters. Under the mutex, but not all the time. The
+ * order matters: first what is in the log, then which files hold it, then their sync.
+ */
+static int make_durable(event_log *log) {
+  sealer *sealer = &log->sealer;
+  uint64_t number = ++sealer->passes, handed[WEIR_MAX_LANES];
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    if (is_drained(log, wait)) wait->pass = number;
+  }
+  uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = __atomic_load_n(&log->lanes[i].handed, __ATOMIC_ACQUIRE);
+  int error = sync_files(log);
+  for (uint32_t i = 0; error == 0 && i < log->lane_count; i++) {
+    __atomic_store_n(&log->lanes[i].durable, handed[i], __ATOMIC_RELEASE);
+  }
+  if (error == 0) __atomic_store_n(&log->durable_offset, offset, __ATOMIC_RELEASE);
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    if (wait->pass == number) settle(wait, error == 0 ? result_of(log, wait) : SYNC_FAILED, error);
+  }
+  announce(log);
+  return error;
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+/* Half the interval, so that what was captured while a pass ran is on the disk within a whole one. */
+static uint64_t interval_due(const event_log *log) {
+  return log->sealer.fresh ? log->sealer.fresh_since + log->options.sync_interval_ns / 2 : UINT64_MAX;
+}
+
+static void sleep_until(sealer *sealer, uint64_t deadline) {
+  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+  if (deadline == UINT64_MAX) pthread_cond_wait(&sealer->wakes, &sealer->mutex);
+  else pthread_cond_clockwait(&sealer->wakes, &sealer->mutex, CLOCK_MONOTONIC, &until);
+}
+
+/* One thing that is due, or a sleep until something is. */
+static void take_step(event_log *log) {
+  sealer *sealer = &log->sealer;
+  uint64_t now = sealer->stuck || sealer->fresh ? sys_monotonic_ns() : 0;
+  settle_undrained(log);
+  if (has_drained_wait(log) || now >= interval_due(log)) {
+    sealer->fresh = 0;
+    if (make_durable(log) == 0 || log->options.sync_interval_ns == 0) return;
+    sealer->fresh = 1;
+    sealer->fresh_since = now;
+  } else if (sealer->first_done) {
+    retire(log, take_done(sealer, MOST_AT_ONCE));
+  } else if (sealer->stuck && now >= sealer->retry_at) {
+    retry(log);
+  } else {
+    uint64_t due = interval_due(log);
+    sleep_until(sealer, sealer->stuck && sealer->retry_at < due ? sealer->retry_at : due);
+  }
+}
+
+static void *sealer_main(void *argument) {
+  event_log *log = argument;
+  sealer *sealer = &log->sealer;
+  pthread_mutex_lock(&sealer->mutex);
+  while (!sealer->stopping) take_step(log);
+  /* The drainer has ended, and there is no active segment: what is left is the queue. */
+  make_durable(log);
+  sealer->running = 0;
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    settle(wait, is_durable(log, wait) ? result_of(log, wait) : SYNC_CLOSED, 0);
+  }
+  announce(log);
+  pthread_mutex_unlock(&sealer->mutex);
+  return NULL;
+}
+
+int sealer_start(event_log *log) {
+  log->sealer.running = 1;
+  int error = start_thread(&log->sealer.thread, sealer_main, log, "weir-seal");
+  if (error != 0) log->sealer.running = 0;
+  return error;
+}
+
+int sealer_stop(event_log *log) {
+  sealer *sealer = &log->sealer;
+  pthread_mutex_lock(&sealer->mutex);
+  int running = sealer->running;
+  sealer->stopping = 1;
+  pthread_cond_signal(&sealer->wakes);
+  pthread_mutex_unlock(&sealer->mutex);
+  if (running) pthread_join(sealer->thread, NULL);
+  int error = sealer->stuck ? sealer->stuck_error : sealer->broken;
+  while (sealer->stuck) {
+    segment *next = sealer->stuck->next;
+    segment_abandon(sealer->stuck);
+    sealer->stuck = next;
+  }
+  return error;
+}
+
+int sealer_trouble(const event_log *log) { return __atomic_load_n(&log->sealer.stuck_error, __ATOMIC_ACQUIRE); }
+
+uint64_t sealer_waiting(const event_log *log) {
+  const sealer *sealer = &log->sealer;
+  return __atomic_load_n(&sealer->queued, __ATOMIC_ACQUIRE) - __atomic_load_n(&sealer->retired, __ATOMIC_ACQUIRE);
+}
+
+/* ---- What others tell it ----------------------------------------------------------------------------------------- */
+
+void sealer_expect(event_log *log) {
+  sealer *sealer = &log->sealer;
+  if (log->options.sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED)) return;
+  pthread_mutex_lock(&sealer->mutex);
+  __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
+  sealer->fresh_since = sys_monotonic_ns();
+  pthread_cond_signal(&sealer->wakes);
+  pthread_mutex_unlock(&sealer->mutex);
+}
+
+void sealer_drained(event_log *log) {
+  if (__atomic_load_n(&log->sealer.wait_count, __ATOMIC_ACQUIRE) == 0) return;
+  pthread_mutex_lock(&log->sealer.mutex);
+  pthread_cond_signal(&log->sealer.wakes);
+  pthread_mutex_unlock(&log->sealer.mutex);
+}
+
+void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to) {
+  pthread_mutex_lock(&log->sealer.mutex);
+  lane_loss *oldest = &lane->loss[lane->losses % LANE_LOSSES];
+  if (lane->losses >= LANE_LOSSES) lane->losses_known_from = oldest->to;
+  *oldest = (lane_loss){.from = from, .to = to};
+  lane->losses++;
+  pthread_mutex_unlock(&log->sealer.mutex);
+}
+
+int sealer_add(event_log *log, sync_wait *wait) {
+  sealer *sealer = &log->sealer;
+  int pending = 0;
+  pthread_mutex_lock(&sealer->mutex);
+  if (is_durable(log, wait)) {
+    settle(wait, result_of(log, wait), 0);
+  } else if (!sealer->running) {
+    settle(wait, SYNC_CLOSED, 0);
+  } else {
+    wait->drain = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
+    wait->next = sealer->waits;
+    sealer->waits = wait;
+    pending = 1;
+    __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&sealer->mutex);
+  if (pending) lane_ring_bell(log); /* not by its result: the wait may be over and gone */
+  return !pending;
+}
+
+sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline) {
+  sealer *sealer = &log->sealer;
+  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+  pthread_mutex_lock(&sealer->mutex);
+  while (wait->result == SYNC_PENDING) {
+    if (deadline == UINT64_MAX) {
+      pthread_cond_wait(&sealer->settled, &sealer->mutex);
+    } else if (pthread_cond_clockwait(&sealer->settled, &sealer->mutex, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+      if (wait->result != SYNC_PENDING) break;
+      settle(wait, SYNC_TIMEOUT, 0);
+      announce(log);
+    }
+  }
+  pthread_mutex_unlock(&sealer->mutex);
+  return wait->result;
+}

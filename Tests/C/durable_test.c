@@ -1,0 +1,390 @@
+/*
+ * durable_test.c: waiting for the disk. What is said to be durable was synced, in a file whose sync never failed; many
+ * waiters share a sync; what can't be synced is copied to another file, or is never vouched for.
+ */
+#include "capture_check.h"
+
+#include <pthread.h>
+
+#include "system.h"
+
+static weir_log *open_with(const char *directory, uint64_t sync_interval_ns, uint32_t policy, uint64_t drain_ns) {
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 12;
+  options.lane_bytes = 16384;
+  options.max_event_bytes = 2048;
+  options.segment_bytes = 1 << 18;
+  options.sync_interval_ns = sync_interval_ns;
+  options.full_policy = policy;
+  options.drain_interval_ns = drain_ns;
+  weir_log *log;
+  REQUIRE(weir_open(directory, &options, &log, NULL, NULL) == WEIR_OK);
+  return log;
+}
+
+static weir_log *open_rolling(const char *directory) { return open_with(directory, 0, WEIR_FULL_DROP_NEWEST, 1000000); }
+
+static weir_id capture_one(weir_log *log, uint32_t type, uint64_t producer, uint64_t number, uint64_t bytes) {
+  weir_id id;
+  while (capture_numbered(log, type, producer, number, bytes, &id) != WEIR_ACCEPTED) sleep_ns(100000);
+  return id;
+}
+
+static ino_t inode_of(const char *directory, const char *name) {
+  struct stat status;
+  return stat(join(directory, name), &status) == 0 ? status.st_ino : 0;
+}
+
+#define FIRST_ACTIVE "00000000000000000000.weir.active"
+#define FIRST_SEALED "00000000000000000000.weir"
+
+/* Every event numbered from 0 is in the log, once, in order. */
+static void expect_all(const char *directory, uint64_t count) {
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 0), count);
+  found_free(&found);
+}
+
+/* ---- Group commit ------------------------------------------------------------------------------------------------ */
+
+enum { WAITERS = 8, WAITS = 200 };
+
+typedef struct group {
+  weir_log *log;
+  uint32_t type;
+  uint64_t producer;
+} group;
+
+static void *wait_often(void *argument) {
+  group *group = argument;
+  for (uint64_t number = 0; number < WAITS; number++) {
+    weir_id id = capture_one(group->log, group->type, group->producer, number, 40);
+    CHECK_EQUAL(weir_durable(group->log, id, UINT64_MAX, NULL), WEIR_OK);
+    CHECK_EQUAL(weir_durable(group->log, id, 0, NULL), WEIR_OK); /* it stays so */
+  }
+  return NULL;
+}
+
+static void test_group_commit(void) {
+  test("group commit: many waiters share a sync");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  group groups[WAITERS];
+  pthread_t threads[WAITERS];
+  uint32_t type = define_numbered(log);
+  weir_fault_set("sys_sync_data", UINT64_MAX, 0, 0); /* counts */
+  for (uint64_t i = 0; i < WAITERS; i++) {
+    groups[i] = (group){.log = log, .type = type, .producer = i};
+    REQUIRE(pthread_create(&threads[i], NULL, wait_often, &groups[i]) == 0);
+  }
+  for (int i = 0; i < WAITERS; i++) pthread_join(threads[i], NULL);
+  uint64_t syncs = weir_fault_count();
+  weir_fault_set(NULL, 0, 0, 0);
+  CHECK(syncs < WAITERS * WAITS);
+  CHECK_EQUAL(weir_durable_offset(log), WAITERS * WAITS);
+  close_and_free(log);
+  found_log found = read_log(path);
+  check_sound(&found);
+  for (uint64_t i = 0; i < WAITERS; i++) CHECK_EQUAL(check_producer(&found, i), WAITS);
+  found_free(&found);
+  scratch_remove(path);
+}
+
+static void test_watermark(void) {
+  test("case 23: the watermark moves with a sync and by nothing else");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  CHECK_EQUAL(weir_durable_offset(log), 0);
+  capture_one(log, type, 0, 0, 40);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  CHECK_EQUAL(weir_durable_offset(log), 0);
+  weir_id second = capture_one(log, type, 0, 1, 40);
+  CHECK_EQUAL(weir_durable(log, second, UINT64_MAX, NULL), WEIR_OK);
+  CHECK_EQUAL(weir_durable_offset(log), 2);
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.durable_offset, 2);
+  uint64_t next = 0;
+  capture_one(log, type, 0, 2, 40);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, &next, NULL), WEIR_OK);
+  CHECK_EQUAL(next, 3);
+  capture_one(log, type, 0, 3, 40);
+  weir_id last = capture_one(log, type, 0, 4, 40);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  CHECK_EQUAL(weir_durable_offset(log), 5); /* all of a log that was closed well */
+  CHECK_EQUAL(weir_durable(log, last, UINT64_MAX, NULL), WEIR_OK);
+  weir_free(log);
+  log = open_rolling(path);
+  CHECK_EQUAL(weir_durable_offset(log), 5);
+  CHECK_EQUAL(weir_durable(log, last, UINT64_MAX, NULL), WEIR_ERROR_INVALID);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
+static void test_bad_ids(void) {
+  test("ids of no event");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  weir_id id = capture_one(log, define_numbered(log), 0, 0, 40), wrong = id;
+  weir_error error;
+  wrong.opening++;
+  CHECK_EQUAL(weir_durable(log, wrong, 0, &error), WEIR_ERROR_INVALID);
+  CHECK(strstr(error.message, "id") != NULL);
+  wrong = id;
+  wrong.sequence += 1000;
+  CHECK_EQUAL(weir_durable(log, wrong, 0, &error), WEIR_ERROR_INVALID);
+  wrong.sequence = UINT64_MAX;
+  CHECK_EQUAL(weir_durable(log, wrong, 0, &error), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_durable_notify(log, wrong, NULL, NULL, &error), WEIR_ERROR_INVALID);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
+/* ---- Without waiting --------------------------------------------------------------------------------------------- */
+
+static _Atomic uint64_t told_ok, told_failed;
+
+static void be_told(void *context, weir_status status, const weir_error *error) {
+  CHECK((status == WEIR_OK) == (error == NULL));
+  CHECK(context == (void *)&told_ok);
+  if (status == WEIR_OK) told_ok++;
+  else told_failed++;
+}
+
+static void test_notify(void) {
+  test("whoever does not wait is told once, at the close at the latest");
+  enum { EVENTS = 500 };
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  told_ok = told_failed = 0;
+  weir_id id = {0, 0};
+  for (uint64_t number = 0; number < EVENTS; number++) {
+    id = capture_one(log, type, 0, number, 200);
+    CHECK_EQUAL(weir_durable_notify(log, id, be_told, (void *)&told_ok, NULL), WEIR_OK);
+  }
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  CHECK_EQUAL(told_ok, EVENTS);
+  CHECK_EQUAL(weir_durable_notify(log, id, be_told, (void *)&told_ok, NULL), WEIR_OK);
+  CHECK_EQUAL(told_ok, EVENTS + 1);
+  CHECK_EQUAL(told_failed, 0);
+  weir_free(log);
+  scratch_remove(path);
+}
+
+/* ---- The interval ------------------------------------------------------------------------------------------------ */
+
+static void test_interval(void) {
+  test("with an interval the watermark follows by itself, and rests when nothing comes");
+  char *path = scratch();
+  weir_log *log = open_with(path, 2000000, WEIR_FULL_DROP_NEWEST, 1000000);
+  uint32_t type = define_numbered(log);
+  uint64_t end = now_ns() + UINT64_C(20000000000);
+  for (uint64_t number = 0; number < 20; number++) {
+    capture_one(log, type, 0, number, 40);
+    while (weir_durable_offset(log) <= number && now_ns() < end) sleep_ns(200000);
+    CHECK_EQUAL(weir_durable_offset(log), number + 1);
+  }
+  weir_fault_set("sys_sync_data", UINT64_MAX, 0, 0);
+  sleep_ns(30000000);
+  CHECK_EQUAL(weir_fault_count(), 0);
+  weir_fault_set(NULL, 0, 0, 0);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
+/* ---- A disk that fails ------------------------------------------------------------------------------------------- */
+
+static void test_one_failure(void) {
+  test("case 32: a sync that fails once is never believed to have succeeded later");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  weir_error error;
+  weir_id id = capture_one(log, type, 0, 0, 40);
+  CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, NULL), WEIR_OK);
+  ino_t failed = inode_of(path, FIRST_ACTIVE);
+  CHECK(failed != 0);
+  id = capture_one(log, type, 0, 1, 40);
+  weir_fault_set("sys_sync_data", 1, 1, EIO);
+  CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, &error), WEIR_ERROR_IO);
+  weir_fault_set(NULL, 0, 0, 0);
+  CHECK_EQUAL(error.system_error, EIO);
+  CHECK_EQUAL(weir_durable_offset(log), 1);
+  /* Asked again, the same bytes are on the disk, in another file. */
+  CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, NULL), WEIR_OK);
+  CHECK_EQUAL(weir_durable_offset(log), 2);
+  CHECK(inode_of(path, FIRST_SEALED) != 0 && inode_of(path, FIRST_SEALED) != failed);
+  CHECK_EQUAL(inode_of(path, FIRST_ACTIVE), 0);
+  for (uint64_t number = 2; number < 1000; number++) id = capture_one(log, type, 0, number, 400);
+  CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, NULL), WEIR_OK);
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.lost, 0);
+  close_and_free(log);
+  expect_all(path, 1000);
+  scratch_remove(path);
+}
+
+static void test_failure_at_sealing(void) {
+  test("case 32: the same for a segment that is being sealed");
+  for (uint64_t nth = 1; nth <= 4; nth++) {
+    char *path = scratch();
+    weir_log *log = open_rolling(path);
+    uint32_t type = define_numbered(log);
+    ino_t first = inode_of(path, FIRST_ACTIVE);
+    weir_fault_set("sys_sync_data", nth, 1, EIO);
+    for (uint64_t number = 0; number < 3000; number++) capture_one(log, type, 0, number, 400);
+    weir_status status = weir_sync(log, UINT64_MAX, NULL, NULL);
+    if (status != WEIR_OK) CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+    CHECK(weir_fault_count() >= nth);
+    weir_fault_set(NULL, 0, 0, 0);
+    CHECK(weir_durable_offset(log) >= 3000); /* gap records of refusals have offsets, too */
+    if (nth == 1) CHECK(inode_of(path, FIRST_SEALED) != 0 && inode_of(path, FIRST_SEALED) != first);
+    CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+    weir_free(log);
+    expect_all(path, 3000);
+    scratch_remove(path);
+  }
+}
+
+static void test_dead_disk(void) {
+  test("a disk that takes nothing more: refusals are counted, nothing accepted is lost, and it may come back");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  uint64_t number = 0, refused = 0, before = 0;
+  while (number < 100) capture_one(log, type, 0, number++, 400);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, &before, NULL), WEIR_OK);
+  weir_fault_set("sys_sync_data", 1, UINT64_MAX, EIO);
+  for (uint64_t end = now_ns() + UINT64_C(20000000000); refused == 0 && now_ns() < end;) {
+    int32_t drop = capture_numbered(log, type, 0, number, 400, NULL);
+    number += drop == WEIR_ACCEPTED;
+    weir_counters counters;
+    weir_count(log, &counters);
+    refused += drop == WEIR_DROP_STORAGE;
+    if (drop == WEIR_DROP_FULL) sleep_ns(100000);
+  }
+  CHECK(refused > 0);
+  weir_error error;
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, &error), WEIR_ERROR_IO);
+  CHECK_EQUAL(weir_durable_offset(log), before);
+  weir_fault_set(NULL, 0, 0, 0);
+  weir_id id = capture_one(log, type, 0, number++, 400);
+  weir_status status = weir_durable(log, id, UINT64_MAX, NULL);
+  if (status != WEIR_OK) status = weir_durable(log, id, UINT64_MAX, NULL);
+  CHECK_EQUAL(status, WEIR_OK);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_free(log);
+  expect_all(path, number);
+  scratch_remove(path);
+}
+
+static void test_dead_at_close(void) {
+  test("a disk that takes nothing at the close: an error, and the next opening has everything");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  for (uint64_t number = 0; number < 100; number++) capture_one(log, type, 0, number, 400);
+  weir_fault_set("sys_sync_data", 1, UINT64_MAX, EIO);
+  weir_error error;
+  CHECK_EQUAL(weir_close(log, &error), WEIR_ERROR_IO);
+  weir_fault_set(NULL, 0, 0, 0);
+  CHECK_EQUAL(weir_durable_offset(log), 0);
+  weir_free(log);
+  expect_all(path, 100);
+  close_and_free(open_rolling(path));
+  expect_all(path, 100);
+  scratch_remove(path);
+}
+
+/* A kernel that could not write a page may drop it: here something else is in its place. */
+static void test_bytes_gone(void) {
+  test("case 32: events that a failing disk has lost are counted, and nothing is vouched for after that");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  capture_one(log, type, 0, 0, 40);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  capture_one(log, type, 0, 1, 1000);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  capture_one(log, type, 0, 2, 40);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  int fd = open(join(path, FIRST_ACTIVE), O_RDWR);
+  uint8_t bytes[8192];
+  int64_t count = pread(fd, bytes, sizeof bytes, 0), at = 0;
+  uint8_t wanted = filler_byte(0, 1, 500);
+  for (int64_t i = 600; i + 400 < count && at == 0; i++) {
+    int same = bytes[i] == wanted;
+    for (uint64_t j = 1; same && j < 200; j++) same = bytes[i + (int64_t)j] == filler_byte(0, 1, 500 + j);
+    if (same) at = i;
+  }
+  REQUIRE(at != 0);
+  uint8_t gone = (uint8_t)~wanted;
+  REQUIRE(pwrite(fd, &gone, 1, at) == 1);
+  close(fd);
+  weir_fault_set("sys_sync_data", 1, 1, EIO);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_ERROR_IO);
+  weir_fault_set(NULL, 0, 0, 0);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_ERROR_IO);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_ERROR_IO);
+  CHECK_EQUAL(weir_durable_offset(log), 1);
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.lost, 1);
+  weir_close(log, NULL);
+  weir_free(log);
+  found_log found = read_log(path);
+  CHECK_EQUAL(found.count, 2);
+  CHECK_EQUAL(found.skipped, 1);
+  found_free(&found);
+  scratch_remove(path);
+}
+
+/* ---- Overwritten ------------------------------------------------------------------------------------------------- */
+
+static void test_overwritten(void) {
+  test("an event that was overwritten is not said to be durable");
+  char *path = scratch();
+  weir_log *log = open_with(path, 0, WEIR_FULL_DROP_OLDEST, 10000000000);
+  uint32_t type = define_numbered(log);
+  enum { EVENTS = 2000 };
+  static weir_id ids[EVENTS];
+  for (uint64_t number = 0; number < EVENTS; number++) {
+    CHECK_EQUAL(capture_numbered(log, type, 0, number, 200, &ids[number]), WEIR_ACCEPTED);
+  }
+  uint64_t durable = 0, lost = 0;
+  for (uint64_t number = EVENTS; number-- > 0;) {
+    weir_status status = weir_durable(log, ids[number], UINT64_MAX, NULL);
+    durable += status == WEIR_OK;
+    lost += status == WEIR_ERROR_LOST;
+  }
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(durable + lost, EVENTS);
+  CHECK(counters.overwritten > 0);
+  CHECK(lost >= counters.overwritten); /* more, where nothing is known any more */
+  close_and_free(log);
+  found_log found = read_log(path);
+  CHECK(found.count >= durable);
+  found_free(&found);
+  scratch_remove(path);
+}
+
+int main(void) {
+  test_group_commit();
+  test_watermark();
+  test_bad_ids();
+  test_notify();
+  test_interval();
+  test_one_failure();
+  test_failure_at_sealing();
+  test_dead_disk();
+  test_dead_at_close();
+  test_bytes_gone();
+  test_overwritten();
+  return finish();
+}

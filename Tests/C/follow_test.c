@@ -1,0 +1,445 @@
+/*
+ * follow_test.c: following a log while it is written: many processes at once, through the rolling of small segments, the
+ * writer's deaths and returns, and the removal of segments; waiting for more, and what waiting costs; and that a reader
+ * leaves no trace and stands in nobody's way.
+ */
+#include "capture_check.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "directory.h"
+#include "system.h"
+
+enum { READERS = 8, LIVES = 8, THREADS = 2, FILLER = 400 };
+
+/* What writers and readers tell each other and the test, in memory that outlives them. */
+typedef struct shared {
+  _Atomic uint64_t accepted[LIVES][THREADS]; /* told right after a capture returned */
+  _Atomic uint64_t segments;                 /* begun by all writers together, those killed left out */
+  _Atomic uint64_t finished; /* the last writer has closed the log: the offset after its last event */
+  struct {
+    _Atomic uint32_t state;  /* 0: not ready, 1: it follows, 2: it has read to the end */
+    uint64_t seen[LIVES][THREADS];
+    uint64_t wrong, disorder, skips, waits, written;
+    char problem[256];
+  } readers[READERS];
+} shared;
+
+static shared *share(void) {
+  shared *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(made != MAP_FAILED);
+  return made;
+}
+
+/* The smallest segments there are: a few hundred events each. */
+static weir_log *open_rolling(const char *path) {
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 4;
+  options.spare_lanes = 1;
+  options.lane_bytes = 8192;
+  options.max_event_bytes = 1024;
+  options.segment_bytes = 140000;
+  options.full_wait_ns = UINT64_MAX;
+  options.drain_interval_ns = 100000;
+  weir_log *log = NULL;
+  weir_error error;
+  if (!CHECK_EQUAL(weir_open(path, &options, &log, NULL, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+  REQUIRE(log);
+  return log;
+}
+
+static weir_reader *open_reader(const char *path) {
+  weir_reader *reader = NULL;
+  weir_error error;
+  if (!CHECK_EQUAL(weir_reader_open(path, NULL, &reader, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+  REQUIRE(reader);
+  return reader;
+}
+
+/* ---- Eight processes behind a writer that dies ------------------------------------------------------------------- */
+
+typedef struct producer {
+  weir_log *log;
+  _Atomic uint64_t *accepted;
+  uint32_t type, number;
+  uint64_t events;
+} producer;
+
+static void *produce(void *context) {
+  producer *self = context;
+  for (uint64_t i = 0; i < self->events; i++) {
+    if (capture_numbered(self->log, self->type, self->number, i, i * 37 % FILLER, NULL) != WEIR_ACCEPTED) _exit(3);
+    atomic_store(self->accepted, i + 1);
+  }
+  return NULL;
+}
+
+/* One life: captures until it is killed, or, the last one, some thousand events and an orderly end. */
+static void write_life(const char *path, shared *shared, uint32_t life) {
+  weir_log *log = open_rolling(path);
+  producer producers[THREADS];
+  pthread_t threads[THREADS];
+  uint32_t type = define_numbered(log);
+  int last = life == LIVES - 1;
+  for (uint32_t i = 0; i < THREADS; i++) {
+    producers[i] = (producer){log, &shared->accepted[life][i], type, life * THREADS + i, last ? 20000 : UINT64_MAX};
+    if (pthread_create(&threads[i], NULL, produce, &producers[i]) != 0) _exit(2);
+  }
+  for (uint32_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  weir_error error;
+  weir_counters counters;
+  if (weir_drain(log, UINT64_MAX, NULL, &error) != WEIR_OK) _exit(4);
+  weir_count(log, &counters);
+  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) {
+    if (counters.dropped[reason] != 0) _exit(5);
+  }
+  if (counters.accepted != 40000 || counters.drained != counters.accepted) _exit(6);
+  shared->segments = counters.segments;
+  weir_free(log);
+  atomic_store(&shared->finished, counters.next_offset);
+  _exit(0);
+}
+
+/* Bytes that this process has given to write calls. */
+static uint64_t bytes_written(void) {
+  unsigned long long bytes = UINT64_MAX;
+  char line[128];
+  FILE *file = fopen("/proc/self/io", "r");
+  while (file && fgets(line, sizeof line, file)) sscanf(line, "wchar: %llu", &bytes);
+  if (file) fclose(file);
+  return bytes;
+}
+
+static void read_life(const char *path, shared *shared, uint32_t number) {
+  uint64_t written = bytes_written(), next = 0, limit = now_ns() + UINT64_C(120) * 1000000000;
+  weir_reader *reader = open_reader(path);
+  __typeof__(&shared->readers[0]) told = &shared->readers[number];
+  told->state = 1;
+  for (uint64_t end = 0; now_ns() < limit;) {
+    weir_event event;
+    weir_skip skip;
+    weir_error error;
+    /* Asked before the reader is: what was captured by then it must give. */
+    if (end == 0) end = atomic_load(&shared->finished);
+    weir_status status = weir_reader_next(reader, &event, &skip, &error);
+    if (status == WEIR_OK) {
+      found_event one;
+      told->disorder += event.offset < next;
+      next = event.offset + 1;
+      if (event.type == WEIR_TYPE_GAP) continue;
+      if (!take_numbered(&event, &one) || one.producer >= LIVES * THREADS ||
+          one.number != told->seen[one.producer / THREADS][one.producer % THREADS]) {
+        told->wrong++; /* not whole, twice, left out, or out of order */
+      } else {
+        told->seen[one.producer / THREADS][one.producer % THREADS]++;
+      }
+    } else if (status == WEIR_SKIPPED) {
+      if (told->skips++ == 0) snprintf(told->problem, sizeof told->problem, "%s: %s", skip.file, skip.reason);
+    } else if (status != WEIR_END) {
+      snprintf(told->problem, sizeof told->problem, "%.250s", error.message);
+      break;
+    } else if (end > 0) {
+      told->state = 2;
+      break;
+    } else {
+      told->waits += weir_reader_wait(reader, 100000000) == WEIR_OK;
+    }
+  }
+  weir_reader_close(reader);
+  told->written = bytes_written() - written;
+  _exit(0);
+}
+
+/* What a process holds of a log: descriptors other than for reading, locks, and mappings. `seen` counts descriptors. */
+static uint64_t count_holds(pid_t process, const char *path, uint64_t *seen) {
+  char folder[64], name[512], target[4096], line[4200];
+  uint64_t holds = 0;
+  snprintf(folder, sizeof folder, "/proc/%d/fd", process);
+  DIR *list = opendir(folder);
+  for (struct dirent *entry; list && (entry = readdir(list));) {
+    snprintf(name, sizeof name, "/proc/%d/fd/%s", process, entry->d_name);
+    ssize_t bytes = readlink(name, target, sizeof target - 1);
+    if (bytes <= 0) continue;
+    target[bytes] = 0;
+    if (strncmp(target, path, strlen(path)) != 0) continue;
+    ++*seen;
+    snprintf(name, sizeof name, "/proc/%d/fdinfo/%s", process, entry->d_name);
+    FILE *file = fopen(name, "r");
+    unsigned flags;
+    while (file && fgets(line, sizeof line, file)) {
+      if (sscanf(line, "flags: %o", &flags) == 1) holds += (flags & O_ACCMODE) != O_RDONLY;
+      holds += strncmp(line, "lock:", 5) == 0;
+    }
+    if (file) fclose(file);
+  }
+  if (list) closedir(list);
+  snprintf(name, sizeof name, "/proc/%d/maps", process);
+  FILE *file = fopen(name, "r");
+  while (file && fgets(line, sizeof line, file)) holds += strstr(line, path) != NULL;
+  if (file) fclose(file);
+  return holds;
+}
+
+static void test_many_followers(void) {
+  test("eight processes follow a writer that rolls small segments and dies: all see every event once and in order");
+  char *path = scratch();
+  shared *shared = share();
+  close_and_free(open_rolling(path));
+  pid_t readers[READERS];
+  for (uint32_t i = 0; i < READERS; i++) {
+    readers[i] = fork();
+    REQUIRE(readers[i] >= 0);
+    if (readers[i] == 0) read_life(path, shared, i);
+  }
+  uint64_t holds = 0, looked_at = 0;
+  for (uint32_t life = 0; life < LIVES; life++) {
+    pid_t writer = fork();
+    REQUIRE(writer >= 0);
+    if (writer == 0) write_life(path, shared, life);
+    if (life == LIVES - 1) {
+      CHECK_EQUAL(wait_for(writer), 0);
+      break;
+    }
+    /* Of some lives the writer dies before its first event, of others after many segments. */
+    uint64_t until = now_ns() + random_below(life % 3 == 0 ? 5000000 : 300000000);
+    while (now_ns() < until) {
+      holds += count_holds(readers[random_below(READERS)], path, &looked_at);
+      sleep_ns(1000000);
+    }
+    kill(writer, SIGKILL);
+    CHECK_EQUAL(wait_for(writer), 1000 + SIGKILL);
+    if (life % 2 == 0) sleep_ns(random_below(100000000)); /* time to see the dead log, or none */
+  }
+  for (uint32_t i = 0; i < READERS; i++) CHECK_EQUAL(wait_for(readers[i]), 0);
+  CHECK_EQUAL(holds, 0);
+  CHECK(looked_at > 0);
+  CHECK(shared->segments > 10);
+  found_log whole = read_log(path);
+  check_sound(&whole);
+  for (uint32_t life = 0; life < LIVES; life++) {
+    for (uint32_t thread = 0; thread < THREADS; thread++) {
+      uint64_t there = check_producer(&whole, life * THREADS + thread);
+      CHECK(there >= shared->accepted[life][thread]);
+      for (uint32_t i = 0; i < READERS; i++) CHECK_EQUAL(shared->readers[i].seen[life][thread], there);
+    }
+  }
+  for (uint32_t i = 0; i < READERS; i++) {
+    __typeof__(&shared->readers[0]) told = &shared->readers[i];
+    if (!CHECK_EQUAL(told->state, 2) | !CHECK_EQUAL(told->wrong + told->disorder, 0) | !CHECK_EQUAL(told->skips, 0)) {
+      fprintf(stderr, "  reader %u: %s\n", i, told->problem);
+    }
+    CHECK(told->waits > 0);
+    CHECK_EQUAL(told->written, 0);
+  }
+  found_free(&whole);
+  munmap(shared, sizeof *shared);
+  scratch_remove(path);
+}
+
+/* ---- Alone ------------------------------------------------------------------------------------------------------- */
+
+/* Reads on to the end: how many events of ours there were, and what was passed over in `*missing`. */
+static uint64_t read_on(weir_reader *reader, uint64_t most, uint64_t *missing) {
+  weir_event event;
+  weir_skip skip;
+  weir_error error;
+  uint64_t events = 0;
+  *missing = 0;
+  while (events < most) {
+    weir_status status = weir_reader_next(reader, &event, &skip, &error);
+    if (status == WEIR_OK) events += event.type >= WEIR_TYPE_FIRST;
+    else if (status == WEIR_SKIPPED) *missing += skip.count;
+    else {
+      if (!CHECK_EQUAL(status, WEIR_END)) fprintf(stderr, "%s\n", error.message);
+      break;
+    }
+  }
+  return events;
+}
+
+static void capture_some(weir_log *log, uint32_t type, uint64_t first, uint64_t count) {
+  for (uint64_t i = first; i < first + count; i++) {
+    CHECK_EQUAL(capture_numbered(log, type, 0, i, FILLER, NULL), WEIR_ACCEPTED);
+  }
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+}
+
+static void test_idle_deaths(void) {
+  test("a writer that opens and dies many times without an event is followed to its next one");
+  char *path = scratch();
+  close_and_free(open_rolling(path));
+  weir_reader *reader = open_reader(path);
+  uint64_t missing;
+  for (int i = 0; i < 40; i++) {
+    pid_t writer = fork();
+    REQUIRE(writer >= 0);
+    if (writer == 0) {
+      open_rolling(path);
+      CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 0); /* the segment is there, and empty */
+      _exit(checks_failed > 0);
+    }
+    CHECK_EQUAL(wait_for(writer), 0);
+  }
+  /* In this process each death is seen by the reader as well: it visits a new segment with the same base each time. */
+  for (int i = 0; i < 40; i++) {
+    weir_log *log = open_rolling(path);
+    CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 0);
+    close_and_free(log);
+    CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 0);
+  }
+  weir_log *log = open_rolling(path);
+  capture_some(log, define_numbered(log), 0, 5);
+  CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 5);
+  CHECK_EQUAL(missing, 0);
+  weir_reader_close(reader);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
+/* The names of the sealed segments, in order. */
+static uint64_t sealed(const char *path, segment_name *names, uint64_t most) {
+  int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  segment_list list;
+  REQUIRE(directory >= 0 && segment_list_settled(directory, &list) == 0);
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < list.count && count < most; i++) {
+    if (!list.items[i].active) names[count++] = list.items[i];
+  }
+  segment_list_free(&list);
+  close(directory);
+  return count;
+}
+
+static void test_removal(void) {
+  test("a segment that is removed while it is read is read to its end, and those after it that are gone are reported");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  capture_some(log, type, 0, 2000);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  segment_name names[16];
+  REQUIRE(sealed(path, names, 16) >= 4);
+  weir_reader *reader = open_reader(path);
+  uint64_t missing, first = read_on(reader, 10, &missing);
+  CHECK_EQUAL(first + missing, 10);
+  for (int i = 0; i < 3; i++) REQUIRE(unlink(join(path, names[i].name)) == 0);
+  first += read_on(reader, names[1].base - 10, &missing);
+  CHECK_EQUAL(first, names[1].base);
+  CHECK_EQUAL(missing, 0);
+  uint64_t rest = read_on(reader, UINT64_MAX, &missing);
+  CHECK_EQUAL(missing, names[3].base - names[1].base);
+  CHECK_EQUAL(rest, 2000 - names[3].base);
+  capture_some(log, type, 2000, 3);
+  CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 3);
+  CHECK_EQUAL(missing, 0);
+  weir_reader_close(reader);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+/* Waits until `wanted` events came, however often it is told in vain; answers how many did. */
+static uint64_t wait_and_read(weir_reader *reader, uint64_t wanted) {
+  uint64_t events = 0, missing;
+  for (int i = 0; i < 10000 && events < wanted; i++) {
+    if (weir_reader_wait(reader, 20000000000u) != WEIR_OK) break;
+    events += read_on(reader, UINT64_MAX, &missing);
+    CHECK_EQUAL(missing, 0);
+  }
+  return events;
+}
+
+static void *capture_later(void *context) {
+  weir_log *log = context;
+  sleep_ns(30000000);
+  CHECK_EQUAL(capture_numbered(log, WEIR_TYPE_FIRST, 0, 0, 0, NULL), WEIR_ACCEPTED);
+  return NULL;
+}
+
+static void test_wait(void) {
+  test("waiting ends with the next event, the writer's death, and its return");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  weir_reader *reader = open_reader(path);
+  CHECK_EQUAL(define_numbered(log), WEIR_TYPE_FIRST);
+  uint64_t missing;
+  CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 0);
+  int in_vain = 0; /* now and then it is told to look again, in vain */
+  while (in_vain < 1000 && weir_reader_wait(reader, 0) == WEIR_OK) in_vain += 1 + (int)read_on(reader, 1, &missing);
+  CHECK(in_vain < 1000);
+  in_vain = 0;
+  while (in_vain < 1000 && weir_reader_wait(reader, 3000000) == WEIR_OK) in_vain += 1 + (int)read_on(reader, 1, &missing);
+  CHECK(in_vain < 1000);
+  pthread_t later;
+  REQUIRE(pthread_create(&later, NULL, capture_later, log) == 0);
+  CHECK_EQUAL(wait_and_read(reader, 1), 1);
+  pthread_join(later, NULL);
+  close_and_free(log);
+  for (int life = 0; life < 3; life++) {
+    /* Captured and not drained when it dies: what is in the lanes comes with the death. */
+    pid_t writer = fork();
+    REQUIRE(writer >= 0);
+    if (writer == 0) {
+      log = open_rolling(path);
+      uint32_t type = define_numbered(log);
+      for (uint64_t i = 0; i < 100; i++) capture_numbered(log, type, 0, i, FILLER / 2, NULL);
+      kill(getpid(), SIGKILL);
+    }
+    CHECK_EQUAL(wait_and_read(reader, 100), 100);
+    CHECK_EQUAL(wait_for(writer), 1000 + SIGKILL);
+  }
+  log = open_rolling(path);
+  capture_some(log, define_numbered(log), 0, 1);
+  CHECK_EQUAL(wait_and_read(reader, 1), 1);
+  weir_reader_close(reader);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
+static void test_cost(void) {
+#ifdef WEIR_FAULT_INJECTION
+  test("waiting makes a bounded number of system calls, and following lists the directory only when names change");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  capture_some(log, type, 0, 1);
+  weir_reader *reader = open_reader(path);
+  uint64_t missing, blocks = 0;
+  CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 1);
+  sleep_ns(100000000); /* what the writer prepares ahead is there by now */
+  weir_fault_set("sys_list", UINT64_MAX, 0, 0);
+  uint64_t began = now_ns();
+  for (; blocks < 50; blocks++) {
+    CHECK_EQUAL(capture_numbered(log, type, 0, blocks, 8, NULL), WEIR_ACCEPTED);
+    CHECK_EQUAL(wait_and_read(reader, 1), 1);
+  }
+  /* One for what the writer prepared, and one a second: on a machine that is busy these may be many. */
+  CHECK(weir_fault_count() <= 4 + 2 * ((now_ns() - began) / 1000000000));
+  CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 0);
+  weir_fault_set("any", UINT64_MAX, 0, 0);
+  began = now_ns();
+  int rounds = 0;
+  while (weir_reader_wait(reader, 500000000) == WEIR_OK && rounds++ < 20) read_on(reader, UINT64_MAX, &missing);
+  /* The back-off's 7 steps, then one every 20 ms; 8 calls with those that a second look makes. */
+  uint64_t looks = 8 + (now_ns() - began) / 20000000;
+  CHECK(weir_fault_count() <= 8 * looks + 100);
+  weir_fault_set("any", 0, 0, 0);
+  weir_reader_close(reader);
+  close_and_free(log);
+  scratch_remove(path);
+#endif
+}
+
+int main(void) {
+  random_start("follow_test");
+  test_many_followers();
+  test_idle_deaths();
+  test_removal();
+  test_wait();
+  test_cost();
+  return finish();
+}
