@@ -34,6 +34,9 @@ extension Tracker {
     /// What a capture does when its lane is full. ``Tracker/OverflowPolicy/dropNewest``.
     public var whenFull: OverflowPolicy
 
+    /// What a power cut leaves of the log. ``Tracker/Durability/processCrash``.
+    public var durability: Durability
+
     /// Where the time of an event comes from. ``Tracker/ClockSource/automatic``.
     public var clock: ClockSource
 
@@ -67,6 +70,7 @@ extension Tracker {
       maximumEventBytes = core.maximumEventBytes
       drainInterval = .nanoseconds(Int64(clamping: core.drainNanoseconds))
       whenFull = core.whenFull
+      durability = .processCrash
       clock = .automatic
       createDirectory = true
       ringDirectory = nil
@@ -78,7 +82,7 @@ extension Tracker {
         laneCount: laneCount, spareLanes: spareLanes, laneBytes: laneBytes, segmentBytes: segmentBytes,
         maximumEventBytes: maximumEventBytes, drainNanoseconds: drainInterval.wholeNanoseconds,
         whenFull: whenFull, clock: clock, createsDirectory: createDirectory,
-        ringDirectory: ringDirectory)
+        ringDirectory: ringDirectory, durability: durability)
     }
   }
 

@@ -17,7 +17,7 @@ import Synchronization
 /// marked, and block their thread.
 ///
 /// **What survives.** An event whose ``track(_:)`` answered ``Receipt/accepted(_:)`` survives the death of the process,
-/// `kill -9` included. After ``sync(timeout:)`` it survives a power cut.
+/// `kill -9` included. After ``durable(upTo:)`` or ``sync(timeout:)`` it survives a power cut.
 ///
 /// **The end.** ``close()`` drains and seals the log. A tracker that is released without it is closed then. A process
 /// that just ends loses nothing either: the next opening recovers what was captured.

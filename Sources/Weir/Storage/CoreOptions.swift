@@ -15,6 +15,7 @@ struct CoreOptions {
   var clock: Tracker.ClockSource
   var createsDirectory: Bool
   var ringDirectory: String?
+  var durability = Tracker.Durability.processCrash
 
   static func defaults() -> CoreOptions {
     var options = weir_options()
@@ -42,6 +43,7 @@ struct CoreOptions {
     options.full_wait_ns = whenFull.waitNanoseconds
     options.full_policy = UInt32(whenFull.overwrites ? WEIR_FULL_DROP_OLDEST : WEIR_FULL_DROP_NEWEST)
     options.create = createsDirectory ? 1 : 0
+    options.sync_interval_ns = durability.interval
     options.clock =
       switch clock {
       case .automatic: UInt32(WEIR_CLOCK_AUTO)

@@ -21,6 +21,10 @@ public struct Counters: Hashable, Sendable {
   public var damaged: UInt64
   /// Accepted events that later ones overwrote before they were in the log: ``Tracker/OverflowPolicy/dropOldest``.
   public var overwritten: UInt64
+  /// Events that were in the log and that a failing disk lost before they were synced: readers miss their offsets.
+  public var lost: UInt64
+  /// Every event with an offset below it survives a power cut: ``Tracker/durableOffset``.
+  public var durableOffset: Offset
   /// Events refused, for each reason that occurred.
   public var dropped: [DropReason: UInt64]
   /// Lanes that a thread has.
@@ -39,6 +43,8 @@ public struct Counters: Hashable, Sendable {
     wakeups = core.wakeups
     damaged = core.damaged
     overwritten = core.overwritten
+    lost = core.lost
+    durableOffset = core.durable_offset
     dropped = dropCounts(core.dropped)
     lanesInUse = Int(core.lanes_in_use)
     types = Int(core.types)

@@ -59,6 +59,38 @@ struct LogHandle {
     return offset
   }
 
+  var durableOffset: Offset { weir_durable_offset(log) }
+
+  /// Has `done` called once, on any thread, when the event is on the disk or will not be. Throws if it never will be
+  /// called.
+  func whenDurable(_ id: EventID, _ done: @escaping @Sendable (WeirError?) -> Void) throws(WeirError) {
+    let call = Unmanaged.passRetained(Call(done))
+    do throws(WeirError) {
+      let id = weir_id(opening: id.opening, sequence: id.sequence)
+      try WeirError.check { error in
+        weir_durable_notify(
+          log, id,
+          { context, status, error in
+            guard let context else { return }
+            let call = Unmanaged<Call>.fromOpaque(context).takeRetainedValue()
+            call.done(error.map { WeirError(status, $0.pointee) })
+          }, call.toOpaque(), error)
+      }
+    } catch {
+      call.release()
+      throw error
+    }
+  }
+
+  /// What is to be called, as an object that C can hand through.
+  private final class Call: Sendable {
+    let done: @Sendable (WeirError?) -> Void
+
+    init(_ done: @escaping @Sendable (WeirError?) -> Void) {
+      self.done = done
+    }
+  }
+
   func counters() -> Counters {
     var counters = weir_counters()
     weir_count(log, &counters)

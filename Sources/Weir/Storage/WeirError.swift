@@ -34,6 +34,8 @@ public struct WeirError: Error, Hashable, Sendable {
     case limit
     /// The time given to the call has passed.
     case timeout
+    /// The event was accepted, and lost since: overwritten, or damaged in memory.
+    case lost
   }
 
   /// What kind of error.
@@ -94,6 +96,7 @@ extension WeirError.Code {
     case WEIR_ERROR_PLATFORM: self = .platform
     case WEIR_ERROR_LIMIT: self = .limit
     case WEIR_ERROR_TIMEOUT: self = .timeout
+    case WEIR_ERROR_LOST: self = .lost
     default: return nil
     }
   }
