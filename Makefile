@@ -29,6 +29,7 @@ help:
 	@echo 'make bench-quick  what a capture costs at 1 and 3 threads beside others, in under 40 seconds'
 	@echo 'make bench-deps   installs the libraries that Weir is measured beside, and what draws the charts'
 	@echo 'make bench-charts draws the charts and tables anew from the results of the last make bench'
+	@echo 'make bench-sync   what waiting for the disk costs, on the disk of DIR ($(BUILD))'
 	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
 	@echo 'make format       lays out the Swift sources as .swift-format says'
@@ -43,6 +44,8 @@ help:
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
 	@echo 'make loss-table   LOSS_KILLS kills of SQLite, JSON Lines, a queue in memory and Weir: what each loses'
+	@echo 'make fuzz         fuzzes every reader of files for SECONDS each (60), under AddressSanitizer'
+	@echo 'make fuzz-mutated ROUNDS (100000) mutated logs through every reader and recovery'
 	@echo 'make crash-replay  kills, sweeps and cases at length: Tests/CrashReplay/README.md (ROUNDS=, SECONDS=, SEED=)'
 	@echo 'make crash-replay-short  the same in half a minute, as make test does'
 	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'
@@ -173,6 +176,7 @@ test-c: need-c
 	@$(MAKE) --no-print-directory --keep-going test-c-core
 	@$(MAKE) --no-print-directory models
 	@$(MAKE) --no-print-directory stress-short
+	@$(MAKE) --no-print-directory fuzz-short
 	@$(MAKE) --no-print-directory loss-table-short
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
@@ -266,7 +270,7 @@ MODELS = $(C)/models
 MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
-MODELS_UNSEEN = scan unsealed reader handover crc32c check stat verify dead route definitions directory quarantine \
+MODELS_UNSEEN = scan window unsealed reader handover crc32c check stat verify dead route definitions directory quarantine \
                 error notice locator system
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
@@ -475,6 +479,84 @@ $(filter-out $(REPLAY_PLAIN:%=$(REPLAY)/%),$(REPLAY_PROGRAMS:%=$(REPLAY)/%)): %:
                                                                              $(REPLAY)/seam/libcweir.a
 	$(CC) $(REPLAY_FLAGS) $^ -o $@
 
+# ---- Fuzz ------------------------------------------------------------------------------------------------------------
+
+# Hostile files: Tests/Fuzz/README.md. Each target is built with the Swift toolchain's clang, which has libFuzzer, and
+# again with the compiler of the other checks, to replay what was found. `make fuzz SECONDS=N` runs each target so long.
+FUZZ = $(C)/fuzz
+FUZZ_TARGETS = segment ring directory payload
+FUZZ_CC = $(dir $(shell readlink -f "$$(command -v $(SWIFT))"))clang
+FUZZ_SECONDS = $(if $(filter-out 0,$(SECONDS)),$(SECONDS),60)
+FUZZ_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),100000)
+FUZZ_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link $(FUZZ_SANITIZERS) \
+             -fno-sanitize=function -ISources/CWeir -ITests/Fuzz
+FUZZ_SHARED = archive structure mutate examine
+FUZZ_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(FUZZ)/lib/%.o) $(FUZZ_SHARED:%=$(FUZZ)/%.o)
+FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=30 -max_len=262144 -print_final_stats=1
+FUZZ_REPLAYS = $(FUZZ_TARGETS:%=$(FUZZ)/replay-%)
+FUZZ_focus_segment = -DFUZZ_FOCUS=FOCUS_SEGMENTS
+FUZZ_focus_ring = -DFUZZ_FOCUS=FOCUS_RING
+FUZZ_focus_directory = -DFUZZ_FOCUS=FOCUS_ALL
+
+.PHONY: fuzz fuzz-run fuzz-short fuzz-mutated fuzz-corpus $(FUZZ_TARGETS:%=fuzz-%)
+
+fuzz: need-swift need-c
+	@$(MAKE) --no-print-directory -j $(JOBS) $(FUZZ_TARGETS:%=$(FUZZ)/%)
+	@$(MAKE) --no-print-directory -j 2 --keep-going $(FUZZ_TARGETS:%=fuzz-%)
+
+# New inputs go to the build folder; `make fuzz-corpus` takes what is worth keeping of them into the tree.
+$(FUZZ_TARGETS:%=fuzz-%): fuzz-%: $(FUZZ)/%
+	@mkdir -p $(FUZZ)/found/$* $(FUZZ)/artifacts
+	ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no nice -n 10 $(FUZZ)/$* $(FUZZ)/found/$* \
+	  Tests/Fuzz/corpus/$* $$(ls -d Tests/Fuzz/cases/$* 2>/dev/null) -max_total_time=$(FUZZ_SECONDS) $(FUZZ_LIMITS) \
+	  -artifact_prefix=$(FUZZ)/artifacts/$*- >$(FUZZ)/$*.log 2>&1 || { tail -40 $(FUZZ)/$*.log; exit 1; }
+	@grep -E 'executed_units|peak_rss' $(FUZZ)/$*.log | sed 's/^/$*: /'
+
+fuzz-corpus: $(FUZZ_TARGETS:%=$(FUZZ)/%)
+	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/found/$$target Tests/Fuzz/corpus/$$target; \
+	  ASAN_OPTIONS=detect_leaks=0 $(FUZZ)/$$target -merge=1 -max_len=16384 Tests/Fuzz/corpus/$$target \
+	    $(FUZZ)/found/$$target >$(FUZZ)/$$target.merge.log 2>&1 || exit 1; done
+
+# What `make test` runs: the corpus, the cases, and some thousand mutated files.
+fuzz-short: need-c $(FUZZ_REPLAYS) $(FUZZ)/mutated_files
+	@for target in $(FUZZ_TARGETS); do \
+	  timeout -s KILL 120 $(FUZZ)/replay-$$target Tests/Fuzz/corpus/$$target $$(ls -d Tests/Fuzz/cases/$$target 2>/dev/null) \
+	    || exit 1; done
+	timeout -s KILL 240 $(FUZZ)/mutated_files --rounds 1500
+
+fuzz-mutated: need-c $(FUZZ)/mutated_files
+	$(FUZZ)/mutated_files --rounds $(FUZZ_ROUNDS) $(if $(SEED),--seed $(SEED))
+
+$(FUZZ)/lib/%.o: Sources/CWeir/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -c $< -o $@
+
+$(FUZZ)/%.o: Tests/Fuzz/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -c $< -o $@
+
+$(FUZZ)/segment_fuzz.o $(FUZZ)/ring_fuzz.o $(FUZZ)/directory_fuzz.o: $(FUZZ)/%_fuzz.o: Tests/Fuzz/directory_fuzz.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) $(FUZZ_focus_$*) -c $< -o $@
+
+# -fuse-ld: gold, the toolchain's default, warns of every symbol of the sanitizer.
+$(FUZZ_TARGETS:%=$(FUZZ)/%): $(FUZZ)/%: $(FUZZ)/%_fuzz.o $(FUZZ_OBJECTS)
+	$(FUZZ_CC) -fuse-ld=lld -fsanitize=fuzzer $(FUZZ_SANITIZERS) -pthread $^ -o $@
+
+$(FUZZ)/checked/%.o: Tests/Fuzz/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CHECKED_FLAGS) -ISources/CWeir -c $< -o $@
+
+$(FUZZ)/replay-payload: $(FUZZ)/checked/payload_fuzz.o
+$(filter-out %-payload,$(FUZZ_REPLAYS)): $(FUZZ)/checked/directory_fuzz.o
+$(FUZZ_REPLAYS): $(FUZZ)/checked/replay_inputs.o $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
+	$(CC) $(CHECKED_FLAGS) $^ -o $@
+
+$(FUZZ)/mutated_files $(FUZZ)/make_corpus: $(FUZZ)/%: $(FUZZ)/checked/%.o $(FUZZ)/checked/seeds.o \
+                                           $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
+	$(CC) $(CHECKED_FLAGS) $^ -o $@
+
 # ---- Benchmarks ------------------------------------------------------------------------------------------------------
 
 BENCH = $(BUILD)/bench
@@ -503,6 +585,12 @@ bench-micro: need-swift need-lz4
 
 bench-deps: need-c
 	@$(call install,$(BENCH_PACKAGES))
+
+# What waiting for the disk costs on the disk that $(DIR) is on.
+DIR = $(BUILD)
+bench-sync: need-c $(C)/libcweir.a
+	$(CC) $(C_FLAGS) $(CFLAGS) Benchmarks/Syncs/syncs.c $(C)/libcweir.a -o $(C)/syncs
+	$(C)/syncs $(DIR)
 
 # From the results of the last `make bench`: the charts and tables of the documentation.
 bench-charts:
@@ -543,6 +631,6 @@ $(PEERS)/libpeer-lttng-ust.so: Benchmarks/Peers/lttng-ust/peer.c $(PEER_HEADERS)
                                $(PEERS)/liblttng-event.so $(PEERS)/liblttng-clock.so
 	$(C_PEER) -llttng-ctl -ldl
 
-.PHONY: bench-micro bench-deps bench-charts bench-peers
+.PHONY: bench-sync bench-micro bench-deps bench-charts bench-peers
 
--include $(wildcard $(C)/*/*.d $(MODELS)/*/*.d $(C)/*/stress/*.d $(REPLAY)/seam/*.d)
+-include $(wildcard $(C)/*/*.d $(MODELS)/*/*.d $(C)/*/stress/*.d $(REPLAY)/seam/*.d $(FUZZ)/*.d $(FUZZ)/*/*.d)

@@ -76,18 +76,14 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
   /*
    * A second scan, so that `scan` stays as it is. Only whole blocks count, as they did before the segment was sealed.
    */
-  segment_scan walk = *scan;
-  walk.payload = NULL;
-  walk.payload_room = 0;
-  scan_rewind(&walk);
+  segment_scan walk = scan_again(scan);
   scan_result result;
   scan_damage damage;
   do {
     result = scan_next(&walk, 1, &damage);
     if (result == SCAN_BLOCK) handover_block(handover, &walk);
   } while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
-  walk.fd = -1; /* the descriptor is the other scan's */
-  scan_close(&walk);
+  scan_again_close(&walk);
   return result == SCAN_ERROR ? damage.error : 0;
 }
 

@@ -423,6 +423,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   counters->blocks = __atomic_load_n(&from->blocks, __ATOMIC_RELAXED);
   counters->segments = __atomic_load_n(&from->segments, __ATOMIC_RELAXED);
   counters->wakeups = __atomic_load_n(&from->wakeups, __ATOMIC_RELAXED);
+  counters->syncs = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
   counters->damaged = __atomic_load_n(&from->damaged, __ATOMIC_RELAXED);
   counters->lost = __atomic_load_n(&from->lost, __ATOMIC_RELAXED);
   counters->durable_offset = weir_durable_offset(producer);

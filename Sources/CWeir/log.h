@@ -121,7 +121,7 @@ typedef struct sealer {
   uint64_t retry_at;         /* monotonic */
   sync_wait *waits;
   uint64_t wait_count;       /* atomic */
-  uint64_t passes;
+  uint64_t passes;           /* atomic: syncs of all that the log holds, begun so far */
   int fresh;                 /* atomic: with a sync interval, the log has grown since the last pass */
   uint64_t fresh_since;      /* monotonic */
   int stopping;

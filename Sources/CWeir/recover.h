@@ -15,6 +15,7 @@ typedef struct unsealed {
   uint64_t opening;
   int complete; /* it has its seal: the writer died before the rename */
   int empty;    /* no event and no notice, so that the next segment has the same base offset */
+  int damaged;  /* a part of it is: definitions may be missing */
   int foreign;  /* neither a good header nor a good block, but not all zeros */
   uint64_t next_offset;
   uint64_t damaged_end; /* the offset after those that damaged blocks held */
@@ -24,7 +25,7 @@ typedef struct unsealed {
   uint64_t definitions_bytes;
   uint64_t definitions_room;
   uint64_t defined[MAX_TYPES / 64]; /* types in `definitions` */
-  uint64_t used[MAX_TYPES / 64];    /* types of records */
+  uint64_t used[MAX_TYPES / 64];    /* types of records after damage */
 } unsealed;
 
 /* Scans the segment, takes its blocks into `handover`, quarantines what is damaged. 0 or a negative errno. */

@@ -74,8 +74,10 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
   log->owned_lanes = header->lane_count - header->spare_lanes;
   uint8_t *memory;
   int result = sys_map_wiped(log->lane_count * sizeof(lane), &memory);
-  if (result != 0) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory for %u lanes of %s",
-                               log->lane_count, log->path);
+  if (result != 0) {
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path,
+                "out of memory for %u lanes of %s; raise the limits on memory", log->lane_count, log->path);
+  }
   log->lanes = (lane *)memory;
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane *lane = &log->lanes[i];

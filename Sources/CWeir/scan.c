@@ -15,6 +15,9 @@
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + 8 * WEIR_MAX_LANES };
 
+static const char WRONG_SUM[] = "block checksum does not match";
+static const char WRONG_SHAPE[] = "block is not filled by what its header says";
+
 int all_zero(const void *bytes, uint64_t count) {
   const uint8_t *byte = bytes;
   uint8_t any = 0;
@@ -67,18 +70,46 @@ static const char *header_problem(const segment_scan *scan, const block_header *
   return field_problem(scan, header, position);
 }
 
-/* Whether `count` records, one right after the other, fill the payload exactly. */
-static int records_fill(const uint8_t *payload, uint64_t bytes, uint32_t count) {
-  uint64_t at = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    record_header record;
-    if (bytes - at < sizeof record) return 0;
-    memcpy(&record, payload + at, sizeof record);
-    uint64_t size = record_size(record.length);
+/* Walks records, one right after the other, that are to fill a payload. */
+typedef struct record_walk {
+  uint64_t at;
+  uint64_t count;
+} record_walk;
+
+/* Goes on to the first record that begins at or after `until`. 0: one runs past the payload's end. */
+static inline int walk_records(record_walk *walk, const uint8_t *payload, uint64_t bytes, uint64_t until) {
+  uint64_t at = walk->at, count = walk->count;
+  while (at < until) {
+    uint32_t length;
+    if (bytes - at < sizeof(record_header)) return 0;
+    memcpy(&length, payload + at + offsetof(record_header, length), sizeof length);
+    uint64_t size = record_size(length);
     if (size > bytes - at) return 0;
     at += size;
+    count++;
   }
-  return at == bytes;
+  walk->at = at;
+  walk->count = count;
+  return 1;
+}
+
+/*
+ * What is wrong with a payload of records; null if nothing. It is summed and walked a piece at a time: the processor
+ * sums one piece while it waits for the lengths of the other, and a piece is read from memory once.
+ */
+static const char *records_problem(const uint8_t *payload, const block_header *header) {
+  enum { PIECE_BYTES = 3072 };
+  uint64_t bytes = header->payload_bytes, state = CRC_START;
+  record_walk walk = {0, 0};
+  int filled = 1;
+  for (uint64_t at = 0; at < bytes;) {
+    uint64_t count = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+    state = crc_extend(state, payload + at, count);
+    at += count;
+    filled = filled && walk_records(&walk, payload, bytes, at);
+  }
+  if (crc_end(state) != header->payload_crc) return WRONG_SUM;
+  return filled && walk.count == header->count ? NULL : WRONG_SHAPE;
 }
 
 static int definitions_fill(const uint8_t *payload, uint64_t bytes, uint64_t opening) {
@@ -98,50 +129,38 @@ static int seal_is_well_formed(const uint8_t *payload, const block_header *heade
   return definitions_fill(payload + sizeof summary, summary.definition_bytes, header->opening);
 }
 
-static int payload_is_well_formed(const uint8_t *payload, const block_header *header) {
-  switch (header->kind) {
-    case BLOCK_DEFINITIONS: return definitions_fill(payload, header->payload_bytes, header->opening);
-    case BLOCK_SEAL: return seal_is_well_formed(payload, header);
-    default: return records_fill(payload, header->payload_bytes, header->count);
-  }
-}
-
-static int payload_room(segment_scan *scan, uint64_t bytes) {
-  if (bytes <= scan->payload_room) return 0;
-  uint64_t room = align8(bytes * 2 < MAX_BLOCK_PAYLOAD_BYTES ? bytes * 2 : bytes);
-  uint8_t *grown = realloc(scan->payload, room);
-  if (!grown) return -ENOMEM;
-  scan->payload = grown;
-  scan->payload_room = room;
-  return 0;
+static const char *payload_problem(const uint8_t *payload, const block_header *header) {
+  uint64_t bytes = header->payload_bytes;
+  if (header->kind == BLOCK_EVENTS || header->kind == BLOCK_NOTICES) return records_problem(payload, header);
+  if (crc32c(payload, bytes) != header->payload_crc) return WRONG_SUM;
+  int filled = header->kind == BLOCK_SEAL ? seal_is_well_formed(payload, header)
+                                          : definitions_fill(payload, bytes, header->opening);
+  return filled ? NULL : WRONG_SHAPE;
 }
 
 /*
- * Reads the block at `position`, its header into `header`. 0, with `*problem` null for a good block; or a negative
- * errno. `*whole_header` tells whether the header at least is right.
+ * Reads the block at `position`, its header into `header`. 0, with `*problem` null for a good block, whose payload is
+ * then scan->payload; or a negative errno. `*whole_header` tells whether the header at least is right.
  */
 static int read_block(segment_scan *scan, uint64_t position, block_header *header, const char **problem,
                       int *whole_header) {
+  const uint8_t *bytes;
   *whole_header = 0;
   *problem = "the file ends where a block should be";
   memset(header, 0, sizeof *header);
   if (position > scan->file_bytes || scan->file_bytes - position < sizeof *header) return 0;
-  int64_t got = sys_read_at(scan->fd, header, sizeof *header, position);
+  int64_t got = window_get(&scan->window, scan->fd, position, sizeof *header, 0, &bytes);
   if (got < 0) return (int)got;
   if (got < (int64_t)sizeof *header) return 0;
+  memcpy(header, bytes, sizeof *header);
   if ((*problem = header_problem(scan, header, position))) return 0;
   *whole_header = 1;
-  int error = payload_room(scan, header->payload_bytes);
-  if (error != 0) return error;
-  got = sys_read_at(scan->fd, scan->payload, header->payload_bytes, position + sizeof *header);
+  /* With the next block's header: then one call reads each large block. */
+  uint64_t whole = sizeof *header + header->payload_bytes;
+  got = window_get(&scan->window, scan->fd, position, whole, sizeof *header, &bytes);
   if (got < 0) return (int)got;
-  if (got < (int64_t)header->payload_bytes) {
-    *problem = "the file ends within a block";
-  } else if (crc32c(scan->payload, header->payload_bytes) != header->payload_crc) {
-    *problem = "block checksum does not match";
-  } else if (!payload_is_well_formed(scan->payload, header)) {
-    *problem = "block is not filled by what its header says";
-  }
+  *problem = got < (int64_t)whole ? "the file ends within a block" : payload_problem(bytes + sizeof *header, header);
+  if (!*problem) scan->payload = bytes + sizeof *header;
   return 0;
 }
 
@@ -299,24 +318,34 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
   block_header header;
   const char *problem = NULL;
   int whole_header = 0;
-  int error = look_at_size(scan);
+  /* A block that is good in the window is good: none ever changes. One that is not may have been written since. */
+  int old = scan->window.count > 0;
+  int error = old ? 0 : look_at_size(scan);
   if (error == 0) error = read_block(scan, scan->position, &header, &problem, &whole_header);
+  if (error == 0 && problem && old) {
+    window_forget(&scan->window);
+    error = look_at_size(scan);
+    if (error == 0) error = read_block(scan, scan->position, &header, &problem, &whole_header);
+  }
+  if (error == 0 && !problem) {
+    accept(scan, &header);
+    return scan->sealed ? SCAN_SEALED : SCAN_BLOCK;
+  }
+  window_forget(&scan->window);
   if (error != 0) {
     damage->error = error;
     return SCAN_ERROR;
-  }
-  if (!problem) {
-    accept(scan, &header);
-    return scan->sealed ? SCAN_SEALED : SCAN_BLOCK;
   }
   return resync ? look_further(scan, &header, problem, whole_header, damage) : SCAN_TAIL;
 }
 
 int scan_peek(segment_scan *scan, block_header *header) {
   if (scan->sealed || scan->position > scan->file_bytes || scan->file_bytes - scan->position < sizeof *header) return 0;
-  int64_t got = sys_read_at(scan->fd, header, sizeof *header, scan->position);
-  if (got < 0) return (int)got;
-  return got == (int64_t)sizeof *header && !header_problem(scan, header, scan->position);
+  const uint8_t *bytes;
+  int64_t got = window_get(&scan->window, scan->fd, scan->position, sizeof *header, 0, &bytes);
+  if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
+  memcpy(header, bytes, sizeof *header);
+  return !header_problem(scan, header, scan->position);
 }
 
 void scan_pass(segment_scan *scan, const block_header *header) { accept(scan, header); }
@@ -327,17 +356,32 @@ void scan_rewind(segment_scan *scan) {
   scan->sealed = 0;
 }
 
+segment_scan scan_again(const segment_scan *scan) {
+  segment_scan again = *scan;
+  again.window = (window){0};
+  again.payload = NULL;
+  scan_rewind(&again);
+  return again;
+}
+
+void scan_again_close(segment_scan *again) { window_free(&again->window); }
+
 int scan_seal(segment_scan *scan) {
-  uint64_t position;
+  uint64_t position, end = scan->file_bytes;
   block_header header;
   const char *problem;
   int whole_header;
-  if (scan->file_bytes < scan->start + sizeof header + sizeof(seal_summary) + SEAL_POSITION_BYTES) return -1;
-  int64_t got = sys_read_at(scan->fd, &position, sizeof position, scan->file_bytes - sizeof position);
-  if (got < (int64_t)sizeof position) return -1;
-  if (position % 8 != 0 || position < scan->start) return -1;
+  if (end % 8 != 0 || end < scan->start + sizeof header + sizeof(seal_summary) + SEAL_POSITION_BYTES) return -1;
+  /* The file's end in one read: most seals are in it. */
+  uint64_t from = end > READ_AHEAD_LEAST ? end - READ_AHEAD_LEAST : 0;
+  const uint8_t *bytes;
+  window_forget(&scan->window);
+  int64_t got = window_get(&scan->window, scan->fd, from, end - from, 0, &bytes);
+  if (got < (int64_t)(end - from)) return -1;
+  memcpy(&position, bytes + (end - from) - sizeof position, sizeof position);
+  if (position % 8 != 0 || position < scan->start || position > end) return -1;
   if (read_block(scan, position, &header, &problem, &whole_header) != 0 || problem) return -1;
-  if (header.kind != BLOCK_SEAL || position + sizeof header + header.payload_bytes != scan->file_bytes) return -1;
+  if (header.kind != BLOCK_SEAL || position + sizeof header + header.payload_bytes != end) return -1;
   accept(scan, &header);
   return 0;
 }
@@ -425,8 +469,10 @@ static int is_newer(segment_scan *scan) {
 
 static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
   _Alignas(8) uint8_t bytes[HEADER_ROOM] = {0};
-  int64_t got = sys_read_at(scan->fd, bytes, sizeof bytes, 0);
+  const uint8_t *there;
+  int64_t got = window_get(&scan->window, scan->fd, 0, sizeof bytes, 0, &there);
   if (got < 0) return (int)got;
+  memcpy(bytes, there, (uint64_t)got);
   memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
   uint64_t length = SEGMENT_HEADER_BYTES + 8 * (uint64_t)scan->header.lane_count;
   if (got < SEGMENT_HEADER_BYTES || scan->header.lane_count > WEIR_MAX_LANES || (uint64_t)got < length ||
@@ -461,8 +507,7 @@ int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base
 
 void scan_close(segment_scan *scan) {
   if (scan->fd >= 0) sys_close(scan->fd);
-  free(scan->payload);
+  window_free(&scan->window);
   scan->fd = -1;
   scan->payload = NULL;
-  scan->payload_room = 0;
 }

@@ -6,6 +6,7 @@
 #define WEIR_SCAN_H
 
 #include "format.h"
+#include "window.h"
 
 typedef struct segment_scan {
   int fd;
@@ -20,8 +21,8 @@ typedef struct segment_scan {
   uint64_t next_offset;    /* the offset expected there */
   int sealed;              /* the seal has been read */
   block_header block;      /* the block last read */
-  uint8_t *payload;        /* its payload, owned by the scan */
-  uint64_t payload_room;
+  const uint8_t *payload;  /* its payload, in the window: valid until the next call */
+  window window;
   /* The fixed part; with a damaged header: opening, salt, base from the first good block. Last, for its open end; what
    * follows it in the file is in `handed`. */
   segment_header header;
@@ -73,6 +74,10 @@ void scan_pass(segment_scan *scan, const block_header *header);
 
 /* Goes back to the first block. */
 void scan_rewind(segment_scan *scan);
+
+/* A second scan of the same file, at the first block. Ends with scan_again_close, before the first one's scan_close. */
+segment_scan scan_again(const segment_scan *scan);
+void scan_again_close(segment_scan *again);
 
 /* Skips to the seal of a sealed segment without reading the blocks before it; 0, or -1 where there is no good
  * seal, and then nothing has changed. */

@@ -205,7 +205,8 @@ static int sync_files(event_log *log) {
  */
 static int make_durable(event_log *log) {
   sealer *sealer = &log->sealer;
-  uint64_t number = ++sealer->passes, handed[WEIR_MAX_LANES];
+  uint64_t number = sealer->passes + 1, handed[WEIR_MAX_LANES];
+  __atomic_store_n(&sealer->passes, number, __ATOMIC_RELAXED);
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     if (is_drained(log, wait)) wait->pass = number;
   }

@@ -30,9 +30,23 @@ static segment *take_ready(supply *supply) {
   return taken;
 }
 
+/*
+ * Makes a segment. Of a log that somebody waits for on the disk also writes it ahead: its pages are dirty from being
+ * populated, so the first sync, with somebody waiting, would have to write and convert them all (2,750 us against 30).
+ */
+static segment *prepare(event_log *log, uint64_t number, int write_ahead, int *error) {
+  segment *made = segment_prepare(log->directory, number, log->options.segment_bytes, error);
+  if (!made || !write_ahead) return made;
+  *error = sys_sync_data(made->fd);
+  if (*error == 0) return made;
+  segment_discard(made);
+  return NULL;
+}
+
 static void *prepare_main(void *argument) {
   event_log *log = argument;
   supply *supply = &log->supply;
+  uint64_t passes = 0;
   pthread_mutex_lock(&supply->mutex);
   for (;;) {
     while (!supply->stopping && (!supply->wanted || supply->ready_count >= supply->depth)) {
@@ -41,8 +55,10 @@ static void *prepare_main(void *argument) {
     if (supply->stopping) break;
     uint64_t number = __atomic_fetch_add(&supply->next_prepared, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&supply->mutex);
-    int error = 0;
-    segment *made = segment_prepare(log->directory, number, log->options.segment_bytes, &error);
+    uint64_t synced = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
+    int error = 0, write_ahead = log->options.sync_interval_ns != 0 || synced != passes;
+    segment *made = prepare(log, number, write_ahead, &error);
+    passes = synced;
     pthread_mutex_lock(&supply->mutex);
     if (made) put_ready(supply, made);
     supply->prepare_error = error;

@@ -43,7 +43,10 @@ static int take_definitions(unsealed *found, const segment_scan *scan) {
   return error;
 }
 
-/* Notes the types of a block's records, and the refusals that gap records report. */
+/*
+ * Notes the types of a block's records, and the refusals that gap records report. Of events only after damage: before
+ * it each type's definition was read, because it comes before the first record of its type.
+ */
 static void take_records(unsealed *found, const segment_scan *scan) {
   for (uint64_t at = 0; at + sizeof(record_header) <= scan->block.payload_bytes;) {
     record_header record;
@@ -68,7 +71,7 @@ static int take_block(unsealed *found, const segment_scan *scan, weir_recovery *
   summary->blocks++;
   found->calibration = block->calibration;
   if (block->kind == BLOCK_DEFINITIONS) return take_definitions(found, scan);
-  take_records(found, scan);
+  if (found->damaged || block->kind == BLOCK_NOTICES) take_records(found, scan);
   if (block->kind == BLOCK_NOTICES) summary->notices += block->count;
   if (block->kind != BLOCK_EVENTS) return 0;
   if (summary->events == 0 || block->first_ns < summary->first_ns) summary->first_ns = block->first_ns;
@@ -78,28 +81,12 @@ static int take_block(unsealed *found, const segment_scan *scan, weir_recovery *
   return 0;
 }
 
-/* Bytes from `from` to the last one that is not zero. */
-static int64_t bytes_in_use(int fd, uint64_t from, uint64_t end) {
-  uint8_t *buffer = malloc(1 << 16);
-  if (!buffer) return -ENOMEM;
-  uint64_t used = 0;
-  int64_t count = 0;
-  for (uint64_t at = from; at < end; at += (uint64_t)count) {
-    count = sys_read_at(fd, buffer, 1 << 16, at);
-    if (count <= 0) break;
-    for (int64_t i = 0; i < count; i++) {
-      if (buffer[i] != 0) used = at + (uint64_t)i + 1 - from;
-    }
-  }
-  free(buffer);
-  return count < 0 ? count : (int64_t)used;
-}
-
 /*
  * Copies damaged bytes away. What a damaged last block held is known by its header, and counted against the ring later.
  */
 static int take_damage(unsealed *found, const segment_scan *scan, int directory, const segment_name *name,
                        const scan_damage *damage, weir_recovery *report) {
+  found->damaged = 1;
   report->damaged_blocks++;
   report->damaged_bytes += damage->to - damage->from;
   uint64_t end = damage->first_offset + damage->count;
@@ -107,8 +94,9 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
   return quarantine_block(directory, scan->fd, name->base, damage->from, damage->to);
 }
 
+/* `*used`: where the bytes end that are not zero. */
 static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, handover *handover,
-                       weir_recovery *report) {
+                       weir_recovery *report, uint64_t *used) {
   for (;;) {
     scan_damage damage;
     int error = 0;
@@ -125,6 +113,7 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
         found->complete = 1;
         return 0;
       case SCAN_TAIL:
+        if (damage.to > damage.from) *used = damage.to;
         return damage.reason ? take_damage(found, scan, directory, name, &damage, report) : 0;
       case SCAN_ERROR:
         return damage.error;
@@ -141,7 +130,10 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
   if (error != 0) return error;
   handover_segment(handover, &scan);
   if (dead) found->calibration = dead->calibration;
-  error = scan_blocks(found, &scan, directory, name, handover, report);
+  /* Without a header there is no telling what lay before the first good block. */
+  found->damaged = !scan.header_valid;
+  uint64_t used = damage.to; /* where there is no header, what else there is was looked at in its place */
+  error = scan_blocks(found, &scan, directory, name, handover, report, &used);
   found->end = scan.position;
   found->salt = scan.header.salt;
   found->opening = scan.header.opening;
@@ -150,10 +142,9 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
   report->bytes_scanned += scan.file_bytes;
   if (error == 0 && !found->complete) {
     uint64_t from = found->summary.blocks == 0 && !scan.header_valid ? 0 : scan.position;
-    int64_t torn = bytes_in_use(scan.fd, from, scan.file_bytes);
-    if (torn < 0) error = (int)torn;
-    else if (from == 0) found->foreign = torn > 0;
-    if (torn > 0) report->torn_bytes += (uint64_t)torn;
+    uint64_t torn = used > from ? used - from : 0;
+    if (from == 0) found->foreign = torn > 0;
+    report->torn_bytes += torn;
   }
   scan_close(&scan);
   return error;

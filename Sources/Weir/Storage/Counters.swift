@@ -17,6 +17,8 @@ public struct Counters: Hashable, Sendable {
   public var segments: UInt64
   /// Times that the thread which drains the lanes woke up.
   public var wakeups: UInt64
+  /// Times that the log was synced up to its end, for those who waited or by ``Tracker/Configuration/durability``.
+  public var syncs: UInt64
   /// Stretches of a lane whose checksum failed when drained: something in the process wrote where it should not.
   public var damaged: UInt64
   /// Accepted events that later ones overwrote before they were in the log: ``Tracker/OverflowPolicy/dropOldest``.
@@ -41,6 +43,7 @@ public struct Counters: Hashable, Sendable {
     blocks = core.blocks
     segments = core.segments
     wakeups = core.wakeups
+    syncs = core.syncs
     damaged = core.damaged
     overwritten = core.overwritten
     lost = core.lost
