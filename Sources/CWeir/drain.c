@@ -340,7 +340,7 @@ static int has_unreported_eviction(const lane *lane) {
  */
 static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
   if (!has_unreported_eviction(lane)) {
-    lane->handed = head;
+    __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
     return 1;
   }
   uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];

@@ -243,9 +243,9 @@ static void take_step(event_log *log) {
   uint64_t now = sealer->stuck || sealer->fresh ? sys_monotonic_ns() : 0;
   settle_undrained(log);
   if (has_drained_wait(log) || now >= interval_due(log)) {
-    sealer->fresh = 0;
+    __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
     if (make_durable(log) == 0 || log->options.sync_interval_ns == 0) return;
-    sealer->fresh = 1;
+    __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
     sealer->fresh_since = now;
   } else if (sealer->first_done) {
     retire(log, take_done(sealer, MOST_AT_ONCE));

@@ -33,6 +33,8 @@ plan plan_of(uint64_t seed, uint32_t full) {
   plan.forks = draw(&random, 3) > 0;
   plan.closes = draw(&random, 3) == 0;
   plan.bystander_pause_ns = draw(&random, 2000000);
+  plan.waits_in = draw(&random, 2) ? 50 + (uint32_t)draw(&random, 500) : 0;
+  plan.options.sync_interval_ns = draw(&random, 3) ? 0 : 1000000 + draw(&random, 20000000);
   return plan;
 }
 

@@ -28,7 +28,10 @@ static int32_t finish_event(producer *self, uint32_t log, weir_record *record, u
   for (uint64_t i = 0; i < filler; i++) bytes[i] = stress_filler(self->number, number, i);
   weir_put_u64(record, number);
   weir_put_string(record, (const char *)bytes, filler);
-  return weir_commit(record, type, NULL);
+  weir_id id;
+  int32_t answer = weir_commit(record, type, &id);
+  if (answer == WEIR_ACCEPTED) self->last[log] = id;
+  return answer;
 }
 
 /* Forks while the record is half-way. The child's commit must be refused; the parent goes on with its own. */
@@ -84,6 +87,28 @@ static void capture_any(producer *self, int depth) {
   else if (CHECK(answer > 0 && answer < WEIR_DROP_REASONS)) tally->refused[answer]++;
 }
 
+static void be_told(void *context, weir_status status, const weir_error *error) {
+  CHECK((status == WEIR_OK) == (error == NULL));
+  __atomic_fetch_add((uint64_t *)context, 1, __ATOMIC_RELAXED);
+}
+
+/* Waits for the last event of some log to be on the disk, or has itself told. It may be overwritten, or the log closed. */
+static void wait_for_disk(producer *self) {
+  const plan *plan = &self->round->plan;
+  uint32_t log = (uint32_t)draw(&self->random, plan->log_count);
+  if (self->tallies[log].accepted == 0) return;
+  weir_log *waited = self->round->logs[log].log;
+  uint64_t timeout = draw(&self->random, 3) ? UINT64_MAX : draw(&self->random, 1000000);
+  int told = draw(&self->random, 3) == 0;
+  if (told) __atomic_fetch_add(&self->round->asked, 1, __ATOMIC_RELAXED);
+  weir_status status = told ? weir_durable_notify(waited, self->last[log], be_told, &self->round->told, NULL)
+                            : weir_durable(waited, self->last[log], timeout, NULL);
+  if (told) CHECK_EQUAL(status, WEIR_OK);
+  else CHECK(status == WEIR_OK || (status == WEIR_ERROR_CLOSED && plan->closes) ||
+             (status == WEIR_ERROR_LOST && plan->full == DROP_OLDEST) ||
+             (status == WEIR_ERROR_TIMEOUT && timeout != UINT64_MAX));
+}
+
 static int goes_on(const producer *self) {
   return !__atomic_load_n(&self->round->stop, __ATOMIC_RELAXED) && self->attempts < self->most;
 }
@@ -99,6 +124,8 @@ static void *steady(void *context) {
   producer *self = context;
   while (goes_on(self)) {
     capture_any(self, 0);
+    uint32_t waits_in = self->round->plan.waits_in;
+    if (waits_in > 0 && draw(&self->random, waits_in) == 0) wait_for_disk(self);
     pause_sometimes(self);
   }
   return NULL;

@@ -88,6 +88,7 @@ static void run_round(plan plan, figures *figures) {
     weir_count(round->logs[i].log, &counters[i]);
     weir_free(round->logs[i].log);
   }
+  CHECK_EQUAL(round->told, round->asked); /* a close leaves nobody waiting */
   round->ended_ns = wall_ns();
   for (uint32_t i = 0; i < plan.log_count; i++) judge(round, i, &counters[i], figures);
   for (uint32_t i = 0; i < plan.log_count; i++) free(round->logs[i].directory);

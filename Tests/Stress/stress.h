@@ -52,6 +52,7 @@ typedef struct plan {
   uint64_t pause_ns;        /* now and then between two captures; 0: never */
   int forks, closes;        /* whether processes fork, whether a log is closed half-way */
   uint64_t bystander_pause_ns;
+  uint32_t waits_in;        /* a steady producer waits for the disk after one of so many captures; 0: never */
 } plan;
 
 /* What the callers were told. */
@@ -76,6 +77,7 @@ typedef struct producer {
   uint64_t random;
   uint64_t attempts, most; /* captures so far, and at which it ends */
   tally tallies[MAX_LOGS];
+  weir_id last[MAX_LOGS];      /* the last event that each log accepted */
   pthread_t thread;
 } producer;
 
@@ -86,6 +88,7 @@ struct round {
   uint32_t producer_count;
   uint64_t threads;           /* started to capture, in all */
   uint64_t children;          /* forked */
+  uint64_t asked, told;       /* who asked to be told of the disk, and was */
   int64_t began_ns, ended_ns; /* wall clock */
   int stop;                   /* atomic: producers end */
   int stop_bystanders;        /* atomic */
