@@ -48,10 +48,14 @@ int dead_is_current(const dead_ring *ring, int directory) {
   struct stat status;
   if (directory_is_live(directory)) return 0;
   const ring_place *place = &ring->place;
-  if (sys_status_at(place->directory, place->name, &status) != 0 || (uint64_t)status.st_ino != ring->inode) return 0;
+  int error = sys_status_at(place->directory, place->name, &status);
+  if (error != 0) return error == -ENOENT ? 0 : error;
+  if ((uint64_t)status.st_ino != ring->inode) return 0;
   /* A new opening may use the file again: then it has written its own header before anything else. */
   uint8_t fixed[RING_FIXED_BYTES];
-  return read_whole(ring->fd, fixed, sizeof fixed, 0) == 0 && memcmp(fixed, &ring->header, sizeof fixed) == 0;
+  error = read_whole(ring->fd, fixed, sizeof fixed, 0);
+  if (error != 0) return error == -EBADMSG ? 0 : error;
+  return memcmp(fixed, &ring->header, sizeof fixed) == 0;
 }
 
 static int open_dead(dead_ring *ring, int directory) {
@@ -64,7 +68,8 @@ static int open_dead(dead_ring *ring, int directory) {
   segment_list_free(&list);
   if (error != 0) return error;
   /* What was read is of one state only if no writer was at work in the meantime. */
-  if (!dead_is_current(ring, directory)) return -EAGAIN;
+  int current = dead_is_current(ring, directory);
+  if (current != 1) return current < 0 ? current : -EAGAIN;
   ring->calibration = handover_calibration(&ring->handover, &ring->header);
   ring->log_end = ring->handover.log_end;
   ring->start_offset = ring->log_end;
@@ -128,7 +133,8 @@ static int load_lane(dead_ring *ring, int directory) {
   uint64_t at = ring->header.lanes_at + ring->lane * ring->header.lane_stride + LANE_CONTROL_BYTES;
   int error = read_whole(ring->fd, ring->bytes, ring->lane_room, at);
   if (error != 0) return error;
-  if (!dead_is_current(ring, directory)) return -EAGAIN;
+  int current = dead_is_current(ring, directory);
+  if (current != 1) return current < 0 ? current : -EAGAIN;
   handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
   return 0;
 }

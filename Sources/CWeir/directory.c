@@ -37,10 +37,7 @@ typedef struct growing_list {
   uint64_t room;
 } growing_list;
 
-static int take_name(void *context, const char *name) {
-  growing_list *growing = context;
-  segment_name parsed;
-  if (!parse_name(name, &parsed)) return 0;
+static int append(growing_list *growing, const segment_name *name) {
   if (growing->list.count == growing->room) {
     uint64_t room = growing->room ? growing->room * 2 : 64;
     segment_name *items = realloc(growing->list.items, room * sizeof *items);
@@ -48,8 +45,13 @@ static int take_name(void *context, const char *name) {
     growing->list.items = items;
     growing->room = room;
   }
-  growing->list.items[growing->list.count++] = parsed;
+  growing->list.items[growing->list.count++] = *name;
   return 0;
+}
+
+static int take_name(void *context, const char *name) {
+  segment_name parsed;
+  return parse_name(name, &parsed) ? append(context, &parsed) : 0;
 }
 
 static int by_base(const void *left, const void *right) {
@@ -76,6 +78,49 @@ void segment_list_free(segment_list *list) {
   free(list->items);
   list->items = NULL;
   list->count = 0;
+}
+
+typedef struct tail {
+  growing_list from;      /* not sealed, or sealed and after the first that is not */
+  uint64_t first;         /* the base of that one; UINT64_MAX: none yet */
+  segment_name last;      /* of the sealed ones up to there */
+  int has_last;
+  int again;              /* it is not the last one, which was passed over: `first` was not known yet */
+  int (*other)(void *context, const char *name);
+  void *context;
+} tail;
+
+static int take_tail(void *context, const char *name) {
+  tail *tail = context;
+  segment_name parsed;
+  if (!parse_name(name, &parsed)) return tail->other ? tail->other(tail->context, name) : 0;
+  if (!parsed.active && parsed.base <= tail->first) { /* for one base the sealed one comes first */
+    if (tail->has_last && parsed.base < tail->last.base) return 0;
+    tail->last = parsed;
+    tail->has_last = 1;
+    return 0;
+  }
+  if (parsed.active && parsed.base < tail->first) {
+    tail->first = parsed.base;
+    tail->again |= tail->has_last && tail->last.base > tail->first;
+  }
+  return append(&tail->from, &parsed);
+}
+
+int segment_list_tail(int directory, segment_list *list, int (*other)(void *context, const char *name), void *context) {
+  tail tail = {.first = UINT64_MAX, .other = other, .context = context};
+  int error = sys_list(directory, take_tail, &tail);
+  if (error == 0 && tail.again) {
+    tail.other = NULL;
+    tail.has_last = 0;
+    tail.from.list.count = 0;
+    error = sys_list(directory, take_tail, &tail);
+  }
+  if (error == 0 && tail.has_last) error = append(&tail.from, &tail.last);
+  *list = tail.from.list;
+  if (error != 0) segment_list_free(list);
+  else if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, by_base);
+  return error;
 }
 
 int segment_list_equal(const segment_list *left, const segment_list *right) {

@@ -19,6 +19,13 @@ typedef struct segment_list {
 int segment_list_read(int directory, segment_list *list); /* 0 or a negative errno */
 int segment_list_settled(int directory, segment_list *list); /* the same, believed only when two in a row are equal */
 void segment_list_free(segment_list *list);
+
+/*
+ * What a recovery needs of the segments: the last sealed one that comes before the first that is not sealed, and all
+ * from there on; or the last sealed one alone. `other` is called with every name that is no segment's. One listing and
+ * memory for those few, however many are sealed: two where sealed ones come after one that is not.
+ */
+int segment_list_tail(int directory, segment_list *list, int (*other)(void *context, const char *name), void *context);
 int segment_list_equal(const segment_list *left, const segment_list *right);
 
 /* Writes the file name of a segment. */

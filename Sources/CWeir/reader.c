@@ -481,7 +481,7 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
   if (!error) error = &unwanted;
   if (reader->stage == AT_END) {
     outlook before = take_outlook(reader);
-    if (reader->dead && dead_is_current(reader->dead, reader->directory)) reader->quiet = before;
+    if (reader->dead && dead_is_current(reader->dead, reader->directory) == 1) reader->quiet = before;
     else back_to_segments(reader); /* perhaps there is more now */
   }
   for (;;) {

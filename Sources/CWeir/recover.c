@@ -26,13 +26,22 @@
 #include "scan.h"
 #include "system.h"
 
+/* Files of an opening that did not get to its end. More than fit are found by another listing. */
+typedef struct leftovers {
+  char names[16][64];
+  uint32_t count;
+  int more;
+} leftovers;
+
 typedef struct recovery {
   event_log *log;   /* the opening that recovers: path, directory, options */
   event_log *dead;  /* the ring of the dead one, mapped; null if there is none */
   ring_place place; /* where that is, or was */
   handover handover;
-  segment_list list;
+  segment_list list;       /* see segment_list_tail: without all but the last of what is sealed */
+  int whole_list;          /* with all of it */
   uint64_t first_unsealed; /* index in list */
+  leftovers leftovers;
   weir_recovery *report;
   weir_error *error;
   segment_end last;      /* the last sealed segment */
@@ -190,6 +199,14 @@ static weir_status check_versions(recovery *recovery) {
   return WEIR_OK;
 }
 
+static void find_first_unsealed(recovery *recovery) {
+  const segment_list *list = &recovery->list;
+  recovery->first_unsealed = 0;
+  while (recovery->first_unsealed < list->count && !list->items[recovery->first_unsealed].active) {
+    recovery->first_unsealed++;
+  }
+}
+
 /*
  * Moves a file away that has a sealed segment's name, but neither its header nor one of its blocks: a new segment may
  * need the name.
@@ -203,7 +220,27 @@ static weir_status remove_foreign(recovery *recovery, uint64_t index) {
   recovery->first_unsealed--;
   list->count--;
   recovery->report->damaged_blocks++;
+  if (recovery->first_unsealed > 0 || recovery->whole_list) return WEIR_OK;
+  /* What comes before it was left out of the list. */
+  segment_list_free(list);
+  error = segment_list_read(recovery->log->directory, list);
+  if (error != 0) return segment_failure(recovery, error, "list", NULL);
+  recovery->whole_list = 1;
+  find_first_unsealed(recovery);
   return WEIR_OK;
+}
+
+/*
+ * Without a ring only a sealed segment's own end says which offsets had been given, and this one has lost it: no more
+ * than as many as fit between the last good block and the end that the file once had. A hole that is too wide is told
+ * of; an offset given twice would hide an event from every reader.
+ */
+static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
+  uint64_t end = scan->file_bytes, capacity = scan->header.capacity;
+  if (scan->header_valid && capacity > end && capacity <= MAX_SEGMENT_BYTES) end = capacity;
+  uint64_t most = end > scan->position ? (end - scan->position) / sizeof(record_header) : 0;
+  uint64_t offset = scan->next_offset + most;
+  if (!recovery->dead && offset > recovery->least_offset) recovery->least_offset = offset;
 }
 
 /* One sealed segment: where the log ends so far. `*settled`: its name is its own, so those before it say no more. */
@@ -227,6 +264,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
       scan_close(&scan);
       return segment_failure(recovery, damage.error, "read", name->name);
     }
+    if (result == SCAN_TAIL) pass_lost_end(recovery, &scan);
   }
   error = handover_sealed(&recovery->handover, &scan);
   if (recovery->last.salt == 0) {
@@ -264,13 +302,19 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
 }
 
 static weir_status seal_segments(recovery *recovery, unsealed *found) {
+  int directory = recovery->log->directory;
+  segment_name *names = recovery->list.items + recovery->first_unsealed;
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
-    segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
-    int error = unsealed_seal(&found[i], recovery->log->directory, name, recovery->dead, &recovery->last);
-    if (error != 0) return segment_failure(recovery, error, "seal", name->name);
+    int error = unsealed_seal(&found[i], directory, &names[i], recovery->dead);
+    if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
   }
-  return WEIR_OK;
+  for (uint64_t i = 0; i < count; i++) {
+    int error = unsealed_retire(&found[i], directory, &names[i], &recovery->last);
+    if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
+  }
+  int error = count > 0 ? sys_sync_directory(directory) : 0;
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->log->path, NULL);
 }
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
@@ -363,22 +407,42 @@ static weir_status drain_dead(recovery *recovery) {
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
+static int is_leftover(const char *name) {
+  return strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0 || strcmp(name, RING_NEW_NAME) == 0;
+}
+
+/* Notes a name that is no segment's, while the segments are listed. */
+static int note_leftover(void *context, const char *name) {
+  leftovers *leftovers = context;
+  if (!is_leftover(name)) return 0;
+  uint64_t room = sizeof leftovers->names / sizeof *leftovers->names, longest = sizeof *leftovers->names - 1;
+  if (leftovers->count == room || strlen(name) > longest) {
+    leftovers->more = 1;
+  } else {
+    strcpy(leftovers->names[leftovers->count++], name);
+  }
+  return 0;
+}
+
 /*
- * What an opening that did not get to its end left: files that hold no event. Without a ring, the one that was being
- * made stays: it says that nothing is lost, and becomes the ring.
+ * Removes a file that holds no event. Without a ring, the one that was being made stays: it says that nothing is lost,
+ * and becomes the ring.
  */
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
-  const char *number = name + strlen(PREPARED_PREFIX);
-  int prepared = strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0 && *number &&
-                 number[strspn(number, "0123456789")] == 0; /* a prepared-notes.txt is somebody's */
-  if (!prepared && !(recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
+  if (!is_leftover(name) || (!recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
   int error = sys_unlink(recovery->log->directory, name);
   return error == -ENOENT ? 0 : error;
 }
 
 static weir_status remove_leftovers(recovery *recovery) {
-  int error = sys_list(recovery->log->directory, remove_leftover, recovery);
+  int error = 0;
+  for (uint32_t i = 0; i < recovery->leftovers.count && error == 0; i++) {
+    error = remove_leftover(recovery, recovery->leftovers.names[i]);
+  }
+  if (error == 0 && recovery->leftovers.more) {
+    error = sys_list(recovery->log->directory, remove_leftover, recovery);
+  }
   if (error == 0) error = locator_clear(recovery->log->directory, &recovery->place, recovery->dead != NULL);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
 }
@@ -415,14 +479,11 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   recovery->error = error;
   recovery->place = locator_here(log->directory);
   weir_status status = WEIR_OK;
-  int result = segment_list_read(log->directory, &recovery->list);
+  int result = segment_list_tail(log->directory, &recovery->list, note_leftover, &recovery->leftovers);
   if (result != 0) {
     status = fail_system(error, result, "list", log->path, NULL);
   } else {
-    segment_list *list = &recovery->list;
-    while (recovery->first_unsealed < list->count && !list->items[recovery->first_unsealed].active) {
-      recovery->first_unsealed++;
-    }
+    find_first_unsealed(recovery);
     status = run(recovery);
   }
   report->segments_scanned = recovery->list.count - recovery->first_unsealed;

@@ -33,10 +33,16 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
                   weir_recovery *report);
 
 /*
- * Seals it: appends the seal, cuts, syncs, renames; removes an empty one, quarantines a foreign one; leaves one that
- * has a sealed name as it is. `last` becomes what the next segment's header says of it. 0 or a negative errno.
+ * Seals it: appends the seal, cuts; removes an empty one, quarantines a foreign one; leaves one that has a sealed name
+ * as it is. 0 or a negative errno.
  */
-int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead, segment_end *last);
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead);
+
+/*
+ * After it, for each in order: syncs, renames; the caller syncs the directory. All are sealed first, so that the disk
+ * works on them at once. `last` becomes what the next segment's header says of it. 0 or a negative errno.
+ */
+int unsealed_retire(const unsealed *found, int directory, const segment_name *name, segment_end *last);
 
 void unsealed_free(unsealed *found);
 

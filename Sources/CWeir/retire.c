@@ -110,7 +110,11 @@ static int finish(segment *segment, uint64_t *next_prepared) {
     if (error != 0) return error;
   }
   /* Renamed only once it is on the disk: recovery never scans what has a sealed name. */
-  return rename_sealed(segment);
+  int error = rename_sealed(segment);
+  if (error != -ENOENT) return error;
+  /* Somebody removed the file, or gave it another name. What was in it is still there, behind the descriptor. */
+  error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
+  return error == 0 ? rename_sealed(segment) : error;
 }
 
 retirement segment_retire(segment *first, uint64_t *next_prepared) {

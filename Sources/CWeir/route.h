@@ -8,15 +8,20 @@
 #include "directory.h"
 #include "scan.h"
 
-enum { ROUTE_SALTS = 16 };
+enum { ROUTE_SALTS = 16, ROUTE_AHEAD = 256 };
 
 typedef struct route {
   int directory;
   int started;
+  uint64_t wanted;             /* of the last look for a segment */
   uint64_t base;               /* in the name of the segment visited last */
   uint64_t salts[ROUTE_SALTS]; /* of the segments with that base that were visited, the last ones: more than one only if
                                   all but one are empty. Two names have that base, so more are never looked at */
   uint32_t salt_count;
+  segment_name *ahead;         /* what the last listing had after that segment, as far as ROUTE_AHEAD goes: a log of
+                                  many segments is not listed anew for each of them */
+  uint64_t ahead_at;
+  uint64_t ahead_count;
   segment_name *refused;       /* files with a segment's name that are none; each was told of once */
   uint64_t refused_count;
   uint64_t refused_room;

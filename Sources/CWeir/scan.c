@@ -345,7 +345,9 @@ int scan_peek(segment_scan *scan, block_header *header) {
   int64_t got = window_get(&scan->window, scan->fd, scan->position, sizeof *header, 0, &bytes);
   if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
   memcpy(header, bytes, sizeof *header);
-  return !header_problem(scan, header, scan->position);
+  if (!header_problem(scan, header, scan->position)) return 1;
+  window_forget(&scan->window); /* it may be written by the time that somebody looks again */
+  return 0;
 }
 
 void scan_pass(segment_scan *scan, const block_header *header) { accept(scan, header); }

@@ -400,8 +400,8 @@ void sys_close(int fd) {
 int sys_list(int directory, int (*each)(void *context, const char *name), void *context) {
   FAULT();
   /* A descriptor of its own: a directory stream's position would be shared with the caller's. */
-  int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return -errno;
+  int fd = retry_open(directory, ".", O_RDONLY | O_DIRECTORY, 0);
+  if (fd < 0) return fd;
   DIR *stream = fdopendir(fd);
   if (!stream) {
     int error = errno;

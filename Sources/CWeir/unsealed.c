@@ -213,25 +213,30 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
   return -EEXIST;
 }
 
-int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead, segment_end *last) {
-  if (!name->active) {
-    /* One before it could not be retired, it could: it is whole as it is. */
-    *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
-    return 0;
-  }
-  if (found->foreign) return quarantine_file(directory, name->name);
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead) {
+  if (!name->active) return 0; /* one before it could not be retired, it could: it is whole as it is */
+  if (found->foreign) return quarantine_file(directory, name->name, FOREIGN_PROBLEM);
   if (found->empty) return sys_unlink(directory, name->name);
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
   int error = found->complete ? 0 : write_seal(found, fd, dead);
   if (error == 0) error = sys_truncate(fd, found->end);
-  if (error == 0) error = sys_sync_data(fd);
+  if (error == 0) sys_start_writeback(fd);
   sys_close(fd);
-  uint64_t base = name->base;
-  if (error == 0) error = name_sealed(found, directory, name, &base);
-  if (error == 0) error = sys_sync_directory(directory);
-  *last = (segment_end){.salt = found->salt, .end = found->end, .base = base};
   return error;
+}
+
+int unsealed_retire(const unsealed *found, int directory, const segment_name *name, segment_end *last) {
+  if (name->active && (found->foreign || found->empty)) return 0;
+  *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
+  if (!name->active) return 0;
+  int fd = sys_open_write(directory, name->name);
+  if (fd < 0) return fd;
+  int error = sys_sync_data(fd);
+  sys_close(fd);
+  char sealed[64];
+  segment_file_name(sealed, name->base, 0);
+  return error == 0 ? sys_rename_new(directory, name->name, sealed) : error;
 }
 
 void unsealed_free(unsealed *found) { free(found->definitions); }

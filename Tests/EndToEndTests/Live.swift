@@ -5,13 +5,15 @@ import Testing
 
 extension EndToEnd {
   @Suite struct Live {
-    @Test func `a follower sees every event once and in order while the writer dies and returns`() throws {
+    @Test func `followers see every event once and in order while the writer dies and returns`() throws {
       let seed = Run.seed()
-      Run.say("follower: WEIR_SEED=\(seed)")
+      Run.say("followers: WEIR_SEED=\(seed)")
       var random = SeededRandom(seed: seed)
       let scratch = try Scratch()
       try Tool.record(scratch("log"), ["--format", "lines"], sending: Data("hello\n".utf8))
-      let follower = try Child(Tool.path, ["cat", scratch("log"), "--follow"])
+      let followers = try (0..<(Run.isLong ? 8 : 3)).map { _ in
+        try Child(Tool.path, ["cat", scratch("log"), "--follow"])
+      }
       let input = try scratch.file("input", Numbered.lines(1...60_000))
       for _ in 0..<(Run.isLong ? 60 : 12) {
         let threads = Bool.random(using: &random) ? "1" : "3"
@@ -21,28 +23,62 @@ extension EndToEnd {
         let wanted = Int(random.logarithmic(upTo: 60_000))
         writer.serve(until: Moment.now + 20) { $0.output.count > wanted }
         _ = try writer.kill()
-        // Time for the follower to see the dead log, sometimes; at other times the next writer is there first.
+        // Time for the followers to see the dead log, sometimes; at other times the next writer is there first.
         let pause = Bool.random(using: &random) ? Double.random(in: 0...0.2, using: &random) : 0
-        follower.serve(until: Moment.now + pause)
+        for follower in followers { follower.serve(until: Moment.now + pause / Double(followers.count)) }
       }
       try Tool.require(Tool.run("recover", scratch("log")), code: 0, "weir recover")
       let whole = CatLine.rawLines(try Tool.run("cat", scratch("log")).output)
-      follower.serve(until: Moment.now + 60) { CatLine.rawLines($0.output.suffix(1 << 17)).last == whole.last }
+      for follower in followers {
+        follower.serve(until: Moment.now + 60) { CatLine.rawLines($0.output.suffix(1 << 17)).last == whole.last }
+        follower.signal(SIGINT)
+        let outcome = try follower.wait(20)
+        Self.compare(CatLine.rawLines(outcome.output), whole, "follow-\(seed)", scratch("log"))
+        #expect(outcome.complaints.isEmpty, "a kill is no damage: \(outcome.errors)")
+      }
+    }
+
+    /// Both must be the same lines; else the log is kept.
+    private static func compare(_ followed: [Data], _ whole: [Data], _ name: String, _ log: String) {
+      if followed == whole { return }
+      let index = zip(followed, whole).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+      let place = index ?? min(followed.count, whole.count)
+      let texts = [followed, whole].map { String(decoding: ($0[safe: place] ?? Data()).prefix(160), as: UTF8.self) }
+      let kept = Files.keepEvidence([log], name: name, note: "\(texts)")
+      Issue.record(
+        "\(name): followed \(followed.count) of \(whole.count) events; they differ at \(place): \(texts); evidence \(kept)")
+    }
+
+    @Test func `a follower says what was removed before it came there, and goes on`() throws {
+      let scratch = try Scratch()
+      let arguments = ["record", scratch("log"), "--format", "lines", "--acknowledge", "--segment-bytes", "320K"]
+      let writer = try Child(Tool.path, arguments, input: .pipe)
+      writer.send(Numbered.lines(1...10))
+      let follower = try Child(Tool.path, ["cat", scratch("log"), "--follow"])
+      follower.serve(until: Moment.now + 20) { CatLine.rawLines($0.output).count == 10 }
+      follower.signal(SIGSTOP)
+      writer.send(Numbered.lines(11...20_000))
+      let isSealed = { (name: String) in name.hasSuffix(".weir") }
+      writer.serve(until: Moment.now + 60) { _ in
+        ((try? Files.segments(in: scratch("log"))) ?? []).filter(isSealed).count >= 4
+      }
+      // The first one stays open in the follower, which reads it to its end.
+      let sealed = try Files.segments(in: scratch("log")).filter(isSealed)
+      try #require(sealed.count >= 4)
+      for name in sealed.prefix(3) { try FileManager.default.removeItem(atPath: scratch("log/\(name)")) }
+      let bases = sealed.map { UInt64($0.prefix(20)) ?? 0 }
+      follower.signal(SIGCONT)
+      writer.finishInput()
+      #expect(try writer.wait(60).code == 0)
+      let rest = try Tool.run("cat", scratch("log"), "--from", "\(bases[3])")
+      let last = CatLine.rawLines(rest.output).last
+      follower.serve(until: Moment.now + 60) { CatLine.rawLines($0.output.suffix(1 << 17)).last == last }
       follower.signal(SIGINT)
       let outcome = try follower.wait(20)
-      let followed = CatLine.rawLines(outcome.output)
-      if followed != whole {
-        let index = zip(followed, whole).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-        let place = index ?? min(followed.count, whole.count)
-        let texts = [followed, whole].map { String(decoding: ($0[safe: place] ?? Data()).prefix(160), as: UTF8.self) }
-        let kept = Files.keepEvidence([scratch("log")], name: "follow-\(seed)", note: "\(texts)")
-        Issue.record(
-          """
-          followed \(followed.count) of \(whole.count) events; they differ at \(place): \(texts); \
-          WEIR_SEED=\(seed), evidence \(kept), \(outcome.errors)
-          """)
-      }
-      #expect(outcome.complaints.isEmpty, "a kill is no damage: \(outcome.errors)")
+      let offsets = try CatLine.parse(outcome.output).map(\.offset)
+      #expect(offsets == Array(0..<bases[1]) + Array(bases[3]..<bases[3] + UInt64(CatLine.rawLines(rest.output).count)))
+      #expect(outcome.complaints.count == 1 && outcome.errors.contains("\(bases[1]) to \(bases[3] - 1)"), "\(outcome.errors)")
+      #expect(rest.code == 0, "\(rest.errors)")
     }
 
     @Test func `a live log shows drained events soon, and reading it writes nothing`() throws {

@@ -13,7 +13,8 @@ import CWeir
 /// ```
 ///
 /// Writes nothing and takes no lock. Of a log that a process is writing it gives what is drained, and ``next()`` may be
-/// called again after it answered nil, to follow the writer. Of a dead process's log it also gives what is still in the
+/// called again after it answered nil, to follow the writer: see ``wait(upTo:)``, and ``LogDirectory/follow(from:onSkip:)``
+/// for tasks. Of a dead process's log it also gives what is still in the
 /// lanes, with the offsets and ids that the next opening will give them. Every event it gives is vouched for by
 /// checksums; what is damaged is passed over, and reported in ``skipped``.
 ///
@@ -86,6 +87,21 @@ public final class EventReader {
       default: throw WeirError(status, error)
       }
     }
+  }
+
+  /// Waits until there may be more than ``next()`` gave, which is then to be called and may still answer nil; at most that
+  /// long (nil: for ever; zero: just looks). False if the time passed.
+  ///
+  /// Blocks the thread: tasks follow a log with ``LogDirectory/follow(from:onSkip:)``. Looks for what is new 0.2 ms after
+  /// an event was read, then at intervals that double up to 20 ms, five system calls each.
+  public func wait(upTo timeout: Duration?) -> Bool {
+    var nanoseconds = UInt64.max
+    if let (seconds, attoseconds) = timeout?.components {
+      let whole = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+      let sum = whole.partialValue.addingReportingOverflow(UInt64(clamping: attoseconds / 1_000_000_000))
+      nanoseconds = whole.overflow || sum.overflow ? .max : sum.partialValue
+    }
+    return Int(weir_reader_wait(reader, nanoseconds)) == WEIR_OK
   }
 
   private func report(_ core: weir_skip) {

@@ -54,8 +54,8 @@ struct CatCommand: ParsableCommand {
   /// How much text is written together. Turning events into text on several threads was no faster: it takes a third of
   /// the time that reading and decoding them does.
   private static let bufferBytes = 64 << 10
-  /// Between two looks for new events.
-  private static let pollMilliseconds: Int32 = 50
+  /// How long it waits for events between two looks whether it is to stop.
+  private static let waitAtMost = Duration.milliseconds(20)
 
   func run() throws {
     let stop = try StopSwitch()
@@ -78,7 +78,7 @@ struct CatCommand: ParsableCommand {
       if event == nil || buffer.count >= Self.bufferBytes { try write(&buffer) }
       if event == nil {
         guard follow else { break }
-        stop.sleep(milliseconds: Self.pollMilliseconds)
+        repeat { stop.sleep(milliseconds: 0) } while !stop.isThrown && !reader.wait(upTo: Self.waitAtMost)
       }
     }
     try write(&buffer)

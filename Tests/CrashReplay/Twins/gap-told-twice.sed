@@ -1,0 +1,5 @@
+# file: Sources/CWeir/recover.c
+# sweep: drain of refusals
+# Recovery does not look which gap records the log has: killed after one was written, before the lane says so, it is
+# written again.
+/if (\*reported < handover->reported\[i\]\[reason\])/d

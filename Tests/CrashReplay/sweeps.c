@@ -1,0 +1,476 @@
+/* sweeps.c: see sweeps.h. */
+#include "check.h"
+#include "stepper.h"
+#include "sweeps.h"
+
+#include <dirent.h>
+#include <pthread.h>
+
+enum { SWEPT_EVENT = 64, SWEPT_LANE = 2048, FULL_LANE = 256, TRIES = 400 };
+
+victim_plan sweep_plan(const sweep *sweep, const char *directory, uint64_t seed) {
+  victim_plan plan = victim_plan_small(directory, seed);
+  plan.lane_count = 2;
+  plan.max_event_bytes = SWEPT_EVENT;
+  plan.largest = SWEPT_EVENT - VICTIM_FIXED_BYTES;
+  plan.lane_bytes = SWEPT_LANE;
+  plan.segment_bytes = 132 << 10;
+  plan.drain_interval_ns = UINT64_C(10000000000); /* only when asked for */
+  plan.threads = 2;
+  if (sweep->shape) sweep->shape(&plan);
+  return plan;
+}
+
+/* ---- Small parts ------------------------------------------------------------------------------------------------- */
+
+static void open_log(swept *swept) {
+  weir_recovery recovery;
+  weir_error error;
+  if (victim_open(swept->plan, swept->report, &swept->log, &recovery, &error) != WEIR_OK) {
+    report_failure(swept->report, "weir_open", &error);
+    _exit(1);
+  }
+  swept->first_type = victim_define(swept->log);
+  report_enter(swept->report, PHASE_CAPTURING);
+}
+
+static int32_t capture(swept *swept, uint32_t thread) {
+  weir_id id;
+  return victim_capture(swept->plan, swept->report, swept->log, swept->first_type, thread, &id);
+}
+
+static void drain(swept *swept) {
+  weir_error error;
+  if (weir_drain(swept->log, UINT64_MAX, NULL, &error) != WEIR_OK) report_failure(swept->report, "weir_drain", &error);
+}
+
+/* The marked capture of one event whose fields are ready: nothing but the library's own work between the reports. */
+static void capture_marked(swept *swept, uint32_t thread, uint64_t bytes, uint32_t type) {
+  uint8_t payload[VICTIM_FIXED_BYTES + 4096];
+  report *report = swept->report;
+  uint64_t usual = victim_payload(payload, swept->plan, thread, report->threads[thread].began);
+  weir_id id;
+  stepper_mark(1);
+  uint64_t number = report_begin(report, thread);
+  int32_t answer = weir_capture(swept->log, type, payload, bytes ? bytes : usual, &id);
+  report_return(report, thread, number, answer, &id);
+  stepper_mark(0);
+}
+
+/* The type of a thread's next event. */
+static uint32_t next_type(const swept *swept, uint32_t thread) {
+  return swept->first_type + victim_type(swept->plan->seed, thread, swept->report->threads[thread].began);
+}
+
+static void expect(swept *swept, int good, const char *what) {
+  if (!good) report_failure(swept->report, what, NULL);
+}
+
+/* ---- Captures ---------------------------------------------------------------------------------------------------- */
+
+static void one_capture(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  drain(swept);
+  capture_marked(swept, 0, 0, next_type(swept, 0));
+}
+
+static void first_capture(swept *swept) {
+  open_log(swept);
+  capture_marked(swept, 0, 0, next_type(swept, 0));
+}
+
+/* Field by field, as it is inlined into a caller; of the type whose filler is a string. */
+static void capture_string(swept *swept) {
+  open_log(swept);
+  report *report = swept->report;
+  while (next_type(swept, 0) == swept->first_type) capture(swept, 0);
+  drain(swept);
+  uint8_t payload[VICTIM_FIXED_BYTES + 4096];
+  uint64_t number = report->threads[0].began, bytes = victim_payload(payload, swept->plan, 0, number);
+  weir_record record;
+  weir_id id;
+  stepper_mark(1);
+  report_begin(report, 0);
+  int32_t answer = weir_begin(swept->log, &record);
+  if (answer == WEIR_ACCEPTED) {
+    weir_put_u32(&record, 0);
+    weir_put_u64(&record, number);
+    weir_put_string(&record, (const char *)payload + VICTIM_FIXED_BYTES, bytes - VICTIM_FIXED_BYTES);
+    answer = weir_commit(&record, swept->first_type + 1, &id);
+  }
+  report_return(report, 0, number, answer, &id);
+  stepper_mark(0);
+}
+
+static void capture_waking(swept *swept) {
+  open_log(swept);
+  for (uint64_t i = 0; i < 3; i++) capture(swept, 0);
+  drain(swept);
+  sleep_ns(20000000); /* idle passes at intervals of 50 us, and the drainer is asleep */
+  capture_marked(swept, 0, 0, next_type(swept, 0));
+}
+
+static void soon_drained(victim_plan *plan) { plan->drain_interval_ns = 50000; }
+
+static void full_lanes(victim_plan *plan) { plan->lane_bytes = FULL_LANE; }
+
+static void capture_refused(swept *swept) {
+  open_log(swept);
+  while (capture(swept, 0) == WEIR_ACCEPTED) {}
+  capture_marked(swept, 0, 0, next_type(swept, 0));
+}
+
+static void capture_too_large(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  capture_marked(swept, 0, SWEPT_EVENT + 1, next_type(swept, 0));
+}
+
+static void capture_undefined(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  capture_marked(swept, 0, 0, swept->first_type + 2);
+}
+
+static void overwriting(victim_plan *plan) {
+  plan->lane_bytes = FULL_LANE;
+  plan->full_policy = WEIR_FULL_DROP_OLDEST;
+}
+
+static uint64_t overwritten(const swept *swept) {
+  weir_counters counters;
+  weir_count(swept->log, &counters);
+  return counters.overwritten;
+}
+
+static void capture_evicting(swept *swept) {
+  open_log(swept);
+  while (overwritten(swept) == 0) capture(swept, 0);
+  for (int i = 0; i < 3; i++) capture_marked(swept, 0, 0, next_type(swept, 0));
+  expect(swept, overwritten(swept) >= 2, "the swept captures evicted nothing");
+}
+
+static void *capture_as_second(void *context) {
+  swept *swept = context;
+  capture_marked(swept, 1, 0, next_type(swept, 1));
+  return NULL;
+}
+
+/* A thread for which there is no lane left. */
+static void capture_borrowing(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, capture_as_second, swept) == 0);
+  pthread_join(thread, NULL);
+}
+
+static void capture_nested(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  weir_record record;
+  weir_id id;
+  uint8_t payload[VICTIM_FIXED_BYTES + 4096];
+  uint32_t type = next_type(swept, 0);
+  uint64_t number = report_begin(swept->report, 0), bytes = victim_payload(payload, swept->plan, 0, number);
+  int32_t answer = weir_begin(swept->log, &record);
+  capture_marked(swept, 0, 0, next_type(swept, 0));
+  if (answer == WEIR_ACCEPTED) {
+    weir_put_raw(&record, payload, bytes);
+    answer = weir_commit(&record, type, &id);
+  }
+  report_return(swept->report, 0, number, answer, &id);
+}
+
+static void *capture_and_end(void *context) {
+  capture(context, 1);
+  return NULL;
+}
+
+static void two_lanes(victim_plan *plan) { plan->lane_count = 3; }
+
+/* A thread that ends gives its lane back, undrained events and all. */
+static void thread_ends(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  pthread_t thread;
+  stepper_mark(1);
+  REQUIRE(pthread_create(&thread, NULL, capture_and_end, swept) == 0);
+  pthread_join(thread, NULL);
+  stepper_mark(0);
+}
+
+static void define(swept *swept) {
+  weir_recovery recovery;
+  weir_error error;
+  REQUIRE(victim_open(swept->plan, swept->report, &swept->log, &recovery, &error) == WEIR_OK);
+  report_enter(swept->report, PHASE_CAPTURING);
+  stepper_mark(1);
+  swept->first_type = victim_define(swept->log);
+  capture(swept, 0);
+  stepper_mark(0);
+}
+
+/* ---- Draining, rolling, sealing ---------------------------------------------------------------------------------- */
+
+static void drain_block(swept *swept) {
+  open_log(swept);
+  for (int i = 0; i < 12; i++) capture(swept, 0);
+  stepper_mark(1);
+  drain(swept);
+  stepper_mark(0);
+}
+
+static void drain_losses(swept *swept) {
+  open_log(swept);
+  while (overwritten(swept) < 5) capture(swept, 0);
+  uint8_t payload[SWEPT_EVENT + 1] = {0};
+  uint64_t number = report_begin(swept->report, 0);
+  report_return(swept->report, 0, number,
+                weir_capture(swept->log, swept->first_type, payload, sizeof payload, NULL), NULL);
+  stepper_mark(1);
+  drain(swept);
+  stepper_mark(0);
+}
+
+static uint64_t segments(const swept *swept) {
+  weir_counters counters;
+  weir_count(swept->log, &counters);
+  return counters.segments;
+}
+
+/* Captures and drains until the active segment has room for a few blocks more. */
+static void nearly_fill_segment(swept *swept) {
+  enum { BLOCK_HEADER = 128, LEFT = 5000 };
+  weir_counters counters = {0};
+  uint64_t records = 0;
+  while (records + counters.blocks * BLOCK_HEADER < swept->plan->segment_bytes - LEFT) {
+    uint8_t payload[VICTIM_FIXED_BYTES + 4096];
+    uint64_t number = swept->report->threads[0].began;
+    records += 24 + ((victim_payload(payload, swept->plan, 0, number) + 7) & ~UINT64_C(7));
+    capture(swept, 0);
+    if (number % 16 != 15) continue;
+    drain(swept);
+    weir_count(swept->log, &counters);
+  }
+}
+
+static void roll_over(swept *swept) {
+  uint64_t before = segments(swept);
+  while (segments(swept) == before) {
+    for (int i = 0; i < 14; i++) capture(swept, 0);
+    drain(swept);
+  }
+}
+
+static void roll(swept *swept) {
+  open_log(swept);
+  nearly_fill_segment(swept);
+  stepper_mark(1);
+  roll_over(swept);
+  weir_error error;
+  if (weir_sync(swept->log, UINT64_MAX, NULL, &error) != WEIR_OK) report_failure(swept->report, "weir_sync", &error);
+  stepper_mark(0);
+}
+
+static void sync_log(swept *swept) {
+  open_log(swept);
+  for (int i = 0; i < 5; i++) capture(swept, 0);
+  weir_error error;
+  stepper_mark(1);
+  if (weir_sync(swept->log, UINT64_MAX, NULL, &error) != WEIR_OK) report_failure(swept->report, "weir_sync", &error);
+  stepper_mark(0);
+}
+
+/* Waits for an event that is not in the log yet. */
+static void wait_durable(swept *swept) {
+  open_log(swept);
+  for (int i = 0; i < 5; i++) capture(swept, 0);
+  weir_id id;
+  weir_error error;
+  stepper_mark(1);
+  int32_t answer = victim_capture(swept->plan, swept->report, swept->log, swept->first_type, 0, &id);
+  expect(swept, answer == WEIR_ACCEPTED, "the capture to be waited for");
+  if (weir_durable(swept->log, id, UINT64_MAX, &error) != WEIR_OK) {
+    report_failure(swept->report, "weir_durable", &error);
+  }
+  stepper_mark(0);
+}
+
+static void close_log(swept *swept) {
+  open_log(swept);
+  for (int i = 0; i < 5; i++) capture(swept, 0);
+  weir_error error;
+  stepper_mark(1);
+  report_enter(swept->report, PHASE_CLOSING);
+  if (weir_close(swept->log, &error) != WEIR_OK) report_failure(swept->report, "weir_close", &error);
+  stepper_mark(0);
+}
+
+/* ---- Opening and recovering -------------------------------------------------------------------------------------- */
+
+static void open_new(swept *swept) {
+  stepper_mark(1);
+  open_log(swept);
+  capture(swept, 0);
+  stepper_mark(0);
+}
+
+/* Runs `main` with a log of its own in a child that is killed at the end of it. */
+static void die_after(const victim_plan *plan, report *report, void (*main)(swept *)) {
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    swept dead = {.plan = plan, .report = report};
+    open_log(&dead);
+    main(&dead);
+    raise(SIGKILL);
+  }
+  REQUIRE(wait_for(child) == 1000 + SIGKILL);
+}
+
+static void leave_lanes(swept *swept) {
+  for (int i = 0; i < 6; i++) capture(swept, 0);
+  drain(swept);
+  for (int i = 0; i < 6; i++) capture(swept, 0);
+}
+
+static void dead_with_lanes(const victim_plan *plan, report *report) { die_after(plan, report, leave_lanes); }
+
+static void leave_losses(swept *swept) {
+  leave_lanes(swept);
+  uint64_t before = overwritten(swept);
+  while (overwritten(swept) < before + 3) capture(swept, 0);
+  uint8_t payload[SWEPT_EVENT + 1] = {0};
+  uint64_t number = report_begin(swept->report, 0);
+  report_return(swept->report, 0, number,
+                weir_capture(swept->log, swept->first_type, payload, sizeof payload, NULL), NULL);
+}
+
+/* A full lane wakes the drainer, which may have done its work before the kill: then again. */
+static void dead_with_losses(const victim_plan *plan, report *report) {
+  for (int i = 0; i < TRIES; i++) {
+    weir_stat stat;
+    report_clear(report);
+    remove_tree(plan->directory);
+    die_after(plan, report, leave_losses);
+    REQUIRE(weir_stat_directory(plan->directory, &stat, NULL) == WEIR_OK);
+    if (stat.lane_events > 1) return;
+  }
+  fprintf(stderr, "no kill came before the drainer\n");
+  exit(3);
+}
+
+static uint64_t unsealed_segments(const char *directory) {
+  uint64_t count = 0;
+  DIR *names = opendir(directory);
+  for (struct dirent *entry; names && (entry = readdir(names));) count += strstr(entry->d_name, ".weir.active") != NULL;
+  if (names) closedir(names);
+  return count;
+}
+
+/* Kills victims that roll all the time, until one leaves two segments that are not sealed. */
+static void dead_with_two_segments(const victim_plan *plan, report *report) {
+  victim_plan busy = *plan;
+  busy.lane_bytes = 4096;
+  busy.drain_interval_ns = 50000;
+  busy.threads = 1;
+  for (uint64_t i = 0; i < TRIES; i++) {
+    report_clear(report);
+    remove_tree(plan->directory);
+    pid_t victim = victim_start(&busy, report);
+    while (report->threads[0].began < 2000 && report->phase <= PHASE_CAPTURING) {}
+    while (unsealed_segments(plan->directory) < 2 && report->phase <= PHASE_CAPTURING) {}
+    int status;
+    if (victim_kill(victim, &status) && unsealed_segments(plan->directory) >= 2) return;
+  }
+  fprintf(stderr, "no kill left two segments unsealed\n");
+  exit(3);
+}
+
+static void reopen(swept *swept) {
+  stepper_mark(1);
+  open_log(swept);
+  capture(swept, 0);
+  stepper_mark(0);
+}
+
+/* ---- Threads in each other's way --------------------------------------------------------------------------------- */
+
+static void *drain_often(void *context) {
+  for (int i = 0; i < 4; i++) drain(context);
+  return NULL;
+}
+
+static void capture_while_draining(swept *swept) {
+  open_log(swept);
+  for (int i = 0; i < 3; i++) capture(swept, 0);
+  pthread_t thread;
+  stepper_mark(1);
+  REQUIRE(pthread_create(&thread, NULL, drain_often, swept) == 0);
+  for (int i = 0; i < 12; i++) capture(swept, 0);
+  pthread_join(thread, NULL);
+  stepper_mark(0);
+}
+
+static void *capture_more(void *context) {
+  for (int i = 0; i < 8; i++) capture(context, 1);
+  return NULL;
+}
+
+static void capture_while_closing(swept *swept) {
+  open_log(swept);
+  for (int i = 0; i < 3; i++) capture(swept, 0);
+  pthread_t thread;
+  weir_error error;
+  stepper_mark(1);
+  REQUIRE(pthread_create(&thread, NULL, capture_more, swept) == 0);
+  if (weir_close(swept->log, &error) != WEIR_OK) report_failure(swept->report, "weir_close", &error);
+  pthread_join(thread, NULL);
+  stepper_mark(0);
+}
+
+static void capture_while_rolling(swept *swept) {
+  open_log(swept);
+  nearly_fill_segment(swept);
+  pthread_t thread;
+  stepper_mark(1);
+  REQUIRE(pthread_create(&thread, NULL, capture_more, swept) == 0);
+  roll_over(swept);
+  pthread_join(thread, NULL);
+  stepper_mark(0);
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
+
+/* The least counts are about half of what was seen; compilers and versions of the C library differ. */
+const sweep sweeps[] = {
+    {"capture", NULL, NULL, one_capture, 0, 100, 4, 0},
+    {"capture that claims its lane", NULL, NULL, first_capture, 0, 500, 4, 0},
+    {"capture of a string, inlined", NULL, NULL, capture_string, 0, 80, 4, 0},
+    {"capture that wakes the drainer", soon_drained, NULL, capture_waking, 0, 100, 4, 1},
+    {"capture that is refused", full_lanes, NULL, capture_refused, 0, 100, 1, 0},
+    {"capture that is too large", NULL, NULL, capture_too_large, 0, 80, 1, 0},
+    {"capture of an undefined type", NULL, NULL, capture_undefined, 0, 80, 1, 0},
+    {"capture that evicts", overwriting, NULL, capture_evicting, 0, 500, 15, 0},
+    {"capture that borrows a lane", NULL, NULL, capture_borrowing, 0, 200, 4, 0},
+    {"capture within a capture", NULL, NULL, capture_nested, 0, 150, 4, 0},
+    {"thread's end", two_lanes, NULL, thread_ends, 0, 2000, 5, 5},
+    {"definition", NULL, NULL, define, 0, 1000, 5, 0},
+    {"drain", NULL, NULL, drain_block, 0, 2000, 20, 2},
+    {"drain of refusals and evictions", overwriting, NULL, drain_losses, 0, 2000, 35, 2},
+    {"roll, seal, prepare and sync", NULL, NULL, roll, 0, 20000, 250, 20},
+    {"sync", NULL, NULL, sync_log, 0, 2000, 20, 4},
+    {"durable", NULL, NULL, wait_durable, 0, 2000, 20, 4},
+    {"close", NULL, NULL, close_log, 0, 5000, 20, 15},
+    {"open", NULL, NULL, open_new, 0, 20000, 9, 100},
+    {"recovery", NULL, dead_with_lanes, reopen, 0, 50000, 40, 100},
+    {"recovery of refusals and evictions", overwriting, dead_with_losses, reopen, 0, 50000, 40, 100},
+    {"recovery of two segments", NULL, dead_with_two_segments, reopen, 0, 50000, 40, 100},
+    {"interleaved: captures and drains", two_lanes, NULL, capture_while_draining, 300, 5000, 80, 10},
+    {"interleaved: evictions and drains", overwriting, NULL, capture_while_draining, 150, 5000, 60, 10},
+    {"interleaved: captures and close", two_lanes, NULL, capture_while_closing, 300, 5000, 20, 10},
+    {"interleaved: captures and rolling", two_lanes, NULL, capture_while_rolling, 500, 10000, 250, 10},
+};
+const uint32_t sweep_count = sizeof sweeps / sizeof *sweeps;
