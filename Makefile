@@ -30,6 +30,7 @@ help:
 	@echo 'make bench-deps   installs the libraries that Weir is measured beside, and what draws the charts'
 	@echo 'make bench-charts draws the charts and tables anew from the results of the last make bench'
 	@echo 'make bench-sync   what waiting for the disk costs, on the disk of DIR ($(BUILD))'
+	@echo 'make recovery-bench  what recovery costs: by the number of segments, by the byte, of a full ring'
 	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
 	@echo 'make format       lays out the Swift sources as .swift-format says'
@@ -48,6 +49,8 @@ help:
 	@echo 'make fuzz-mutated ROUNDS (100000) mutated logs through every reader and recovery'
 	@echo 'make crash-replay  kills, sweeps and cases at length: Tests/CrashReplay/README.md (ROUNDS=, SECONDS=, SEED=)'
 	@echo 'make crash-replay-short  the same in half a minute, as make test does'
+	@echo 'make power-cut    ROUNDS (300) power cuts of ext4 and xfs, as root; installs what makes and breaks disks'
+	@echo 'make disks-long   a full disk at every size, and every system call failing'
 	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'
 	@echo 'make test-aarch64 the C tests on an emulated 64-bit ARM (installs gcc-aarch64-linux-gnu and qemu-user)'
 	@echo 'make clean        removes $(BUILD)'
@@ -270,8 +273,8 @@ MODELS = $(C)/models
 MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
-MODELS_UNSEEN = scan window unsealed reader handover crc32c check stat verify dead route definitions directory quarantine \
-                error notice locator system
+MODELS_UNSEEN = scan window unsealed lost_ring reader handover crc32c check stat verify dead route definitions \
+                directory quarantine error notice locator system
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
@@ -400,7 +403,7 @@ LOSS_KILLS = 40
 LOSS_FLAGS =
 LOSS_SOURCES = $(wildcard Tests/CrashReplay/LossTable/*.c)
 
-.PHONY: loss-table loss-table-short need-sqlite
+.PHONY: loss-table loss-table-readme loss-table-short need-sqlite
 
 need-sqlite:
 	@[ -e /usr/include/sqlite3.h ] || ( $(call install,libsqlite3-dev) ) || true
@@ -408,6 +411,15 @@ need-sqlite:
 loss-table: need-c need-sqlite
 	@$(MAKE) --no-print-directory $(LOSS)/loss_table
 	TMPDIR=$(abspath $(LOSS)) $(LOSS)/loss_table --kills $(LOSS_KILLS) $(LOSS_FLAGS)
+
+# The same, into the README.
+loss-table-readme:
+	@mkdir -p $(C)
+	@$(MAKE) --no-print-directory loss-table LOSS_FLAGS='--markdown $(LOSS_FLAGS)' >$(LOSS).md
+	awk 'NR == FNR { if (/^\|/) on = 1; if (on && !/ passed, /) table = table $$0 "\n"; next } \
+	     $$0 == "<!-- loss-table -->" { printf "%s\n%s", $$0, table; off = 1 } \
+	     $$0 == "<!-- end -->" { off = 0 } !off' $(LOSS).md README.md >$(LOSS).readme
+	cp $(LOSS).readme README.md
 
 # What `make test` runs.
 loss-table-short: need-c need-sqlite
@@ -439,19 +451,46 @@ REPLAY_OPTIONS = $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 REPLAY_SEAM_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(REPLAY)/seam/%.o)
 REPLAY_CASE_RUNS = $(REPLAY_CASES:%=$(REPLAY)/%.run)
 
-.PHONY: crash-replay crash-replay-short crash-replay-cases $(REPLAY_CASE_RUNS)
+.PHONY: crash-replay crash-replay-short crash-replay-cases crash-replay-twins $(REPLAY_CASE_RUNS)
 
-crash-replay: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
+crash-replay: need-c need-python $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	@$(MAKE) --no-print-directory crash-replay-cases
 	$(REPLAY)/kill_replay --rounds $(ROUNDS) $(REPLAY_OPTIONS)
 	$(REPLAY)/step_replay $(if $(SEED),--seed $(SEED))
+	@$(MAKE) --no-print-directory crash-replay-twins
+	python3 Tests/CrashReplay/cases.py >/dev/null
 
 # What `make test` runs.
 crash-replay-short: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	@$(MAKE) --no-print-directory crash-replay-cases
 	timeout -s KILL 240 $(REPLAY)/kill_replay --rounds 200 $(REPLAY_OPTIONS)
+	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 1:' $(if $(SEED),--seed $(SEED))
+	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 2: drain' $(if $(SEED),--seed $(SEED))
 
 crash-replay-cases: $(REPLAY_CASE_RUNS)
+
+# The sweeps over a library with a fault: a store moved before another one, a count forgotten. Each must be found.
+crash-replay-twins: need-c
+	@mkdir -p $(REPLAY)
+	Tests/CrashReplay/Twins/try.sh $(REPLAY) '$(CC)'
+
+# Disks: power cuts of real file systems, and the long forms of the checks that `make test` runs a sample of. They need
+# root; what can't be done is skipped, aloud.
+POWER_CUT_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),300)
+
+.PHONY: power-cut disks-long need-disks
+
+power-cut: need-c need-disks $(REPLAY)/disk_replay
+	$(REPLAY)/disk_replay --rounds $(POWER_CUT_ROUNDS) $(REPLAY_OPTIONS)
+
+disks-long: need-c need-disks $(REPLAY)/full_disk_cases $(C)/checked/fault_test
+	$(REPLAY)/full_disk_cases --long
+	$(C)/checked/fault_test --long
+
+need-disks:
+	@PATH=$$PATH:/usr/sbin:/sbin; command -v mkfs.ext4 >/dev/null 2>&1 && command -v mkfs.xfs >/dev/null 2>&1 && \
+	  command -v nbdkit >/dev/null 2>&1 && command -v nbdfuse >/dev/null 2>&1 && command -v losetup >/dev/null 2>&1 || \
+	  $(call install,e2fsprogs xfsprogs nbdkit libnbd-bin fuse3 mount)
 
 $(REPLAY_CASE_RUNS): %.run: %
 	timeout -s KILL 600 $<
@@ -519,13 +558,15 @@ fuzz-corpus: $(FUZZ_TARGETS:%=$(FUZZ)/%)
 	    $(FUZZ)/found/$$target >$(FUZZ)/$$target.merge.log 2>&1 || exit 1; done
 
 # What `make test` runs: the corpus, the cases, and some thousand mutated files.
-fuzz-short: need-c $(FUZZ_REPLAYS) $(FUZZ)/mutated_files
+fuzz-short: need-c $(FUZZ_REPLAYS) $(FUZZ)/mutated_files $(FUZZ)/input_cases
 	@for target in $(FUZZ_TARGETS); do \
 	  timeout -s KILL 120 $(FUZZ)/replay-$$target Tests/Fuzz/corpus/$$target $$(ls -d Tests/Fuzz/cases/$$target 2>/dev/null) \
 	    || exit 1; done
-	timeout -s KILL 240 $(FUZZ)/mutated_files --rounds 1500
+	timeout -s KILL 240 $(FUZZ)/input_cases
+	timeout -s KILL 240 $(FUZZ)/mutated_files --rounds 1000
 
-fuzz-mutated: need-c $(FUZZ)/mutated_files
+fuzz-mutated: need-c $(FUZZ)/mutated_files $(FUZZ)/input_cases
+	$(FUZZ)/input_cases --long
 	$(FUZZ)/mutated_files --rounds $(FUZZ_ROUNDS) $(if $(SEED),--seed $(SEED))
 
 $(FUZZ)/lib/%.o: Sources/CWeir/%.c
@@ -553,7 +594,7 @@ $(filter-out %-payload,$(FUZZ_REPLAYS)): $(FUZZ)/checked/directory_fuzz.o
 $(FUZZ_REPLAYS): $(FUZZ)/checked/replay_inputs.o $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
 	$(CC) $(CHECKED_FLAGS) $^ -o $@
 
-$(FUZZ)/mutated_files $(FUZZ)/make_corpus: $(FUZZ)/%: $(FUZZ)/checked/%.o $(FUZZ)/checked/seeds.o \
+$(FUZZ)/mutated_files $(FUZZ)/input_cases $(FUZZ)/make_corpus: $(FUZZ)/%: $(FUZZ)/checked/%.o $(FUZZ)/checked/seeds.o \
                                            $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
 	$(CC) $(CHECKED_FLAGS) $^ -o $@
 
@@ -578,6 +619,19 @@ bench: bench-build
 
 bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
+
+# What recovery costs, in C alone. RECOVERY_BENCH_FLAGS: --rounds N, --only open, scan or lanes. TMPDIR says on which file
+# system.
+RECOVERY_BENCH_FLAGS =
+
+.PHONY: recovery-bench
+
+recovery-bench: need-c $(C)/bench/recovery_bench
+	$(C)/bench/recovery_bench $(RECOVERY_BENCH_FLAGS)
+
+$(C)/bench/recovery_bench: Benchmarks/Recovery/recovery_bench.c Tests/C/check.h $(C)/libcweir.a
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a -o $@
 
 # Single calls under ordo-one's benchmark; in a folder of its own, for its packages are not those of the others.
 bench-micro: need-swift need-lz4

@@ -126,9 +126,9 @@ typedef struct weir_options {
   const char *ring_directory; /* where the ring lies: null for beside the segments. See below */
   uint64_t sync_interval_ns;  /* the durability level: how long after its capture an event is on the disk at the latest,
                                  if that keeps up: 1 ms to 1 h. 0: only when its segment is sealed, or it is waited for */
-  uint64_t max_bytes;         /* the byte limit: what all the log's files may take on the disk. 0: none */
-  uint64_t retain_bytes;      /* sealed segments beyond it are removed, the oldest first. 0: kept */
-  uint64_t retain_ns;         /* sealed segments whose last event is older are removed. 0: kept */
+  uint64_t max_bytes;         /* the byte limit: what all the log's files may take on the disk. 0: none. See Bounds */
+  uint64_t retain_bytes;      /* sealed segments beyond it are removed, the oldest first. 0: all are kept */
+  uint64_t retain_ns;         /* sealed segments whose last event is older are removed. 0: none is too old */
   uint32_t limit_policy;      /* what happens at the byte limit: WEIR_LIMIT_REFUSE */
   uint32_t reserved;
 } weir_options;
@@ -145,10 +145,34 @@ typedef struct weir_options {
  * file system.
  */
 
+/*
+ * Bounds. max_bytes bounds the allocated bytes of all the log's files, as weir_stat.total_bytes counts them, at every
+ * moment: room is taken before a file is made. Only copies of damaged bytes in quarantine/ are made beyond it; they
+ * count. The least that is allowed is the ring, three segments and 256 KiB, and with WEIR_LIMIT_REFUSE what recovery may
+ * need for a full ring besides: an opening with less is INVALID, and the message has the number. An opening of a log
+ * that is above the limit already removes the oldest segments, or refuses, as limit_policy says.
+ *
+ * retain_bytes counts sealed segments only, retain_ns compares the time of a segment's last event with the wall clock.
+ * They are looked at when a segment is sealed, at the opening, and with retain_ns by a timer, at most once a minute. A
+ * segment goes as a whole; the last sealed one always stays. Removal is the sealer thread's: one sync of 512 bytes and an
+ * unlink for each segment, no part of any capture.
+ *
+ * What is removed is gone for readers: they pass over it with one weir_skip, whose `removed` is 1. The file `start` says
+ * what was removed, and is on the disk before anything is unlinked: killed at any moment, what was removed is never taken
+ * for missing, nor counted twice. An event that goes before it was delivered is counted as lost: WEIR_LOST_EXPIRED, or
+ * WEIR_LOST_DISPLACED where it made room at the byte limit, in weir_counters and, for good, in weir_stat.dropped.
+ *
+ * Cost: 16 bytes of memory a sealed segment; at the opening a look at each file.
+ */
+
 /* What happens when the log's next segment would take it beyond max_bytes. */
 enum {
-  WEIR_LIMIT_REFUSE = 0,     /* the log does not grow: lanes fill, and captures are refused with WEIR_DROP_STORAGE */
-  WEIR_LIMIT_DROP_OLDEST = 1 /* the oldest sealed segments are removed, and the events in them counted as lost */
+  WEIR_LIMIT_REFUSE = 0,     /* the log does not grow: lanes fill, then captures are refused with WEIR_DROP_STORAGE, and
+                                weir_drain and its like answer NO_SPACE with a message that names the limit, not the
+                                disk. Captures are accepted again when retention has made room, or the limit is higher
+                                at the next opening. A log that is opened at the limit, with no room left to recover what
+                                a full ring would hold, refuses from the start */
+  WEIR_LIMIT_DROP_OLDEST = 1 /* the oldest sealed segments are removed, and their undelivered events counted as lost */
 };
 
 /* What a capture does about a full lane. Nothing is lost silently: both are counted in the ring and in gap records. */
@@ -172,11 +196,15 @@ typedef struct weir_recovery {
   uint64_t events_in_segments; /* events found in them */
   uint64_t lanes_drained;      /* lanes that held events not yet in a segment */
   uint64_t events_from_lanes;  /* events moved from them into the log */
-  uint64_t torn_bytes;         /* cut from the ends of unsealed segments: a block half written when the process died */
+  uint64_t torn_bytes;         /* cut from the ends of unsealed segments: a block half written when the process died,
+                                  or what a power cut left of later ones */
   uint64_t damaged_blocks;     /* in unsealed segments; their bytes were copied to quarantine/ */
   uint64_t damaged_bytes;
   uint64_t damaged_records;    /* stretches of a lane that no checksum vouches for; copied to quarantine/ */
-  uint64_t missing_events;     /* offsets that had been given and whose events are not there any more */
+  uint64_t unkept_bytes;       /* of all these damaged bytes, those that were not copied, because quarantine/ is full: it
+                                  takes 256 MiB, and 512 files. Remove it when you have looked into it */
+  uint64_t missing_events;     /* events that were captured and are not there any more, exactly, as far as others that
+                                  were captured after them are there. Of damage in a segment: the offsets */
   uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */
   uint64_t overwritten;        /* events that it accepted and overwrote; their loss was not in the log, now it is */
   uint64_t first_offset;       /* the first offset that this opening gives */
@@ -184,8 +212,25 @@ typedef struct weir_recovery {
   uint32_t was_clean;          /* the log was new, or had been closed */
   uint32_t ring_replaced;      /* the ring was missing or unreadable: what it held is an unknown loss */
   uint32_t ring_vanished;      /* it was, because it lay in another directory and is not there any more */
-  uint32_t reserved;
+  uint32_t rebooted;           /* the machine was started anew since: what the disk had is all there is */
+  uint32_t unknown_tail;       /* events may have followed the last ones that are there, of which no trace is left: always
+                                  1 if `rebooted`, unless the log had been closed. Nothing below the durable watermark */
+  uint32_t start_damaged;      /* the file `start` was unreadable, and is in quarantine/: what retention had removed
+                                  counts as missing until more is removed */
 } weir_recovery;
+
+/*
+ * What follows from what, for a log that was not closed:
+ *
+ *     the process was killed   nothing is missing; torn_bytes are of a block whose events are in a lane still
+ *     a clean reboot           the kernel wrote every page before: nothing is missing, but nothing on the disk proves
+ *                              that, so unknown_tail is 1
+ *     a power cut              missing_events counts the holes between events of a lane that are there, and the log has
+ *                              a weir.hole for each; unknown_tail is 1, and the log has a weir.hole that says so.
+ *                              Refusals that had been counted are told at most once
+ *
+ * After the last two the log leaves out 2^32 offsets, so that none is ever given twice.
+ */
 
 /*
  * Opens a log for writing: locks the directory, recovers what a dead writer left, prepares the ring and the first
@@ -345,6 +390,8 @@ typedef struct weir_counters {
   uint64_t syncs;       /* times that the log was synced up to its end */
   uint64_t damaged;     /* stretches of a lane whose checksum failed when drained (memory was overwritten) */
   uint64_t overwritten; /* accepted events that later ones overwrote: WEIR_FULL_DROP_OLDEST */
+  uint64_t expired;     /* events, of this and earlier openings, that retention removed before they were delivered */
+  uint64_t displaced;   /* the same, removed to make room at the byte limit */
   uint64_t lost;        /* events that a failing disk lost before they were synced; readers miss their offsets */
   uint64_t durable_offset; /* weir_durable_offset */
   uint64_t dropped[WEIR_DROP_REASONS]; /* captures refused, by reason */
@@ -359,6 +406,23 @@ typedef struct weir_counters {
  * that is held for moments only, so it is not for signal handlers.
  */
 void weir_count(const weir_log *log, weir_counters *counters);
+
+/*
+ * Opt-in, for hosts that want to live on when somebody cuts a file of an open log short (truncate on the live ring, or on
+ * a segment that is being written), or the disk can't read a page of it back: the kernel then sends SIGBUS to whichever
+ * thread touches the page, which by default ends the process. Installs a handler of SIGBUS for the process. A fault in a
+ * file of a log stops that log: what was being captured and every later capture is refused with WEIR_DROP_STORAGE,
+ * weir_drain and all that wait for the disk answer IO with a message that says so, nothing more is said to be durable,
+ * and nothing that may have come from a lost page is written. weir_close answers IO; the next opening recovers what the
+ * files still have, the ring's remaining pages included, and reports what it can't know (ring_replaced). Every other
+ * SIGBUS goes to the handler that was there before, or has its default effect.
+ *
+ * Call it before the first weir_open, because the log's own threads block the signal otherwise, and after what else
+ * installs a handler of SIGBUS; again, it does nothing. A thread that blocks SIGBUS is not helped. The handler is
+ * async-signal-safe. What it can't save: an event whose lane's first page is cut off between the last two stores of its
+ * capture.
+ */
+void weir_guard_install(void);
 
 /* The directory, as given to weir_open; the opening's number. Valid until weir_free. */
 const char *weir_directory(const weir_log *log);
@@ -393,6 +457,8 @@ typedef struct weir_skip {
   uint64_t bytes;
   char file[64];          /* name in the directory */
   const char *reason;     /* one phrase, static */
+  uint32_t removed;       /* 1: retention removed them, or the byte limit. It is no damage */
+  uint32_t reserved;
 } weir_skip;
 
 typedef struct weir_reader_options {
@@ -418,8 +484,8 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
 weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error);
 
 /*
- * Waits until there may be more, at most `timeout_ns` (UINT64_MAX: for ever; 0: just looks): WEIR_OK, and weir_reader_next
- * is to be called, which may still answer WEIR_END; or WEIR_ERROR_TIMEOUT. For use after WEIR_END:
+ * Waits until there may be more, at most `timeout_ns` (UINT64_MAX: for ever; 0: just looks): WEIR_OK, and
+ * weir_reader_next is to be called, which may still answer WEIR_END; or WEIR_ERROR_TIMEOUT. For use after WEIR_END:
  *
  *     for (;;) {
  *         weir_status status = weir_reader_next(reader, &event, &skip, &error);
@@ -429,9 +495,10 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
  *     }
  *
  * So any number of processes follow a log, through the sealing, beginning and removal of segments, the writer's death
- * and its return. The writer knows nothing of them: nothing is written, no lock is taken, nobody is woken. So it is
- * found out by looking: 0.2 ms after an event was read, then at intervals that double up to 20 ms, five system calls
- * each. Sleeps in between; a signal does not end it.
+ * and its return. The writer knows nothing of them: nothing is written, no lock is taken, nobody is woken. (inotify
+ * would not tell of events either: they are stores into mapped memory.) So it is found out by looking, at once after an
+ * event was read, then at intervals that double from 0.2 to 20 ms, five system calls each. Sleeps in between; a signal
+ * does not end it.
  */
 weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns);
 
@@ -461,6 +528,7 @@ typedef struct weir_verification {
   uint64_t lane_events;    /* events of a dead writer that are still in its lanes */
   uint64_t findings;
   uint64_t missing_events;
+  uint64_t removed_events; /* that retention removed: they are not missing */
   uint32_t live;
   uint32_t reserved;
 } weir_verification;
@@ -482,7 +550,9 @@ typedef struct weir_stat {
   uint64_t notices;
   uint64_t lane_events;    /* accepted events still in the lanes */
   uint64_t lane_bytes;
-  uint64_t dropped[WEIR_DROP_REASONS]; /* over all openings in the log */
+  uint64_t removed;        /* accepted events that retention removed; those of them that had not been delivered are in
+                              dropped[WEIR_LOST_EXPIRED] and dropped[WEIR_LOST_DISPLACED] too */
+  uint64_t dropped[WEIR_DROP_REASONS]; /* over all openings of the log, removed segments included */
   int64_t first_time_ns;   /* 0 where there is no event */
   int64_t last_time_ns;
   uint32_t lanes;

@@ -55,7 +55,10 @@ enum {
   WEIR_DROP_DETACHED = 5,  /* this process is a fork of the one that opened the log */
   WEIR_DROP_STORAGE = 6,   /* the lane is full and the log cannot grow: no space, or an error of the disk */
   WEIR_DROP_INVALID = 7,   /* an undefined type, or fields that are not those of the type's definition */
-  WEIR_LOST_OVERWRITTEN = 8 /* not an answer of a capture: accepted, then overwritten (WEIR_FULL_DROP_OLDEST) */
+  /* No answers of a capture: events that were accepted, and are lost for one of these reasons. */
+  WEIR_LOST_OVERWRITTEN = 8, /* overwritten before it was in the log: WEIR_FULL_DROP_OLDEST */
+  WEIR_LOST_EXPIRED = 9,     /* removed before it was delivered, because of its age or the bytes to be kept */
+  WEIR_LOST_DISPLACED = 10   /* removed before it was delivered, to make room at the byte limit */
 };
 
 /* Number of reasons that have a counter; reasons are below it. */
@@ -444,12 +447,12 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
   uint64_t length = (uint64_t)(record->cursor - record->start) - WEIR_RECORD_HEADER_BYTES;
   uint64_t zero = 0;
   memcpy(record->cursor, &zero, 8); /* the padding; a record's room has eight bytes to spare */
-  uint64_t time = weir_lane_ticks(lane);
+  uint64_t time = weir_lane_ticks(lane), accepted = lane->accepted;
+  uint64_t type_word = accepted << 32 | type; /* with how many came before: a power cut's holes are counted by it */
   uint64_t checksum = weir_crc_u32(record->checksum, (uint32_t)length);
-  checksum = weir_crc_u64(checksum, type);
+  checksum = weir_crc_u64(checksum, type_word);
   checksum = weir_crc_u64(checksum, time);
   uint64_t word = length << 32 | (uint32_t)~checksum;
-  uint64_t type_word = type;
   memcpy(record->start, &word, 8);
   memcpy(record->start + 8, &type_word, 8);
   memcpy(record->start + 16, &time, 8);
@@ -458,7 +461,7 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
     id->sequence = lane->id_bits | (record->position >> 3 & ((UINT64_C(1) << 48) - 1));
   }
   uint64_t size = (WEIR_RECORD_HEADER_BYTES + length + 7) & ~(uint64_t)7;
-  __atomic_store_n(&lane->accepted, lane->accepted + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&lane->accepted, accepted + 1, __ATOMIC_RELAXED);
   lane->position = record->position + size; /* nobody else looks while it is busy */
   __atomic_store_n(record->tail, record->position + size, __ATOMIC_RELEASE); /* L2: the event exists from here on */
   __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE);                        /* L3 */

@@ -7,6 +7,7 @@
 
 #include "record.h"
 #include "ring.h"
+#include "start.h"
 #include "system.h"
 
 void check_tell(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
@@ -23,6 +24,30 @@ void check_hole(checker *checker, const char *file, uint64_t position, uint64_t 
   if (base <= checker->next_offset) return;
   check_tell(checker, file, position, 0, checker->next_offset, base - checker->next_offset, problem);
   checker->next_offset = base;
+}
+
+int check_start(checker *checker, uint64_t base) {
+  start_slot start;
+  int found = start_read(checker->directory, &start);
+  if (found == -EBADMSG || found == -ELOOP) {
+    if (checker->start_told) return 0;
+    checker->start_told = 1;
+    check_tell(checker, START_NAME, 0, 0, checker->next_offset, 0, START_PROBLEM);
+    return 0;
+  }
+  if (found <= 0) return found;
+  checker->start = start;
+  checker->out->removed_events = start.events;
+  checker->out->bytes += sizeof start;
+  uint64_t first = start.first_offset < base ? start.first_offset : base;
+  if (first <= checker->next_offset) return 0;
+  checker->next_offset = first;
+  /* Removed are whole segments: the one at hand follows on the last of them. */
+  checker->have_previous = first == start.first_offset;
+  checker->previous_salt = start.salt;
+  checker->previous_base = start.base;
+  checker->previous_end = start.end;
+  return 0;
 }
 
 static void loosen_lanes(checker *checker) {
@@ -55,9 +80,9 @@ static void check_handed(checker *checker, const segment_scan *scan) {
       if (!same) *lane = (lane_progress){0};
       continue;
     }
-    uint64_t handed = scan->handed[i];
-    if (same && lane->known && (lane->loose ? handed < lane->to : handed != lane->to)) agrees = 0;
-    *lane = (lane_progress){.to = handed, .known = 1};
+    lane_mark handed = scan->handed[i];
+    if (same && lane->known && (lane->loose ? handed.position < lane->to : handed.position != lane->to)) agrees = 0;
+    *lane = (lane_progress){.to = handed.position, .known = 1};
   }
   if (agrees) return;
   tell_rule(checker, SEGMENT_HEADER_BYTES, 0, "lane positions in the header are not those of the blocks before");
@@ -79,10 +104,11 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
   }
   if (header->base_offset > checker->next_offset) loosen_lanes(checker);
   int missing = header->base_offset > checker->next_offset;
+  if (scan->header_valid && (header->flags & SEGMENT_AFTER_CUT)) checker->next_offset = header->base_offset;
   check_hole(checker, checker->name->name, 0, header->base_offset, "offsets missing before this segment");
   check_handed(checker, scan);
   if (!scan->header_valid) return;
-  if (header->flags & ~(uint32_t)SEGMENT_RECOVERED) tell_rule(checker, 20, 4, "segment header has unknown flags");
+  if (header->flags & ~(uint32_t)(SEGMENT_RECOVERED | SEGMENT_AFTER_CUT)) tell_rule(checker, 20, 4, "segment header has unknown flags");
   /* With offsets missing, the segment before may be the one that is gone. */
   if (missing || (!checker->have_previous && header->base_offset > 0)) return;
   uint64_t salt = checker->have_previous ? checker->previous_salt : 0;
@@ -101,7 +127,6 @@ static const char *record_problem(const block_header *block, uint32_t seed, uint
   record_header record;
   memcpy(&record, bytes, sizeof record);
   uint64_t used = sizeof record + record.length;
-  if (record.reserved != 0) return "reserved bytes of a record are not zero";
   if (!all_zero(bytes + used, record_size(record.length) - used)) return "padding of a record is not zero";
   if (record_checksum(seed, position, bytes) != record.checksum) return "record checksum does not match";
   int notice = record.type == WEIR_TYPE_GAP || record.type == WEIR_TYPE_HOLE;
@@ -120,6 +145,7 @@ static void check_records(checker *checker, const segment_scan *scan) {
   int notices = block->kind == BLOCK_NOTICES;
   uint32_t seed = record_seed(block->opening, notices ? (uint32_t)NOTICE_LANE : block->lane);
   uint64_t at = 0;
+  uint32_t index = 0;
   int64_t first = 0, last = 0;
   for (uint32_t i = 0; i < block->count; i++) {
     const uint8_t *bytes = scan->payload + at;
@@ -128,6 +154,9 @@ static void check_records(checker *checker, const segment_scan *scan) {
     uint64_t position = notices ? (block->base_offset + i) * 8 : block->lane_from + at;
     uint64_t size = record_size(record.length);
     const char *problem = record_problem(block, seed, position, bytes);
+    uint32_t step = record.index - index;
+    index = record.index;
+    if (!problem && i > 0 && !notices && (step == 0 || step > INT32_MAX)) problem = "records are not numbered upwards";
     if (problem) tell_rule(checker, block->position + sizeof *block + at, size, problem);
     int64_t time = calibration_time(&block->calibration, record.ticks);
     if (i == 0 || time < first) first = time;
@@ -334,6 +363,10 @@ int check_segment(checker *checker, const segment_name *name, int last) {
     check_no_segment(checker, &damage, last);
     scan_close(&scan);
     return 0;
+  }
+  /* Of a live log it may have been removed since the list was made. */
+  if (checker->live && scan.header.base_offset > checker->next_offset) {
+    error = check_start(checker, scan.header.base_offset);
   }
   check_header(checker, &scan, &damage);
   checker->opening = scan.header.opening;

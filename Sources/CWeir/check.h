@@ -30,6 +30,8 @@ typedef struct checker {
   uint64_t previous_salt;
   uint64_t previous_base;
   uint64_t previous_end; /* of the file's content; 0 if it is not known */
+  int start_told;
+  start_slot start;      /* what retention removed, as last read */
   uint64_t opening;
   lane_progress lanes[WEIR_MAX_LANES];
 
@@ -50,6 +52,9 @@ void check_tell(checker *checker, const char *file, uint64_t position, uint64_t 
 
 /* Tells of offsets below `base` that nothing so far has. */
 void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem);
+
+/* Reads what retention removed, below `base` at most: those offsets are not missing. 0 or a negative errno. */
+int check_start(checker *checker, uint64_t base);
 
 /*
  * Checks one segment; `last` says that no other follows. 0, or a negative errno: -ENOENT if the file has gone,

@@ -28,7 +28,19 @@ static int open_ring(dead_ring *ring, int directory) {
   if (error == 0) error = read_whole(ring->fd, &ring->header, sizeof ring->header, 0);
   if (error == 0) error = ring_check_header(&ring->header, (uint64_t)status.st_size);
   if (error == 0) ring->inode = (uint64_t)status.st_ino;
+  uint8_t boot_id[16];
+  if (error == 0) error = sys_boot_id(boot_id);
+  if (error == -ENOENT) error = 0;
+  int other = error == 0 && memcmp(boot_id, ring->header.boot_id, sizeof boot_id) != 0;
+  ring->rebooted = other && ring->header.closed != 1;
+  ring->empty = other && ring->header.closed == 1;
   return error;
+}
+
+/* A ring of another boot that was closed has nothing to give, whatever its pages say. */
+static void empty(dead_ring *ring) {
+  memset(ring->controls, 0, ring->header.lane_count * sizeof *ring->controls);
+  memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
 }
 
 int dead_read_ring(dead_ring *ring, int directory) {
@@ -64,7 +76,7 @@ static int open_dead(dead_ring *ring, int directory) {
   segment_list list;
   error = segment_list_read(directory, &list);
   if (error != 0) return error;
-  error = handover_read(&ring->handover, directory, &list, ring->header.opening);
+  error = handover_read(&ring->handover, directory, &list, ring->header.opening, ring->rebooted);
   segment_list_free(&list);
   if (error != 0) return error;
   /* What was read is of one state only if no writer was at work in the meantime. */
@@ -72,8 +84,10 @@ static int open_dead(dead_ring *ring, int directory) {
   if (current != 1) return current < 0 ? current : -EAGAIN;
   ring->calibration = handover_calibration(&ring->handover, &ring->header);
   ring->log_end = ring->handover.log_end;
-  ring->start_offset = ring->log_end;
-  if (ring->start_offset < ring_end(&ring->header)) ring->start_offset = ring_end(&ring->header);
+  ring->start_offset = handover_start_offset(&ring->handover, ring_end(&ring->header));
+  ring->known_end = ring->start_offset - (ring->rebooted && !ring->handover.after_cut ? OFFSETS_LEFT_OUT : 0);
+  ring->tail_told = !ring->rebooted || ring->handover.after_cut;
+  if (ring->empty) empty(ring);
   ring->next_offset = ring->start_offset;
   /* What is behind a lane's overhang is nobody's, however long the header says that it is. */
   ring->lane_room = ring->header.lane_bytes + ring->header.record_bytes + RECORD_SLACK_BYTES;
@@ -121,8 +135,11 @@ static int load_lane(dead_ring *ring, int directory) {
   ring->view = (lane_view){.data = ring->bytes,
                            .capacity = capacity,
                            .record_bytes = ring->header.record_bytes,
-                           .seed = record_seed(ring->header.opening, ring->lane)};
-  int plausible = handover_plausible(head_position(control->head), control->tail, capacity);
+                           .seed = record_seed(ring->header.opening, ring->lane),
+                           .rebooted = ring->rebooted};
+  ring->records = handover_records(&ring->handover, ring->lane);
+  ring->hole_to = 0;
+  int plausible = !ring->rebooted && handover_plausible(head_position(control->head), control->tail, capacity);
   if (plausible) {
     handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
     if (ring->position == ring->end) return 0;
@@ -147,19 +164,19 @@ static void take_record(dead_ring *ring, const record_header *record, uint64_t s
                       .bytes = size,
                       .record = record};
   ring->position += size;
+  ring->records = record_number(ring->records, record->index) + 1;
 }
 
-static void take_hole(dead_ring *ring, dead_item *item) {
-  uint64_t to = record_resync(&ring->view, ring->position, ring->end);
-  *item = (dead_item){.kind = DEAD_HOLE,
+static void take_notice(dead_ring *ring, dead_kind kind, uint32_t lane, uint64_t bytes, const char *reason,
+                        uint64_t events, dead_item *item) {
+  *item = (dead_item){.kind = kind,
                       .offset = ring->next_offset++,
-                      .lane = ring->lane,
+                      .lane = lane,
                       .position = ring->position,
-                      .bytes = to - ring->position,
+                      .bytes = bytes,
                       .record = (const record_header *)ring->notice};
-  notice_hole((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, HOLE_DAMAGED,
-              ring->lane, item->bytes);
-  ring->position = to;
+  notice_hole((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, reason, lane,
+              bytes, events);
 }
 
 /* A notice of what a lane or all of them lost for `reason`: `total` in all, of which the log says `reported`. */
@@ -175,14 +192,45 @@ static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t to
              item->dropped, total);
 }
 
+/*
+ * A stretch without a record: one notice, or two where some of what it held had been overwritten before a power cut
+ * took the rest.
+ */
+static void take_hole(dead_ring *ring, dead_item *item) {
+  if (ring->hole_to == 0) {
+    ring->hole_to = record_resync(&ring->view, ring->position, ring->end, ring->records, &ring->hole_events);
+    const lane_control *control = &ring->controls[ring->lane];
+    uint64_t overwritten = ring->rebooted ? handover_overwritten(&ring->handover, ring->lane, control, ring->position,
+                                                                 ring->hole_to, ring->hole_events)
+                                          : 0;
+    ring->records = ring->hole_events == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : ring->records + ring->hole_events;
+    if (overwritten > 0) {
+      uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
+                                            control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+      ring->hole_events -= overwritten;
+      take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, reported + overwritten, reported, item);
+      if (ring->hole_events > 0) return;
+      ring->position = ring->hole_to;
+      ring->hole_to = 0;
+      return;
+    }
+  }
+  take_notice(ring, DEAD_HOLE, ring->lane, ring->hole_to - ring->position, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED,
+              ring->hole_events, item);
+  ring->position = ring->hole_to;
+  ring->hole_to = 0;
+}
+
 /* What the lane's later events overwrote, if the log does not say so yet: 1, or 0. */
 static int evicted_gap(dead_ring *ring, dead_item *item) {
+  if (ring->rebooted) return 0; /* see take_hole */
   const lane_control *control = &ring->controls[ring->lane];
   uint64_t total = handover_evicted(control).total;
   uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
                                         control->reported[WEIR_LOST_OVERWRITTEN - 1]);
   if (total <= reported) return 0;
   take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, total, reported, item);
+  if (ring->records != RECORDS_UNKNOWN) ring->records += total - reported;
   return 1;
 }
 
@@ -205,6 +253,11 @@ static int next_gap(dead_ring *ring, dead_item *item) {
 }
 
 int dead_next(dead_ring *ring, int directory, dead_item *item) {
+  if (!ring->tail_told) {
+    ring->tail_told = 1;
+    take_notice(ring, DEAD_TAIL, NOTICE_LANE, 0, HOLE_TAIL, RECORDS_UNKNOWN, item);
+    return 1;
+  }
   for (; ring->lane < ring->header.lane_count; ring->lane++, ring->loaded = 0) {
     if (!ring->loaded) {
       int error = load_lane(ring, directory);
@@ -214,7 +267,8 @@ int dead_next(dead_ring *ring, int directory, dead_item *item) {
     }
     if (ring->position >= ring->end) continue;
     uint64_t size;
-    const record_header *record = record_at(&ring->view, ring->position, ring->end, &size);
+    const record_header *record =
+        ring->hole_to == 0 ? record_next(&ring->view, ring->position, ring->end, ring->records, &size) : NULL;
     if (record) take_record(ring, record, size, item);
     else take_hole(ring, item);
     return 1;
@@ -225,17 +279,32 @@ int dead_next(dead_ring *ring, int directory, dead_item *item) {
   return 0;
 }
 
+/* Those in the ring; of one of another boot also those behind a page that the disk did not get. */
+static int take_definitions(const dead_ring *ring, definition_table *table, uint64_t bytes) {
+  uint64_t opening = ring->header.opening;
+  int error = definitions_take(table, opening, ring->bytes, bytes);
+  for (uint64_t at = 0; error == 0 && ring->rebooted && at < bytes;) {
+    uint64_t from = at;
+    if (definition_next(ring->bytes, bytes, &at, opening)) {
+      error = definitions_take(table, opening, ring->bytes + from, at - from);
+    } else {
+      at += 8;
+    }
+  }
+  return error;
+}
+
 int dead_definitions(int directory, uint64_t opening, definition_table *table) {
   dead_ring *ring = calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   int error = 0;
   if (open_ring(ring, directory) == 0 && ring->header.opening == opening) {
-    uint64_t bytes = ring->header.types_end;
+    uint64_t bytes = ring->rebooted ? ring->header.types_bytes : ring->header.types_end;
     if (bytes > ring->header.types_bytes) bytes = ring->header.types_bytes;
     ring->bytes = malloc(bytes + 8);
     if (!ring->bytes) error = -ENOMEM;
     else if (read_whole(ring->fd, ring->bytes, bytes, ring->header.types_at) == 0) {
-      error = definitions_take(table, opening, ring->bytes, bytes);
+      error = take_definitions(ring, table, bytes);
     }
   }
   dead_close(ring);

@@ -13,7 +13,8 @@
 
 typedef enum dead_kind {
   DEAD_RECORD, /* an event */
-  DEAD_HOLE,   /* a notice: a stretch of a lane that no checksum vouches for */
+  DEAD_HOLE,   /* a notice: a stretch of a lane that no checksum vouches for, or that a power cut took */
+  DEAD_TAIL,   /* a notice: that events may be missing from here on */
   DEAD_GAP     /* a notice: refusals that are not in the log yet */
 } dead_kind;
 
@@ -36,7 +37,11 @@ typedef struct dead_ring {
   lane_control *controls;
   calibration calibration; /* as recovery will take it */
   handover handover;
+  int rebooted;     /* it is of another boot, and was not closed */
+  int empty;        /* it is of another boot, and was closed */
+  int tail_told;
   uint64_t start_offset;
+  uint64_t known_end; /* offsets below it had been given; those from there to start_offset may have been */
   uint64_t log_end; /* by the segments alone; below start_offset where offsets are missing */
   uint8_t *bytes;   /* of one lane, read when it is needed */
   uint64_t lane_room;
@@ -45,6 +50,9 @@ typedef struct dead_ring {
   lane_view view;
   uint64_t position;
   uint64_t end;
+  uint64_t records;  /* how many come before `position`, or RECORDS_UNKNOWN */
+  uint64_t hole_to;  /* of a hole that is being told of */
+  uint64_t hole_events;
   uint64_t next_offset;
   int32_t reason;   /* the next gap to look at, once the lanes are through */
   uint32_t gap_lane;

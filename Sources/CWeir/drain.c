@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "guard.h"
+#include "handover.h"
 #include "log.h"
 #include "notice.h"
 #include "quarantine.h"
@@ -38,20 +40,42 @@ static void set_storage(event_log *log, int negative_errno) {
   __atomic_store_n(&log->storage, negative_errno == 0 ? WEIR_OK : status_of(negative_errno), __ATOMIC_RELEASE);
 }
 
+/* Gathers what the log says was lost, of the most so many; null: counts them. */
+static uint32_t collect_totals(const event_log *log, gap_total *totals, uint32_t most) {
+  uint32_t count = 0;
+  for (uint32_t lane = 0; lane <= log->lane_count; lane++) {
+    int unlaned = lane == log->lane_count;
+    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS && count < most; reason++) {
+      uint64_t total =
+          load(unlaned ? &log->header->unlaned_reported[reason] : &log->lanes[lane].control->reported[reason - 1]);
+      if (total == 0) continue;
+      if (totals) totals[count] = (gap_total){unlaned ? (uint32_t)NOTICE_LANE : lane, reason, total};
+      count++;
+    }
+  }
+  return count;
+}
+
 int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
-  uint64_t handed[WEIR_MAX_LANES];
-  for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = log->lanes[i].handed;
+  lane_mark handed[WEIR_MAX_LANES];
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    handed[i] = (lane_mark){log->lanes[i].handed, log->lanes[i].records};
+  }
+  if (log->after_cut) flags |= SEGMENT_AFTER_CUT;
   int error =
       segment_begin(fresh, log->header->opening, log->next_offset, &log->previous, handed, log->lane_count, flags);
   if (error != 0) return error;
   fresh->number = ++log->segment_number;
+  fresh->totals = collect_totals(log, NULL, segment_most_totals(fresh->capacity));
   store(&log->counters.segments, log->counters.segments + 1);
   return 0;
 }
 
 void drain_seal_active(event_log *log) {
   segment *full = log->active;
-  if (!full->sealed) segment_seal(full, log->next_offset, &log->calibration);
+  gap_total totals[(WEIR_MAX_LANES + 1) * WEIR_DROP_REASONS];
+  uint32_t count = collect_totals(log, totals, full->totals);
+  if (!full->sealed) segment_seal(full, log->next_offset, totals, count, &log->calibration);
   log->previous = (segment_end){.salt = full->salt, .end = full->at, .base = full->base_offset};
 }
 
@@ -64,7 +88,7 @@ static int roll(event_log *log) {
     return 0;
   }
   segment *full = log->active;
-  uint32_t flags = full ? ((segment_header *)full->map)->flags : SEGMENT_RECOVERED;
+  uint32_t flags = log->supply.running ? 0 : SEGMENT_RECOVERED;
   if (full) drain_seal_active(log);
   error = drain_begin_segment(log, fresh, flags);
   if (error != 0) {
@@ -87,6 +111,7 @@ typedef struct batch {
   uint32_t type[64];
   uint64_t definitions_bytes;
   uint64_t first_ticks, last_ticks;
+  uint64_t records; /* how many come before `to` */
   int damaged; /* ends before a record that no checksum vouches for */
 } batch;
 
@@ -106,11 +131,12 @@ static int is_defined(const event_log *log, const batch *batch, uint32_t type) {
 }
 
 /* Walks records from `from` on: as many as make one good block. Ends at the lane's physical end, for one copy. */
-static void collect(const event_log *log, const lane_view *view, uint64_t from, uint64_t tail, batch *batch) {
-  *batch = (struct batch){.from = from, .to = from};
+static void collect(const event_log *log, const lane *lane, const lane_view *view, uint64_t from, uint64_t tail,
+                    batch *batch) {
+  *batch = (struct batch){.from = from, .to = from, .records = lane->records};
   while (batch->to < tail) {
     uint64_t size;
-    const record_header *record = record_at(view, batch->to, tail, &size);
+    const record_header *record = record_next(view, batch->to, tail, batch->records, &size);
     if (!record) {
       batch->damaged = 1;
       return;
@@ -128,6 +154,7 @@ static void collect(const event_log *log, const lane_view *view, uint64_t from, 
     if (batch->count == 0 || record->ticks < batch->first_ticks) batch->first_ticks = record->ticks;
     if (batch->count == 0 || record->ticks > batch->last_ticks) batch->last_ticks = record->ticks;
     batch->count++;
+    batch->records = record_number(batch->records, record->index) + 1;
     uint64_t at = batch->to & (view->capacity - 1);
     batch->to += size;
     if (at + size >= view->capacity) return;
@@ -192,11 +219,20 @@ static void hand_over(lane *lane, uint64_t to) {
   __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
 }
 
-static void append_records(event_log *log, lane *lane, const lane_view *view, const batch *batch) {
+/* Whether what was copied may have come from, or gone to, a page that is lost: then the lane keeps it. */
+static int is_lost(event_log *log) {
+  if (!guard_tripped(log)) return 0;
+  set_storage(log, -MAPPING_LOST);
+  return 1;
+}
+
+/* 0: stalled. */
+static int append_records(event_log *log, lane *lane, const lane_view *view, const batch *batch) {
   uint64_t bytes = batch->to - batch->from;
   const uint8_t *records = view->data + (batch->from & (view->capacity - 1));
   memcpy(segment_payload(log->active), records, bytes);
   release_lines(log, records, bytes);
+  if (is_lost(log)) return 0;
   block_header header = {.kind = BLOCK_EVENTS,
                          .payload_bytes = (uint32_t)bytes,
                          .count = batch->count,
@@ -208,9 +244,12 @@ static void append_records(event_log *log, lane *lane, const lane_view *view, co
                          .last_ns = calibration_time(&log->calibration, batch->last_ticks),
                          .calibration = log->calibration};
   segment_append(log->active, &header);
+  if (is_lost(log)) return 0;
   publish(log, batch->count);
   store(&log->counters.drained, log->counters.drained + batch->count);
+  lane->records = batch->records;
   hand_over(lane, batch->to);
+  return 1;
 }
 
 /* ---- Notices ----------------------------------------------------------------------------------------------------- */
@@ -231,13 +270,14 @@ static int prepare_notice(event_log *log, uint32_t type) {
   return error == 0;
 }
 
-static void append_notice(event_log *log, const uint8_t *record, uint64_t size, uint32_t lane, uint64_t from,
-                          uint64_t to, uint64_t ticks) {
-  memcpy(segment_payload(log->active), record, size);
+/* Appends a block of `count` notices, `size` bytes together. */
+static void append_notices(event_log *log, const uint8_t *records, uint64_t size, uint32_t count, uint32_t lane,
+                           uint64_t from, uint64_t to, uint64_t ticks) {
+  memcpy(segment_payload(log->active), records, size);
   int64_t time = calibration_time(&log->calibration, ticks);
   block_header header = {.kind = BLOCK_NOTICES,
                          .payload_bytes = (uint32_t)size,
-                         .count = 1,
+                         .count = count,
                          .base_offset = log->next_offset,
                          .lane = lane,
                          .lane_from = from,
@@ -246,26 +286,84 @@ static void append_notice(event_log *log, const uint8_t *record, uint64_t size, 
                          .last_ns = time,
                          .calibration = log->calibration};
   segment_append(log->active, &header);
-  publish(log, 1);
+  publish(log, count);
+}
+
+int drain_tail_notice(event_log *log) {
+  if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
+  uint8_t record[NOTICE_MAX_BYTES];
+  uint64_t ticks = notice_ticks(log);
+  uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_TAIL, NOTICE_LANE, 0,
+                              RECORDS_UNKNOWN);
+  append_notices(log, record, size, 1, NOTICE_LANE, 0, 0, ticks);
+  return 1;
+}
+
+/* Notes that the log says so much was lost of a lane for a reason. */
+static void note_reported(event_log *log, uint64_t *reported, int32_t reason, uint64_t total) {
+  segment *active = log->active;
+  uint64_t before = load(reported);
+  active->summary.dropped[reason] += total - before;
+  if (before == 0 && active->totals < segment_most_totals(active->capacity)) active->totals++;
+  __atomic_store_n(reported, total, __ATOMIC_RELEASE);
+}
+
+/*
+ * Hands over what a power cut took between two records of a lane: some of it may have been overwritten before, and was
+ * then no loss of its. One block for both notices, so that neither is there without the other.
+ */
+static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to, uint64_t skipped) {
+  /* The second may begin a segment, which then lacks the first; the third does not. */
+  if (!prepare_notice(log, WEIR_TYPE_GAP) || !prepare_notice(log, WEIR_TYPE_HOLE) ||
+      !prepare_notice(log, WEIR_TYPE_GAP)) {
+    return 0;
+  }
+  lane_control *control = lane->control;
+  uint64_t overwritten = handover_overwritten(log->handover, lane->number, control, from, to, skipped);
+  uint64_t *reported = &control->reported[WEIR_LOST_OVERWRITTEN - 1], ticks = notice_ticks(log), size = 0;
+  uint8_t records[2 * NOTICE_MAX_BYTES];
+  uint32_t count = 0;
+  if (overwritten > 0) {
+    size = notice_gap(records, log->header->opening, log->next_offset, ticks, lane->number, WEIR_LOST_OVERWRITTEN,
+                      overwritten, load(reported) + overwritten);
+    note_reported(log, reported, WEIR_LOST_OVERWRITTEN, load(reported) + overwritten);
+    count++;
+  }
+  if (overwritten == 0 || overwritten < skipped) {
+    uint64_t events = skipped == RECORDS_UNKNOWN ? skipped : skipped - overwritten;
+    size += notice_hole(records + size, log->header->opening, log->next_offset + count, ticks, HOLE_LOST,
+                        lane->number, to - from, events);
+    count++;
+    if (events != RECORDS_UNKNOWN) log->missing += events;
+  }
+  append_notices(log, records, size, count, lane->number, from, to, ticks);
+  lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
+  hand_over(lane, to);
+  return 1;
 }
 
 /*
  * Hands over a stretch of a lane that no checksum vouches for, as a hole. Its block carries the positions, like one of
  * events, so it is reported once.
  */
-static int hand_over_hole(event_log *log, lane *lane, uint64_t from, uint64_t to) {
+static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uint64_t from, uint64_t tail) {
+  uint64_t skipped, to = record_resync(view, from, tail, lane->records, &skipped);
+  if (log->rebooted) return hand_over_lost(log, lane, from, to, skipped);
   if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
   int error = quarantine_lane(log, lane->number, from, to);
-  if (error != 0) {
+  if (error < 0) {
     set_storage(log, error);
     return 0;
   }
+  if (error == QUARANTINE_FULL) log->unkept_bytes += to - from;
   uint8_t record[NOTICE_MAX_BYTES];
   uint64_t ticks = notice_ticks(log);
   uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_DAMAGED, lane->number,
-                              to - from);
-  append_notice(log, record, size, lane->number, from, to, ticks);
+                              to - from, skipped);
+  append_notices(log, record, size, 1, lane->number, from, to, ticks);
   store(&log->counters.damaged, log->counters.damaged + 1);
+  if (skipped != RECORDS_UNKNOWN) log->missing += skipped;
+  lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
   sealer_lose(log, lane, from, to);
   hand_over(lane, to);
   return 1;
@@ -281,10 +379,9 @@ static int append_gap(event_log *log, uint32_t lane, int32_t reason, uint64_t to
   uint8_t record[NOTICE_MAX_BYTES];
   uint64_t ticks = notice_ticks(log), lost = total - load(reported);
   uint64_t size = notice_gap(record, log->header->opening, log->next_offset, ticks, lane, reason, lost, total);
-  log->active->summary.dropped[reason] += lost;
-  if (from < to) append_notice(log, record, size, lane, from, to, ticks);
-  else append_notice(log, record, size, NOTICE_LANE, 0, 0, ticks);
-  __atomic_store_n(reported, total, __ATOMIC_RELEASE);
+  if (from < to) append_notices(log, record, size, 1, lane, from, to, ticks);
+  else append_notices(log, record, size, 1, NOTICE_LANE, 0, 0, ticks);
+  note_reported(log, reported, reason, total);
   return 1;
 }
 
@@ -329,7 +426,8 @@ static void unclaim(lane *lane, uint64_t head) {
   __atomic_store_n(&lane->control->head, head, __ATOMIC_RELEASE); /* L8 */
 }
 
-static int has_unreported_eviction(const lane *lane) {
+static int has_unreported_eviction(const event_log *log, const lane *lane) {
+  if (log->rebooted) return 0; /* see hand_over_lost */
   const lane_control *control = lane->control;
   return lane_evicted(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
 }
@@ -339,14 +437,15 @@ static int has_unreported_eviction(const lane *lane) {
  * position of the lane, in their order.
  */
 static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
-  if (!has_unreported_eviction(lane)) {
+  if (!has_unreported_eviction(log, lane)) {
     __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
     return 1;
   }
   uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
-  uint64_t total = lane_evicted(lane->control);
+  uint64_t total = lane_evicted(lane->control), lost = total - load(reported);
   if (!append_gap(log, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->handed, head)) return 0;
   sealer_lose(log, lane, lane->handed, head);
+  if (lane->records != RECORDS_UNKNOWN) lane->records += lost;
   __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
   return 1;
 }
@@ -355,24 +454,23 @@ static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
 static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64_t head, uint64_t tail) {
   if ((!log->active || log->active->sealed) && !roll(log)) return 0;
   batch batch;
-  collect(log, view, head, tail, &batch);
+  collect(log, lane, view, head, tail, &batch);
   if (batch.count > 0) {
     int error = append_definitions(log, batch.type, batch.types);
     if (error != 0) {
       set_storage(log, error);
       return 0;
     }
-    append_records(log, lane, view, &batch);
-    return 1;
+    return append_records(log, lane, view, &batch);
   }
-  if (batch.damaged) return hand_over_hole(log, lane, head, record_resync(view, head, tail));
+  if (batch.damaged) return hand_over_hole(log, lane, view, head, tail);
   return roll(log); /* the next record does not fit */
 }
 
 /* Drains one lane up to `tail`. 0: stalled. */
 static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
   lane_view view = ring_lane_view(log, lane->number);
-  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(lane)) return 1;
+  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(log, lane)) return 1;
   for (;;) {
     uint64_t head = claim(lane);
     int going = hand_over_evicted(log, lane, head);
@@ -399,7 +497,7 @@ static int leave_poisoned(event_log *log) {
 drain_result drain_all(event_log *log, uint64_t *moved) {
   uint64_t before = 0, after = 0;
   log->stall_error = 0;
-  int complete = leave_poisoned(log);
+  int complete = !is_lost(log) && leave_poisoned(log);
   for (uint32_t i = 0; i < log->lane_count && complete; i++) {
     lane *lane = &log->lanes[i];
     uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */

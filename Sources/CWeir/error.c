@@ -34,7 +34,7 @@ const char *weir_drop_name(int32_t reason) {
   /* Gap records name their reason by these words, so no two are the same, those without a meaning yet included. */
   static const char *const names[WEIR_DROP_REASONS] = {
       "accepted", "full",     "no_lane",  "too_large", "closed",    "detached",  "storage",   "invalid",
-      "overwritten", "reason_9", "reason_10", "reason_11", "reason_12", "reason_13", "reason_14", "reason_15"};
+      "overwritten", "expired", "displaced", "reason_11", "reason_12", "reason_13", "reason_14", "reason_15"};
   return reason >= 0 && reason < WEIR_DROP_REASONS ? names[reason] : "unknown";
 }
 
@@ -77,7 +77,8 @@ weir_status status_of(int negative_errno) {
     case EAGAIN: return WEIR_ERROR_LOCKED;
     case ENOSPC:
     case EDQUOT:
-    case EFBIG: return WEIR_ERROR_NO_SPACE;
+    case EFBIG:
+    case BYTE_LIMIT_REACHED: return WEIR_ERROR_NO_SPACE;
     case ENOMEM:
     case EMFILE:
     case ENFILE: return WEIR_ERROR_MEMORY;
@@ -108,6 +109,18 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
   char path[sizeof error->path];
   char reason[128];
   snprintf(path, sizeof path, "%s%s%s", directory, name ? "/" : "", name ? name : "");
+  if (negative_errno == -BYTE_LIMIT_REACHED) {
+    return fail(error, status, 0, path,
+                "cannot %s %s: the log's own byte limit (max_bytes) is reached, the disk is not full; raise the limit at "
+                "the next opening, let retention remove what is old, or choose to drop the oldest",
+                action, path);
+  }
+  if (negative_errno == -MAPPING_LOST) {
+    return fail(error, status, 0, path,
+                "cannot %s %s: a file of the log was cut short by someone else, or the disk could not read it back "
+                "(SIGBUS); captures are refused from now on; close the log and open it again to recover what is left",
+                action, path);
+  }
   if (strerror_r(-negative_errno, reason, sizeof reason) != 0) {
     snprintf(reason, sizeof reason, "error %d", -negative_errno);
   }

@@ -4,6 +4,12 @@
 
 #include "weir.h"
 
+/* What is no errno of the system but goes where one does, negative. Above all of Linux's own. */
+enum {
+  BYTE_LIMIT_REACHED = 4100, /* max_bytes: NO_SPACE */
+  MAPPING_LOST = 4101        /* a mapped file was cut short, see guard.c: IO */
+};
+
 /* Fills `error` (may be null) and answers `status`. `path` may be null; `format` makes the whole message. */
 weir_status fail(weir_error *error, weir_status status, int system_error, const char *path, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

@@ -24,6 +24,8 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 #define RING_NEW_NAME "ring.new"
 #define LOCATOR_NAME "ring.at"
 #define LOCATOR_NEW_NAME "ring.at.new"
+#define START_NAME "start"
+#define START_NEW_NAME "start.new"
 #define QUARANTINE_NAME "quarantine"
 #define PREPARED_PREFIX "prepared-"
 #define SEALED_SUFFIX ".weir"
@@ -31,6 +33,7 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 
 #define RING_MAGIC UINT64_C(0x474e495252494557)    /* "WEIRRING" */
 #define LOCATOR_MAGIC UINT64_C(0x41434f4c52494557) /* "WEIRLOCA" */
+#define START_MAGIC UINT64_C(0x5452545352494557)   /* "WEIRSTRT" */
 #define SEGMENT_MAGIC UINT64_C(0x4d47455352494557) /* "WEIRSEGM" */
 #define BLOCK_MAGIC UINT32_C(0x4b4c4257)           /* "WBLK" */
 
@@ -77,7 +80,8 @@ typedef struct ring_header {
   /* From byte 256: changes while the log is open. */
   uint64_t log_end;   /* the offset after the last block appended */
   uint64_t types_end; /* bytes of the type region that hold definitions */
-  uint8_t reserved1[48];
+  uint64_t closed;    /* 1: all that was captured is in synced segments, and nothing will be any more */
+  uint8_t reserved1[40];
   calibration_slot calibration[2];              /* 320 */
   uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 384: refusals of captures that had no lane */
   uint64_t unlaned_reported[WEIR_DROP_REASONS]; /* of them, in gap records of the log */
@@ -115,6 +119,7 @@ static_assert(offsetof(ring_header, header_crc) == 12, "ring header");
 static_assert(offsetof(ring_header, opening) == 16, "ring header");
 static_assert(offsetof(ring_header, boot_id) == 112, "ring header");
 static_assert(offsetof(ring_header, log_end) == RING_FIXED_BYTES, "ring header");
+static_assert(offsetof(ring_header, closed) == 272, "ring header");
 static_assert(offsetof(ring_header, calibration) == 320, "ring header");
 static_assert(offsetof(ring_header, unlaned_dropped) == 384, "ring header");
 static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "ring header");
@@ -137,7 +142,8 @@ typedef struct ring_locator {
   uint64_t incompatible;
   uint32_t state;       /* LOCATOR_IN_USE, LOCATOR_CLOSED */
   uint32_t path_bytes;
-  uint8_t reserved[24]; /* zero; no reader depends on it */
+  uint8_t boot_id[16];  /* of the kernel's boot that the ring is of */
+  uint8_t reserved[8];  /* zero; no reader depends on it */
   char path[4000];      /* of the directory, absolute, then zeros */
 } ring_locator;
 
@@ -148,13 +154,44 @@ static_assert(offsetof(ring_locator, state) == 64, "ring locator");
 static_assert(offsetof(ring_locator, path) == 96, "ring locator");
 static_assert(sizeof(ring_locator) == 4096, "ring locator");
 
+/* ---- Start ----------------------------------------------------------------------------------------------------- */
+
+/* Where the log begins after retention. Two of them, the higher sequence with a good crc counts. */
+typedef struct start_slot {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t crc;          /* CRC32C of bytes 0 to 11 and 16 to 511 */
+  uint64_t sequence;     /* from 1 */
+  uint64_t first_offset; /* every offset below it is removed */
+  uint64_t salt;         /* of the last segment removed; 0: none was */
+  uint64_t end;          /* position after its seal */
+  uint64_t base;         /* its base offset */
+  uint64_t segments;     /* removed so far, and the events and notices in them */
+  uint64_t events;
+  uint64_t notices;
+  uint64_t incompatible;
+  int64_t changed_ns;    /* wall clock, when this was written */
+  uint64_t reserved0[4];
+  uint64_t lost[WEIR_DROP_REASONS];    /* of the events, those removed before they were delivered, by reason */
+  uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that gap records in the removed segments told of */
+  uint8_t reserved1[128];
+} start_slot;
+
+enum { START_SLOTS = 2, START_SLOT_STRIDE = 4096 };
+
+static_assert(offsetof(start_slot, sequence) == 16, "start slot");
+static_assert(offsetof(start_slot, lost) == 128, "start slot");
+static_assert(offsetof(start_slot, reserved1) == 384, "start slot");
+static_assert(sizeof(start_slot) == 512, "start slot");
+
 /* ---- Record ---------------------------------------------------------------------------------------------------- */
 
 typedef struct record_header {
   uint32_t checksum; /* CRC32C of opening, lane (8 bytes each), position, payload, and bytes 4 to 23 of this header */
   uint32_t length;   /* of the payload, without the zero padding to a multiple of eight */
   uint32_t type;
-  uint32_t reserved;
+  uint32_t index; /* how many records its lane committed in this opening before it: the low 32 bits */
   uint64_t ticks;
 } record_header;
 
@@ -180,13 +217,21 @@ static_assert(sizeof(definition_header) == 24, "definition header");
 
 /* ---- Segment --------------------------------------------------------------------------------------------------- */
 
+/* A place in a lane: a position, and how many records come before it. */
+typedef struct lane_mark {
+  uint64_t position;
+  uint64_t records; /* RECORDS_UNKNOWN: what was damaged left no trace of their number */
+} lane_mark;
+
+#define RECORDS_UNKNOWN UINT64_MAX
+
 typedef struct segment_header {
   uint64_t magic;
   uint16_t major;
   uint16_t minor;
-  uint32_t header_bytes; /* 256 + 8 * lane_count */
+  uint32_t header_bytes; /* 256 + 16 * lane_count */
   uint32_t header_crc;   /* CRC32C of bytes 20 to header_bytes */
-  uint32_t flags;        /* SEGMENT_RECOVERED */
+  uint32_t flags;        /* SEGMENT_RECOVERED, SEGMENT_AFTER_CUT */
   uint64_t salt;         /* random, never 0 */
   uint64_t opening;
   uint64_t base_offset;
@@ -198,16 +243,24 @@ typedef struct segment_header {
   uint64_t compatible;
   uint64_t capacity;
   uint32_t lane_count;
-  uint8_t reserved[148];
-  uint64_t handed[]; /* for each lane, the position up to which it had been handed over when this segment began */
+  uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
+  uint8_t reserved[132];
+  lane_mark handed[]; /* for each lane, how far it had been handed over when this segment began */
 } segment_header;
 
-enum { SEGMENT_RECOVERED = 1, SEGMENT_HEADER_BYTES = 256 };
+/*
+ * RECOVERED: holds what recovery drained. AFTER_CUT: the offsets between the segment before and this one were left out,
+ * because a power cut may have taken events that had some of them.
+ */
+enum { SEGMENT_RECOVERED = 1, SEGMENT_AFTER_CUT = 2, SEGMENT_HEADER_BYTES = 256 };
+
+#define OFFSETS_LEFT_OUT (UINT64_C(1) << 32)
 
 static_assert(offsetof(segment_header, header_crc) == 16, "segment header");
 static_assert(offsetof(segment_header, salt) == 24, "segment header");
 static_assert(offsetof(segment_header, previous_salt) == 56, "segment header");
 static_assert(offsetof(segment_header, lane_count) == 104, "segment header");
+static_assert(offsetof(segment_header, boot_id) == 108, "segment header");
 static_assert(offsetof(segment_header, handed) == SEGMENT_HEADER_BYTES, "segment header");
 
 typedef struct block_header {
@@ -243,7 +296,10 @@ static_assert(offsetof(block_header, kind) == 32, "block header");
 static_assert(offsetof(block_header, base_offset) == 48, "block header");
 static_assert(offsetof(block_header, calibration) == 96, "block header");
 
-/* A seal's payload: this, every definition that the segment's records need, and the position of the seal (8 bytes). */
+/*
+ * A seal's payload: this, every definition that the segment's records need, the highest totals in gap records of the
+ * opening so far, and the position of the seal (8 bytes).
+ */
 typedef struct seal_summary {
   uint64_t next_offset; /* the offset after the segment's last event */
   uint64_t events;      /* without notices */
@@ -254,11 +310,21 @@ typedef struct seal_summary {
   uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that this segment's gap records report */
   uint32_t flags;                      /* SEAL_RECOVERED: sealed by a later opening */
   uint32_t definition_bytes;
+  uint32_t totals; /* how many gap_total follow the definitions */
+  uint32_t reserved;
 } seal_summary;
+
+/* What the log says was lost of a lane (NOTICE_LANE: without one) for a reason: so that no other reading of it adds up. */
+typedef struct gap_total {
+  uint32_t lane;
+  uint32_t reason;
+  uint64_t total;
+} gap_total;
 
 enum { SEAL_RECOVERED = 1, SEAL_POSITION_BYTES = 8 };
 
-static_assert(sizeof(seal_summary) == 184, "seal summary");
+static_assert(sizeof(seal_summary) == 192, "seal summary");
+static_assert(sizeof(gap_total) == 16, "gap total");
 
 /* Caps that a reader holds every length from a file against before it believes it. */
 enum {

@@ -11,9 +11,27 @@ static void raise_to(uint64_t *value, uint64_t least) {
   if (*value < least) *value = least;
 }
 
-void handover_start(handover *handover, uint64_t opening) {
+void handover_start(handover *handover, uint64_t opening, int rebooted) {
   memset(handover, 0, sizeof *handover);
   handover->opening = opening;
+  handover->rebooted = rebooted;
+  handover->totals_known = 1; /* unless a seal that has them can't be read */
+  handover->from_start = rebooted; /* unless a segment of the opening was sealed */
+}
+
+uint64_t handover_records(const handover *handover, uint32_t lane) {
+  if (handover->known[lane]) return handover->records[lane];
+  return handover->from_start ? 0 : RECORDS_UNKNOWN;
+}
+
+/* The log accounts for a lane up to `mark`; `first` records come before what it says now. */
+static void advance(handover *handover, uint32_t lane, uint64_t first, lane_mark mark) {
+  if (handover->known[lane] && mark.position <= handover->position[lane]) return;
+  uint64_t before = handover_records(handover, lane);
+  if (before != RECORDS_UNKNOWN && first != RECORDS_UNKNOWN && first > before) handover->missing += first - before;
+  handover->position[lane] = mark.position;
+  handover->records[lane] = mark.records;
+  handover->known[lane] = 1;
 }
 
 static void take_header(handover *handover, const segment_scan *scan) {
@@ -27,10 +45,10 @@ static void take_header(handover *handover, const segment_scan *scan) {
   if (!scan->active || scan->name_base != scan->header.base_offset) raise_to(&handover->log_end, scan->name_base + 1);
   if (scan->header.opening != handover->opening || !scan->header_valid) return;
   for (uint32_t lane = 0; lane < scan->header.lane_count; lane++) {
-    if (scan->handed[lane] % 8 != 0) continue; /* no lane is ever there */
-    raise_to(&handover->position[lane], scan->handed[lane]);
-    handover->known[lane] = 1;
+    if (scan->handed[lane].position % 8 != 0) continue; /* no lane is ever there */
+    advance(handover, lane, scan->handed[lane].records, scan->handed[lane]);
   }
+  handover->after_cut |= (scan->header.flags & SEGMENT_AFTER_CUT) != 0;
 }
 
 void handover_segment(handover *handover, const segment_scan *scan) {
@@ -38,9 +56,17 @@ void handover_segment(handover *handover, const segment_scan *scan) {
   if (scan->header.salt != 0 && scan->header.opening == handover->opening) handover->unsealed = 1;
 }
 
-/* Takes the totals of the gap records in a block of notices. */
-static void take_notices(handover *handover, const segment_scan *scan) {
-  uint64_t at = 0;
+int handover_forgets(const handover *handover, const segment_scan *scan) {
+  return handover->rebooted && scan->active && scan->header_valid && scan->header.opening == handover->opening &&
+         (scan->header.flags & SEGMENT_RECOVERED);
+}
+
+/*
+ * Takes the totals of the gap records in a block of notices. Answers how many records of a lane the block stands for,
+ * or RECORDS_UNKNOWN.
+ */
+static uint64_t take_notices(handover *handover, const segment_scan *scan) {
+  uint64_t at = 0, records = 0;
   for (uint32_t i = 0; i < scan->block.count; i++) {
     record_header record;
     memcpy(&record, scan->payload + at, sizeof record);
@@ -51,7 +77,24 @@ static void take_notices(handover *handover, const segment_scan *scan) {
         notice_read_gap(scan->payload + at + sizeof record, record.length, &lane, &reason, &total, &dropped)) {
       uint32_t row = lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES;
       raise_to(&handover->reported[row][reason], total);
+      if (records != RECORDS_UNKNOWN && reason == WEIR_LOST_OVERWRITTEN) records += dropped;
+    } else if (record.type == WEIR_TYPE_HOLE && records != RECORDS_UNKNOWN) {
+      uint64_t events = notice_read_hole(scan->payload + at + sizeof record, record.length);
+      records = events == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : records + events;
     }
+    at += record_size(record.length);
+  }
+  return records;
+}
+
+/* The indices of a block's first and last record. */
+static void take_indices(const segment_scan *scan, uint32_t *first, uint32_t *last) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < scan->block.count; i++) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    if (i == 0) *first = record.index;
+    *last = record.index;
     at += record_size(record.length);
   }
 }
@@ -61,18 +104,37 @@ void handover_block(handover *handover, const segment_scan *scan) {
   raise_to(&handover->log_end, block->base_offset + block->count);
   if (block->opening != handover->opening) return;
   handover->calibration = block->calibration;
-  if (block->lane < WEIR_MAX_LANES) { /* events, or a notice that hands over a hole */
-    raise_to(&handover->position[block->lane], block->lane_to);
-    handover->known[block->lane] = 1;
+  uint64_t stands_for = block->kind == BLOCK_NOTICES ? take_notices(handover, scan) : 0;
+  if (block->lane >= WEIR_MAX_LANES) return;
+  uint64_t before = handover_records(handover, block->lane);
+  if (block->kind == BLOCK_NOTICES) { /* hands over a hole, or what was overwritten */
+    uint64_t after = before == RECORDS_UNKNOWN || stands_for == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : before + stands_for;
+    advance(handover, block->lane, before, (lane_mark){block->lane_to, after});
+  } else if (block->count > 0) {
+    uint32_t first = 0, last = 0;
+    take_indices(scan, &first, &last);
+    uint64_t number = record_number(before, first);
+    advance(handover, block->lane, number, (lane_mark){block->lane_to, record_number(number, last) + 1});
   }
-  if (block->kind == BLOCK_NOTICES) take_notices(handover, scan);
 }
 
 int handover_sealed(handover *handover, const segment_scan *scan) {
+  if (scan->header.opening == handover->opening) handover->from_start = 0;
   take_header(handover, scan);
   if (scan->header.salt == 0) return 0;
   raise_to(&handover->log_end, scan->next_offset);
   if (scan->header.opening != handover->opening) return 0;
+  const seal_summary *seal = scan_summary(scan);
+  if (seal) {
+    const gap_total *totals = scan_seal_totals(scan);
+    for (uint32_t i = 0; i < seal->totals; i++) {
+      if (totals[i].reason >= WEIR_DROP_REASONS) continue;
+      uint32_t row = totals[i].lane < WEIR_MAX_LANES ? totals[i].lane : WEIR_MAX_LANES;
+      raise_to(&handover->reported[row][totals[i].reason], totals[i].total);
+    }
+  } else {
+    handover->totals_known = 0;
+  }
   /*
    * A second scan, so that `scan` stays as it is. Only whole blocks count, as they did before the segment was sealed.
    */
@@ -96,6 +158,10 @@ static int take_segment(handover *handover, int directory, const segment_name *n
   if (error == -ELOOP) return 0; /* no plain file, so not ours: readers and verify tell of it */
   if (error != 0) return error;
   *settled = scan.header.salt != 0 && scan.header.base_offset == name->base;
+  if (!sealed && handover_forgets(handover, &scan)) {
+    scan_close(&scan);
+    return 0;
+  }
   if (!sealed) handover_segment(handover, &scan);
   scan_result result = SCAN_SEALED;
   if (!sealed || scan_seal(&scan) != 0) {
@@ -111,8 +177,8 @@ static int take_segment(handover *handover, int directory, const segment_name *n
   return error;
 }
 
-int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening) {
-  handover_start(handover, opening);
+int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening, int rebooted) {
+  handover_start(handover, opening, rebooted);
   uint64_t unsealed = 0;
   while (unsealed < list->count && !list->items[unsealed].active) unsealed++;
   int error = 0, settled = 0;
@@ -156,8 +222,25 @@ static uint64_t evicted_unknown_to_log(const handover *handover, uint32_t lane, 
   return evicted.to % 8 == 0 && evicted.total > reported ? evicted.to : 0;
 }
 
+/*
+ * Under another boot id. Each page of the ring is of some moment before the machine went down, no two need to be of the
+ * same; each word is one that was there once, or what was there before the ring. So neither head nor tail are believed:
+ * what is there is what the records' checksums and indices say, from the log's word on.
+ */
+static void lane_survivors(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
+                           uint64_t *from, uint64_t *to) {
+  uint64_t records = handover_records(handover, lane);
+  *from = handover->known[lane] ? handover->position[lane] : 0;
+  *to = record_last(view, *from, records, control->tail);
+  if (*to == *from) *to = record_last(view, *from, records, head_position(control->head));
+}
+
 void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to) {
+  if (view->rebooted) {
+    lane_survivors(handover, view, lane, control, from, to);
+    return;
+  }
   uint64_t head = head_position(control->head), tail = control->tail, size;
   uint64_t evicted = evicted_unknown_to_log(handover, lane, control);
   if (handover_plausible(head, tail, view->capacity)) {
@@ -187,5 +270,21 @@ calibration handover_calibration(const handover *handover, const ring_header *ri
 
 uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring) {
   uint64_t in_log = handover->reported[lane][reason];
+  /* Under another boot id the ring may know of gap records that the disk did not get. */
+  if (handover->rebooted && handover->totals_known) return in_log;
   return in_log > in_ring ? in_log : in_ring;
+}
+
+uint64_t handover_overwritten(const handover *handover, uint32_t lane, const lane_control *control, uint64_t from,
+                              uint64_t to, uint64_t skipped) {
+  evicted evicted = handover_evicted(control);
+  uint64_t reported =
+      handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+  if (skipped == RECORDS_UNKNOWN || evicted.to <= from || evicted.to > to || evicted.total <= reported) return 0;
+  return evicted.total - reported < skipped ? evicted.total - reported : skipped;
+}
+
+uint64_t handover_start_offset(const handover *handover, uint64_t ring_end) {
+  uint64_t end = handover->log_end > ring_end ? handover->log_end : ring_end;
+  return handover->rebooted && !handover->after_cut ? end + OFFSETS_LEFT_OUT : end;
 }

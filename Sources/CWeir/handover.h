@@ -12,18 +12,34 @@
 
 typedef struct handover {
   uint64_t opening;                     /* the ring's; blocks and segments of other openings do not count */
+  int rebooted;                         /* the ring is of another boot: see lane_survivors */
+  int after_cut;                        /* recovery under this boot id has drained some of it already */
   uint64_t position[WEIR_MAX_LANES];
+  uint64_t records[WEIR_MAX_LANES];     /* how many records come before `position`, or RECORDS_UNKNOWN */
+  uint64_t missing;                     /* events that the unsealed segments' blocks leave out between them */
   uint8_t known[WEIR_MAX_LANES];        /* the log says so; else the lane's head is all there is */
   int unsealed;                         /* an unsealed segment of the opening was seen */
+  int from_start;                       /* what the log does not say of a lane is that nothing was handed over yet */
+  int totals_known;                     /* `reported` is all that the log says, whatever the ring does */
   calibration calibration;              /* of the last block of the opening; multiplier 0: none was seen */
   uint64_t log_end;                     /* the offset after the last event of all segments seen */
   uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* highest totals in gap records; last: unlaned */
 } handover;
 
-void handover_start(handover *handover, uint64_t opening);
+void handover_start(handover *handover, uint64_t opening, int rebooted);
 
 /* Takes in the header of an unsealed segment; call in order of base offset, before its blocks. */
 void handover_segment(handover *handover, const segment_scan *scan);
+
+/*
+ * Whether an unsealed segment is to be forgotten: recovery under another boot id wrote it, from a ring that is as it was,
+ * so all that is in it is drained again and is given the same offsets; while of the file only parts may have been on the
+ * disk when that recovery was cut off.
+ */
+int handover_forgets(const handover *handover, const segment_scan *scan);
+
+/* How many records of a lane come before the position that it is handed over to, or RECORDS_UNKNOWN. */
+uint64_t handover_records(const handover *handover, uint32_t lane);
 
 /* Takes in one good block of an unsealed segment. */
 void handover_block(handover *handover, const segment_scan *scan);
@@ -39,7 +55,7 @@ int handover_sealed(handover *handover, const segment_scan *scan);
  * All of that for a directory: handover_start, the last sealed segment, then every later one. 0 or a negative errno:
  * -EAGAIN if a file went away meanwhile, which says that a writer is at work.
  */
-int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening);
+int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening, int rebooted);
 
 /*
  * Where draining `lane` has to start, given its head and tail in the ring. With an unsealed segment the log's word
@@ -66,6 +82,17 @@ evicted handover_evicted(const lane_control *control);
  */
 void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to);
+
+/*
+ * Of `skipped` records between `from` and `to` (RECORDS_UNKNOWN: nothing is known of them) in a lane of another boot,
+ * those that were overwritten by choice, as far as the log does not say so and the ring does: two words that may be of
+ * different ages, so never more than there were.
+ */
+uint64_t handover_overwritten(const handover *handover, uint32_t lane, const lane_control *control, uint64_t from,
+                              uint64_t to, uint64_t skipped);
+
+/* The offset at which recovery goes on, given what the ring says of the log's end. */
+uint64_t handover_start_offset(const handover *handover, uint64_t ring_end);
 
 /*
  * The position up to which the log accounts for a lane that is to be drained from `from` on; what lies between was

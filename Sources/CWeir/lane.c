@@ -32,6 +32,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "guard.h"
+#include "retention.h"
 #include "system.h"
 
 __thread weir_lane *weir_this_lane;
@@ -65,6 +67,7 @@ log_state lane_log_state(const event_log *log) {
 }
 
 static int32_t closed_reason(const event_log *log) {
+  if (guard_tripped(log) && lane_log_state(log) == STATE_OPEN) return WEIR_DROP_STORAGE;
   return lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
 }
 
@@ -153,9 +156,9 @@ void lane_count_refusal(weir_lane *producer, int32_t reason) {
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused it, and counted that */
   event_log *log = log_of(lane->log);
-  if (log->producer.detached) { /* the fork came between its begin and its commit */
+  if (log->producer.detached) { /* the fork, or the loss of a page, came between its begin and its commit */
     lane_end_capture(lane);
-    return count_loose(log, WEIR_DROP_DETACHED);
+    return count_loose(log, lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
   }
   if (reason <= WEIR_ACCEPTED || reason >= WEIR_LOST_OVERWRITTEN) reason = WEIR_DROP_INVALID;
   lane_count_refusal(lane, reason);
@@ -225,6 +228,7 @@ void log_unreference(event_log *log) {
   destroy_locks(log);
   free(log->producer.slots);
   if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
+  retention_free(log);
   free(log->path);
   free(log);
 }
@@ -341,9 +345,15 @@ static weir_place begin_in(event_log *log, weir_lane *lane, int may_wait) {
   return room_find(lane, may_wait);
 }
 
+/* At the byte limit of a log that could not even recover a full ring: what a thread has no lane for has no room. */
+static int is_limited(const event_log *log) {
+  return log->retention && __atomic_load_n(&log->retention->limited, __ATOMIC_ACQUIRE);
+}
+
 weir_place weir_find_place(weir_log *producer) {
   event_log *log = log_of(producer);
   if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
+  if (is_limited(log)) return refused(count_unlaned(log, WEIR_DROP_STORAGE));
   weir_lane *lane = own_lane(log);
   if (!lane || lane->busy) lane = borrow_lane(log);
   return begin_in(log, lane, 1);
@@ -352,6 +362,7 @@ weir_place weir_find_place(weir_log *producer) {
 weir_place weir_find_place_in_signal(weir_log *producer) {
   event_log *log = log_of(producer);
   if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
+  if (is_limited(log)) return refused(count_unlaned(log, WEIR_DROP_STORAGE));
   weir_lane *lane = find_lane(log);
   if (!lane || lane->busy) lane = try_borrow(log);
   return begin_in(log, lane, 0);

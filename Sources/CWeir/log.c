@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "crc32c.h"
 #include "directory.h"
 #include "error.h"
+#include "guard.h"
 #include "recover.h"
+#include "retention.h"
 #include "system.h"
 
 /* ---- Options ----------------------------------------------------------------------------------------------------- */
@@ -56,6 +59,8 @@ static weir_status check_options(const weir_options *options, weir_error *error)
     if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most) continue;
     return bad_option(error, ranges[i].name, ranges[i].value, ranges[i].least, ranges[i].most);
   }
+  weir_status bounds = retention_check(options, ring_file_bytes(options), error);
+  if (bounds != WEIR_OK) return bounds;
   uint64_t interval = options->sync_interval_ns;
   if (interval != 0 && (interval < 1000000 || interval > UINT64_C(3600000000000))) {
     return bad_option(error, "sync_interval_ns", interval, 1000000, UINT64_C(3600000000000));
@@ -76,6 +81,23 @@ static weir_status check_options(const weir_options *options, weir_error *error)
 
 /* ---- The directory ----------------------------------------------------------------------------------------------- */
 
+/*
+ * Puts the directory's own name on the disk before there is a ring in it: otherwise a power cut could take all of a new
+ * log, what was synced included. Where the directory above can't be read, somebody else made this one.
+ */
+static int keep_name(int directory) {
+  struct stat status;
+  int error = sys_status_at(directory, RING_NAME, &status);
+  if (error == -ENOENT) error = sys_status_at(directory, LOCATOR_NAME, &status);
+  if (error != -ENOENT) return error;
+  int above = sys_open_directory_at(directory, "..");
+  if (above == -EACCES) return 0;
+  if (above < 0) return above;
+  error = sys_sync_directory(above);
+  sys_close(above);
+  return error;
+}
+
 static weir_status open_directory(event_log *log, weir_error *error) {
   const char *path = log->path;
   int made = 0;
@@ -90,13 +112,20 @@ static weir_status open_directory(event_log *log, weir_error *error) {
   struct stat status;
   int result = sys_status(log->directory, &status);
   if (result != 0) return fail_system(error, result, "look at", path, NULL);
+  if (status.st_uid != geteuid() && status.st_uid != 0 && geteuid() != 0) {
+    return fail(error, WEIR_ERROR_UNSAFE, 0, path,
+                "the directory %s belongs to another user (%u), who could forge or remove events; name one of your own, "
+                "such as a new one below it",
+                path, (unsigned)status.st_uid);
+  }
   if (!made && (status.st_mode & S_IWOTH)) {
     return fail(error, WEIR_ERROR_UNSAFE, 0, path,
                 "the directory %s can be written by every user (mode %04o), who could then forge or remove events; "
                 "run 'chmod o-w' on it or choose another",
                 path, (unsigned)status.st_mode & 07777);
   }
-  return WEIR_OK;
+  result = keep_name(log->directory);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "sync the directory above", path, NULL);
 }
 
 static weir_status lock_directory(event_log *log, weir_error *error) {
@@ -141,6 +170,8 @@ static event_log *make_log(const char *directory, const weir_options *options) {
 static weir_status begin_first_segment(event_log *log, weir_error *error) {
   int result;
   segment *first = supply_take(log, &result);
+  /* At the byte limit the log opens all the same: what may make room, retention or delivery, needs it open. */
+  if (!first && result == -BYTE_LIMIT_REACHED) return WEIR_OK;
   if (!first) return fail_system(error, result, "make a segment in", log->path, NULL);
   result = drain_begin_segment(log, first, 0);
   if (result == 0) result = sealer_change(log, first);
@@ -162,17 +193,29 @@ static weir_status start_threads(event_log *log, weir_error *error) {
   return WEIR_OK;
 }
 
+/* Where the old ring has another size, the new one is made beside it. */
+static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *error) {
+  struct stat status;
+  uint64_t bytes = ring_file_bytes(&log->options);
+  int same = sys_status_at(log->directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
+  int result = same ? 0 : retention_take(log, bytes);
+  if (result != 0) return fail_system(error, result, "make a ring in", log->path, NULL);
+  return ring_create(log, base_offset, error);
+}
+
 static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
   weir_status status = open_directory(log, error);
   if (status == WEIR_OK) status = lock_directory(log, error);
   uint64_t next_offset = 0;
   clock_start(log);
+  if (status == WEIR_OK) status = retention_open(log, recovery, error);
   if (status == WEIR_OK) status = recover(log, recovery, &next_offset, error);
   if (status != WEIR_OK) return status;
   int result = sys_random(&log->producer.opening, sizeof log->producer.opening);
   if (result != 0) return fail_system(error, result, "get random bytes for", log->path, NULL);
   clock_measure(log, clock_resolve(log->options.clock));
-  status = ring_create(log, next_offset, error);
+  status = make_ring(log, next_offset, error);
+  if (status == WEIR_OK) status = retention_settle(log, error);
   if (status != WEIR_OK) return status;
   recovery->opening = log->producer.opening;
   recovery->first_offset = log->next_offset = log->counters.next_offset = log->durable_offset = next_offset;
@@ -260,7 +303,7 @@ static void keep_counters(event_log *log) {
 /* After the drainer has ended: seals and syncs the last segment. */
 static int finish_segments(event_log *log) {
   int error = 0;
-  if (log->active && log->active->summary.blocks > 0) {
+  if (log->active && log->active->summary.blocks > 0 && !guard_tripped(log)) {
     drain_seal_active(log);
     error = sealer_change(log, NULL);
   }
@@ -282,7 +325,10 @@ static weir_status let_go(event_log *log, weir_error *error) {
   }
   keep_counters(log);
   weir_status status = WEIR_OK;
-  if (log->ring_elsewhere && log->ended_well && ring_is_drained(log)) status = ring_retire(log, error);
+  if (log->ended_well && ring_is_drained(log)) {
+    ring_mark_closed(log);
+    if (log->ring_elsewhere) status = ring_retire(log, error);
+  }
   release_parts(log);
   return status;
 }
@@ -425,6 +471,10 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   counters->wakeups = __atomic_load_n(&from->wakeups, __ATOMIC_RELAXED);
   counters->syncs = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
   counters->damaged = __atomic_load_n(&from->damaged, __ATOMIC_RELAXED);
+  if (log->retention) {
+    counters->expired = __atomic_load_n(&log->retention->expired, __ATOMIC_RELAXED);
+    counters->displaced = __atomic_load_n(&log->retention->displaced, __ATOMIC_RELAXED);
+  }
   counters->lost = __atomic_load_n(&from->lost, __ATOMIC_RELAXED);
   counters->durable_offset = weir_durable_offset(producer);
   counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);

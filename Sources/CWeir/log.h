@@ -8,7 +8,8 @@
  *     segment.c  one segment file
  *     drain.c    lanes to segments            supply.c   the preparer
  *     sealer.c   segments to the disk         sync.c     waiting for it
- *     populate.c the ring's pages
+ *     populate.c the ring's pages             retention.c bounds
+ *     guard.c    files cut short
  *     recover.c  what a dead writer left
  */
 #ifndef WEIR_LOG_H
@@ -38,6 +39,7 @@ typedef struct lane {
   lane_control *control __attribute__((aligned(128)));
   uint32_t number;
   uint64_t handed;      /* the drainer's: the position up to which the log's blocks account for this lane */
+  uint64_t records;     /* the drainer's: how many records come before `handed`, or RECORDS_UNKNOWN */
   uint64_t durable;     /* the position up to which the disk has it, as far as it was not lost */
   lane_loss loss[LANE_LOSSES]; /* the latest, in a circle. Guarded by the sealer's mutex, like the next two */
   uint32_t losses;      /* so many, since the opening */
@@ -156,6 +158,9 @@ typedef struct event_log {
   char ring_path[sizeof((ring_locator *)0)->path]; /* the option ring_directory; empty: beside the segments */
   int ring_elsewhere;  /* a locator says where */
   int ring_in_memory;  /* it has no disk behind it */
+  int rebooted;        /* in recovery: the ring is of another boot, and what its words say is not believed */
+  int after_cut;       /* in recovery: its segments come after offsets that were left out */
+  const struct handover *handover; /* in recovery: the log's word */
   int ended_well;      /* all that was captured before the close is in synced segments */
   lane *lanes;
   uint32_t lane_count;
@@ -167,6 +172,10 @@ typedef struct event_log {
   int counters_kept;         /* the ring's counters are in the two above. Guarded by wait_lock */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
   uint32_t visitors_gone; /* the closer's: there were none at some moment after the close */
+
+  uint64_t start_offset;       /* retention removed what is below it, before this opening */
+  struct retention *retention; /* null: the log has no bounds */
+  int mapping_lost;            /* atomic: a mapped file was cut short, see guard.h */
 
   /* Types: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
   pthread_mutex_t types_lock;
@@ -180,6 +189,8 @@ typedef struct event_log {
   uint64_t next_offset;
   uint64_t segment_number; /* of `active`, from 1 */
   segment_end previous;    /* the segment before `active` */
+  uint64_t unkept_bytes;   /* of damaged stretches, not in quarantine/ because that is full */
+  uint64_t missing;        /* events that the holes it wrote stand for */
   calibration calibration;
   uint64_t calibrate_at;   /* monotonic time of the next calibration */
   uint64_t clock_start_ticks;
@@ -211,8 +222,10 @@ typedef struct event_log {
 weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error);
 weir_status ring_attach(event_log *log, int fd, weir_error *error); /* maps an existing ring, header checked */
 void ring_detach(event_log *log);
+void ring_mark_closed(event_log *log); /* once it is drained, and what it held is on the disk */
 int ring_is_drained(const event_log *log); /* the log has all that it holds, counts of refusals included */
 weir_status ring_retire(event_log *log, weir_error *error); /* removes a drained ring that lies elsewhere */
+uint64_t ring_file_bytes(const weir_options *options); /* of a new ring */
 lane_view ring_lane_view(const event_log *log, uint32_t number);
 
 /* ---- lane.c ---- */
@@ -243,6 +256,7 @@ void clock_calibrate(event_log *log); /* measures, and persists in the ring */
 typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
 drain_result drain_all(event_log *log, uint64_t *moved); /* every lane up to its tail now, then the due gap records */
 int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags); /* header and name; 0 or negative errno */
+int drain_tail_notice(event_log *log); /* that events may be missing from here on. 0: stalled */
 void drain_seal_active(event_log *log);
 void *drain_main(void *log);
 

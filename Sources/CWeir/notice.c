@@ -48,12 +48,25 @@ uint64_t notice_gap(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t
 }
 
 uint64_t notice_hole(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks,
-                     const char *reason, uint32_t lane, uint64_t bytes) {
+                     const char *reason, uint32_t lane, uint64_t bytes, uint64_t events) {
   writer writer = {record + sizeof(record_header)};
   put_text(&writer, reason);
   put_u32(&writer, lane);
   put_u64(&writer, bytes);
+  put_u8(&writer, events != RECORDS_UNKNOWN);
+  if (events != RECORDS_UNKNOWN) put_u64(&writer, events);
   return finish(record, &writer, opening, offset, ticks, WEIR_TYPE_HOLE);
+}
+
+uint64_t notice_read_hole(const uint8_t *payload, uint64_t bytes) {
+  uint32_t reason_bytes;
+  uint64_t events;
+  if (bytes < 4) return RECORDS_UNKNOWN;
+  memcpy(&reason_bytes, payload, 4);
+  uint64_t at = 4 + (uint64_t)reason_bytes + 12; /* the lane and the bytes */
+  if (at > bytes || bytes - at != 9 || payload[at] != 1) return RECORDS_UNKNOWN;
+  memcpy(&events, payload + at + 1, 8);
+  return events;
 }
 
 int notice_read_gap(const uint8_t *payload, uint64_t bytes, uint32_t *lane, int32_t *reason, uint64_t *total,
@@ -75,6 +88,7 @@ int notice_read_gap(const uint8_t *payload, uint64_t bytes, uint32_t *lane, int3
 typedef struct notice_field {
   const char *name;
   uint8_t kind;
+  uint8_t optional;
 } notice_field;
 
 static uint64_t define(uint8_t *entry, uint64_t opening, uint32_t type, const char *name, const notice_field *fields,
@@ -85,6 +99,7 @@ static uint64_t define(uint8_t *entry, uint64_t opening, uint32_t type, const ch
   for (uint16_t i = 0; i < count; i++) {
     put_u16(&writer, (uint16_t)strlen(fields[i].name));
     put(&writer, fields[i].name, strlen(fields[i].name));
+    if (fields[i].optional) put_u8(&writer, WEIR_KIND_OPTIONAL);
     put_u8(&writer, fields[i].kind);
   }
   definition_header header = {.type = type,
@@ -104,15 +119,16 @@ void definition_seal(uint8_t *entry, definition_header *header, uint64_t opening
 }
 
 uint64_t notice_definitions(uint8_t *entries, uint64_t opening) {
-  static const notice_field gap[] = {{"lane", WEIR_KIND_U32},
-                                     {"reason", WEIR_KIND_STRING},
-                                     {"dropped", WEIR_KIND_U64},
-                                     {"total", WEIR_KIND_U64}};
-  static const notice_field hole[] = {{"reason", WEIR_KIND_STRING},
-                                      {"lane", WEIR_KIND_U32},
-                                      {"bytes", WEIR_KIND_U64}};
+  static const notice_field gap[] = {{"lane", WEIR_KIND_U32, 0},
+                                     {"reason", WEIR_KIND_STRING, 0},
+                                     {"dropped", WEIR_KIND_U64, 0},
+                                     {"total", WEIR_KIND_U64, 0}};
+  static const notice_field hole[] = {{"reason", WEIR_KIND_STRING, 0},
+                                      {"lane", WEIR_KIND_U32, 0},
+                                      {"bytes", WEIR_KIND_U64, 0},
+                                      {"events", WEIR_KIND_U64, 1}};
   uint64_t bytes = define(entries, opening, WEIR_TYPE_GAP, "weir.gap", gap, 4);
-  bytes += define(entries + bytes, opening, WEIR_TYPE_HOLE, "weir.hole", hole, 3);
+  bytes += define(entries + bytes, opening, WEIR_TYPE_HOLE, "weir.hole", hole, 4);
   bytes += define(entries + bytes, opening, WEIR_TYPE_DYNAMIC, "weir.dynamic", NULL, 0);
   return bytes;
 }

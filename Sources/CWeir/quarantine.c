@@ -6,37 +6,109 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "notice.h"
 #include "system.h"
 
-enum { COPY_BYTES = 1 << 16 };
+enum { COPY_BYTES = 1 << 16, NAME_ROOM = 128 };
+static const char NEW_NAME[] = "new"; /* a file in the making; one at a time */
 
-/*
- * -ELOOP where something else has the name: through a symbolic link the copies would go wherever it leads. Looked at by
- * name each time; whoever could change it in between may write to the directory, and needs no such trick.
- */
+/* What a note says. */
+typedef struct note {
+  const char *file;      /* where the bytes lay */
+  const char *reason;    /* plain text, without quotes */
+  int64_t lane;          /* -1: none */
+  uint64_t position;     /* in the file, or in the lane */
+  uint64_t bytes;
+  uint64_t first_offset; /* of those missing for it, */
+  uint64_t offsets;      /* which are so many; where that is 0 it is not known from these bytes */
+} note;
+
+typedef int (*filler)(const void *context, int fd);
+
+/* The directory, made if need be, or a negative errno. */
 static int open_quarantine(int directory) {
   int error = sys_make_directory(directory, QUARANTINE_NAME);
-  if (error != -EEXIST) return error;
-  struct stat status;
-  error = sys_status_at(directory, QUARANTINE_NAME, &status);
-  return error != 0 || S_ISDIR(status.st_mode) ? error : -ELOOP;
+  if (error != 0 && error != -EEXIST) return error;
+  return sys_open_directory_at(directory, QUARANTINE_NAME);
 }
 
-/* Makes quarantine/<name> and fills it by `fill`. A file that is not complete does not stay. */
-static int make(int directory, const char *name, int (*fill)(const void *context, int fd), const void *context) {
-  char path[128];
-  snprintf(path, sizeof path, QUARANTINE_NAME "/%s", name);
-  int error = open_quarantine(directory);
+static int exists(int quarantine, const char *name) {
+  struct stat status;
+  int error = sys_status_at(quarantine, name, &status);
+  return error == 0 ? 1 : error == -ENOENT ? 0 : error;
+}
+
+typedef struct usage {
+  int quarantine;
+  uint64_t entries;
+  uint64_t bytes;
+} usage;
+
+static int take_entry(void *context, const char *name) {
+  usage *usage = context;
+  struct stat status;
+  usage->entries++;
+  if (sys_status_at(usage->quarantine, name, &status) == 0) usage->bytes += (uint64_t)status.st_blocks * 512;
+  return 0;
+}
+
+/* Whether there is no room for so many bytes and their note: 1, 0, or a negative errno. */
+static int is_full(int quarantine, uint64_t bytes) {
+  usage usage = {.quarantine = quarantine};
+  int error = sys_list(quarantine, take_entry, &usage);
   if (error != 0) return error;
-  int fd = sys_open_create(directory, path);
-  if (fd == -EEXIST) return 0;
+  return usage.entries + 2 > QUARANTINE_MOST_ENTRIES || bytes > QUARANTINE_MOST_BYTES ||
+         usage.bytes > QUARANTINE_MOST_BYTES - bytes;
+}
+
+/* Makes a file that has its name once all of it is on the disk. */
+static int make_file(int quarantine, const char *name, filler fill, const void *context) {
+  int error = sys_unlink(quarantine, NEW_NAME);
+  if (error != 0 && error != -ENOENT) return error;
+  int fd = sys_open_create(quarantine, NEW_NAME);
   if (fd < 0) return fd;
   error = fill(context, fd);
   if (error == 0) error = sys_sync_data(fd);
   sys_close(fd);
-  if (error != 0) sys_unlink(directory, path);
+  if (error == 0) error = sys_rename(quarantine, NEW_NAME, name);
+  if (error != 0) sys_unlink(quarantine, NEW_NAME);
   return error;
 }
+
+static int fill_note(const void *context, int fd) {
+  const note *note = context;
+  char text[1024], lane[40] = "", offsets[100] = "";
+  if (note->lane >= 0) snprintf(lane, sizeof lane, "  \"lane\": %lld,\n", (long long)note->lane);
+  if (note->offsets > 0) {
+    snprintf(offsets, sizeof offsets, "  \"first_missing_offset\": %llu,\n  \"missing_offsets\": %llu,\n",
+             (unsigned long long)note->first_offset, (unsigned long long)note->offsets);
+  }
+  int count = snprintf(text, sizeof text,
+                       "{\n  \"file\": \"%s\",\n%s  \"position\": %llu,\n  \"bytes\": %llu,\n%s"
+                       "  \"reason\": \"%s\",\n  \"time_ns\": %lld\n}\n",
+                       note->file, lane, (unsigned long long)note->position, (unsigned long long)note->bytes, offsets,
+                       note->reason, (long long)sys_wall_ns());
+  return count > 0 && (uint64_t)count < sizeof text ? sys_write_at(fd, text, (uint64_t)count, 0) : -EINVAL;
+}
+
+static int write_note(int quarantine, const char *name, const note *note) {
+  char path[NAME_ROOM + 5];
+  snprintf(path, sizeof path, "%s.json", name);
+  return make_file(quarantine, path, fill_note, note);
+}
+
+/* Makes quarantine/<name> and its note, unless it is there. */
+static int make(int quarantine, const char *name, const note *note, filler fill, const void *context) {
+  int there = exists(quarantine, name);
+  if (there != 0) return there < 0 ? there : 0;
+  int full = is_full(quarantine, note->bytes);
+  if (full != 0) return full;
+  int error = write_note(quarantine, name, note);
+  if (error == 0) error = make_file(quarantine, name, fill, context);
+  return error == 0 ? sys_sync_directory(quarantine) : error;
+}
+
+/* ---- Blocks and files -------------------------------------------------------------------------------------------- */
 
 typedef struct file_range {
   int fd;
@@ -62,12 +134,78 @@ static int copy_range(const void *context, int fd) {
   return error;
 }
 
-int quarantine_block(int directory, int segment_fd, uint64_t base, uint64_t from, uint64_t to) {
-  char name[64];
-  snprintf(name, sizeof name, "block-%020llu-%llu", (unsigned long long)base, (unsigned long long)from);
-  file_range range = {segment_fd, from, to};
-  return make(directory, name, copy_range, &range);
+int quarantine_block(int directory, int segment_fd, const segment_name *name, const scan_damage *damage) {
+  int quarantine = open_quarantine(directory);
+  if (quarantine < 0) return quarantine;
+  char copy[NAME_ROOM];
+  snprintf(copy, sizeof copy, "block-%020llu-%llu", (unsigned long long)name->base, (unsigned long long)damage->from);
+  note note = {.file = name->name,
+               .reason = damage->reason,
+               .lane = -1,
+               .position = damage->from,
+               .bytes = damage->to - damage->from,
+               .first_offset = damage->first_offset,
+               .offsets = damage->count};
+  file_range range = {segment_fd, damage->from, damage->to};
+  int result = make(quarantine, copy, &note, copy_range, &range);
+  sys_close(quarantine);
+  return result;
 }
+
+/* The first of <name>-0, <name>-1, … that is not there yet. */
+static int free_name(int quarantine, const char *name, char free[NAME_ROOM]) {
+  for (int i = 0; i < 1000; i++) {
+    snprintf(free, NAME_ROOM, "%s-%d", name, i);
+    int there = exists(quarantine, free);
+    if (there <= 0) return there;
+  }
+  return -EEXIST;
+}
+
+int quarantine_copy(int directory, int fd, const char *name, const char *reason) {
+  struct stat status;
+  char copy[NAME_ROOM];
+  int result = sys_status(fd, &status);
+  if (result != 0) return result;
+  int quarantine = open_quarantine(directory);
+  if (quarantine < 0) return quarantine;
+  result = free_name(quarantine, name, copy);
+  if (result == 0) {
+    note note = {.file = name, .reason = reason, .lane = -1, .bytes = (uint64_t)status.st_size};
+    file_range range = {fd, 0, (uint64_t)status.st_size};
+    result = make(quarantine, copy, &note, copy_range, &range);
+  }
+  sys_close(quarantine);
+  return result;
+}
+
+static int move(int directory, int quarantine, const char *name, const char *reason, uint64_t bytes) {
+  char moved[NAME_ROOM], path[NAME_ROOM + sizeof QUARANTINE_NAME];
+  int error = free_name(quarantine, name, moved);
+  note note = {.file = name, .reason = reason, .lane = -1, .bytes = bytes};
+  if (error == 0) error = write_note(quarantine, moved, &note);
+  if (error == 0) error = sys_sync_directory(quarantine);
+  snprintf(path, sizeof path, QUARANTINE_NAME "/%s", moved);
+  return error == 0 ? sys_rename(directory, name, path) : error;
+}
+
+int quarantine_file(int directory, const char *name, const char *reason, int ours) {
+  struct stat status;
+  int error = sys_status_at(directory, name, &status);
+  if (error != 0) return error;
+  int quarantine = open_quarantine(directory);
+  if (quarantine < 0) return quarantine;
+  int result = ours ? is_full(quarantine, (uint64_t)status.st_blocks * 512) : 0;
+  if (result == 0) result = move(directory, quarantine, name, reason, (uint64_t)status.st_size);
+  sys_close(quarantine);
+  if (result == QUARANTINE_FULL) {
+    error = sys_unlink(directory, name);
+    if (error != 0) return error;
+  }
+  return result;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct lane_range {
   lane_view view;
@@ -88,38 +226,19 @@ static int copy_lane(const void *context, int fd) {
 }
 
 int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
-  char name[64];
+  int quarantine = open_quarantine(log->directory);
+  if (quarantine < 0) return quarantine;
+  char name[NAME_ROOM];
   snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)log->header->opening, lane,
            (unsigned long long)from);
+  note note = {.file = RING_NAME,
+               .reason = HOLE_DAMAGED,
+               .lane = lane,
+               .position = from,
+               .bytes = to - from,
+               .first_offset = log->next_offset};
   lane_range range = {ring_lane_view(log, lane), from, to};
-  return make(log->directory, name, copy_lane, &range);
-}
-
-/* The first of <name>-0, <name>-1, … that is not there yet. */
-static int free_name(int directory, const char *name, char path[128]) {
-  for (int i = 0; i < 1000; i++) {
-    struct stat status;
-    snprintf(path, 128, QUARANTINE_NAME "/%s-%d", name, i);
-    int error = sys_status_at(directory, path, &status);
-    if (error == -ENOENT) return 0;
-  }
-  return -EEXIST;
-}
-
-int quarantine_copy(int directory, int fd, const char *name) {
-  struct stat status;
-  char path[128];
-  int error = sys_status(fd, &status);
-  if (error == 0) error = open_quarantine(directory);
-  if (error == 0) error = free_name(directory, name, path);
-  if (error != 0) return error;
-  file_range range = {fd, 0, (uint64_t)status.st_size};
-  return make(directory, path + sizeof QUARANTINE_NAME, copy_range, &range);
-}
-
-int quarantine_file(int directory, const char *name) {
-  char path[128];
-  int error = open_quarantine(directory);
-  if (error == 0) error = free_name(directory, name, path);
-  return error == 0 ? sys_rename(directory, name, path) : error;
+  int result = make(quarantine, name, &note, copy_lane, &range);
+  sys_close(quarantine);
+  return result;
 }

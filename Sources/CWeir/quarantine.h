@@ -1,22 +1,36 @@
 /*
  * quarantine.h: damaged bytes are copied to the directory quarantine/, under a name that says where they lay, before
- * recovery passes over them. Each answers 0 or a negative errno; a copy that is there already counts as made.
+ * recovery passes over them; beside each copy lies <name>.json, which says what it is and why. Each call answers 0,
+ * QUARANTINE_FULL, or a negative errno; a copy that is there already counts as made. A copy gets its name when all of it
+ * is on the disk, and its note comes first: so what a kill leaves is made anew.
+ *
+ * Bounded: beyond QUARANTINE_MOST_BYTES or QUARANTINE_MOST_ENTRIES nothing is copied any more. What is there stays: the
+ * first damage says most about its cause. Where the disk has no space for a copy the recovery fails with that error,
+ * and has changed nothing that would lose the bytes: with space it succeeds.
  */
 #ifndef WEIR_QUARANTINE_H
 #define WEIR_QUARANTINE_H
 
+#include "directory.h"
 #include "log.h"
+#include "scan.h"
 
-/* Bytes [from, to) of a segment file: quarantine/block-<base>-<from>. */
-int quarantine_block(int directory, int segment_fd, uint64_t base, uint64_t from, uint64_t to);
+enum { QUARANTINE_FULL = 1, QUARANTINE_MOST_ENTRIES = 512 };
+#define QUARANTINE_MOST_BYTES (UINT64_C(256) << 20)
+
+/* Damaged bytes of a segment file: quarantine/block-<base>-<from>. */
+int quarantine_block(int directory, int segment_fd, const segment_name *name, const scan_damage *damage);
 
 /* Bytes of a lane, by positions: quarantine/lane-<opening>-<lane>-<from>. */
 int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
 
 /* A whole file, copied, where it can't be moved: quarantine/<name>-<n>, with the first number that is free. */
-int quarantine_copy(int directory, int fd, const char *name);
+int quarantine_copy(int directory, int fd, const char *name, const char *reason);
 
-/* A whole file, moved: quarantine/<name>-<n>, with the first number that is free. */
-int quarantine_file(int directory, const char *name);
+/*
+ * A whole file, moved: quarantine/<name>-<n>, with the first number that is free. It takes no space, so a file that is
+ * not known to be Weir's is moved however full it is; one that is `ours` is removed then.
+ */
+int quarantine_file(int directory, const char *name, const char *reason, int ours);
 
 #endif

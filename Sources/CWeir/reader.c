@@ -27,6 +27,7 @@
 #include "notice.h"
 #include "ring.h"
 #include "route.h"
+#include "start.h"
 #include "system.h"
 
 typedef enum reader_stage { IN_SEGMENTS, IN_LANES, AT_END } reader_stage;
@@ -61,8 +62,9 @@ struct weir_reader {
   uint64_t position; /* of the record in its lane */
   uint64_t offset;   /* of the record */
 
-  weir_skip skip;
-  int has_skip;
+  weir_skip skips[2]; /* to be told of: a step notes at most what was removed and what is missing after it */
+  uint32_t skip_count;
+  int asked_start;   /* where the log begins was looked up, before the first segment */
   outlook quiet;     /* when there was nothing more */
   uint64_t pause_ns; /* the next one of a wait; 0: something was given since the last */
   dead_ring *dead;
@@ -143,7 +145,9 @@ static void pass_over(weir_reader *reader, const char *file, const scan_damage *
     count -= reader->next - first;
     first = reader->next;
   }
-  weir_skip *skip = &reader->skip;
+  if (count > 0) reader->next = first + count;
+  if (reader->skip_count == sizeof reader->skips / sizeof reader->skips[0]) return;
+  weir_skip *skip = &reader->skips[reader->skip_count++];
   memset(skip, 0, sizeof *skip);
   skip->first_offset = first;
   skip->count = count;
@@ -151,14 +155,29 @@ static void pass_over(weir_reader *reader, const char *file, const scan_damage *
   skip->bytes = damage->to - damage->from;
   snprintf(skip->file, sizeof skip->file, "%s", file);
   skip->reason = reason;
-  reader->has_skip = 1;
-  if (count > 0) reader->next = first + count;
+}
+
+/* What retention removed below `base`: no damage, and told of as what it is. */
+static void pass_over_removed(weir_reader *reader, uint64_t base) {
+  start_slot start;
+  if (base <= reader->next || start_read(reader->directory, &start) != 1) return;
+  uint64_t end = start.first_offset < base ? start.first_offset : base;
+  if (end <= reader->next) return;
+  scan_damage removed = {.first_offset = reader->next, .count = end - reader->next};
+  pass_over(reader, START_NAME, &removed, "removed by retention");
+  reader->skips[reader->skip_count - 1].removed = 1;
 }
 
 /* Offsets below `base` that no block has. */
 static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base, uint64_t position,
-                           const char *reason) {
+                           const char *reason, int left_out) {
   if (base <= reader->next) return;
+  if (left_out) { /* on purpose, whether or not events had some of them: a notice there says so */
+    scan_damage none = {.from = position, .to = position, .first_offset = reader->next};
+    pass_over(reader, file, &none, "offsets left out after a power cut");
+    reader->next = base;
+    return;
+  }
   scan_damage hole = {
       .from = position, .to = position, .first_offset = reader->next, .count = base - reader->next};
   pass_over(reader, file, &hole, reason);
@@ -274,7 +293,7 @@ static int is_quiet(const weir_reader *reader, const outlook *now) {
 static int take_block(weir_reader *reader) {
   const segment_scan *scan = &reader->scan;
   const block_header *block = &scan->block;
-  pass_over_hole(reader, reader->name.name, block->base_offset, block->position, "no block holds these offsets");
+  pass_over_hole(reader, reader->name.name, block->base_offset, block->position, "no block holds these offsets", 0);
   if (block->kind == BLOCK_DEFINITIONS) {
     return definitions_take(&reader->definitions, block->opening, scan->payload, block->payload_bytes);
   }
@@ -293,6 +312,7 @@ static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_e
   reader->complete = !reader->name.active;
   reader->asked_ring = 0;
   reader->records_left = 0;
+  pass_over_removed(reader, scan->header.base_offset);
   if (!scan->header_valid) {
     scan_damage header = *damage;
     if (scan->header.base_offset > reader->next) { /* one skip tells of the bytes and of the offsets */
@@ -301,7 +321,8 @@ static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_e
     }
     pass_over(reader, reader->name.name, &header, damage->reason);
   } else {
-    pass_over_hole(reader, reader->name.name, scan->header.base_offset, 0, "no segment holds these offsets");
+    pass_over_hole(reader, reader->name.name, scan->header.base_offset, 0, "no segment holds these offsets",
+                   scan->header.flags & SEGMENT_AFTER_CUT);
   }
   int result = 0;
   if (scan_seal(scan) == 0) {
@@ -323,6 +344,11 @@ static step after_segments(weir_reader *reader, const outlook *before) {
 
 static step open_segment(weir_reader *reader, weir_error *error) {
   scan_damage damage;
+  if (!reader->asked_start) { /* what is there below the start is a leftover, which the next opening removes */
+    reader->asked_start = 1;
+    pass_over_removed(reader, UINT64_MAX);
+    if (reader->skip_count > 0) return STEP_AGAIN;
+  }
   outlook before = take_outlook(reader);
   switch (route_next(&reader->route, reader->next, &reader->scan, &reader->name, &damage)) {
     case ROUTE_OPENED:
@@ -441,12 +467,15 @@ static step open_lanes(weir_reader *reader, weir_error *error) {
   if (goes_on < 0) return failed(reader, goes_on, NULL, error);
   if (goes_on) return back_to_segments(reader);
   if (!reader->dead) {
-    pass_over_hole(reader, LOCATOR_NAME, end, 0, LOST_OFFSETS);
+    pass_over_removed(reader, end);
+    pass_over_hole(reader, LOCATOR_NAME, end, 0, LOST_OFFSETS, 0);
     reader->stage = AT_END;
     return STEP_AGAIN;
   }
   reader->asked_ring = 0;
-  pass_over_hole(reader, RING_NAME, reader->dead->start_offset, 0, LOST_OFFSETS);
+  pass_over_removed(reader, reader->dead->start_offset);
+  const dead_ring *dead = reader->dead;
+  pass_over_hole(reader, RING_NAME, dead->start_offset, 0, LOST_OFFSETS, dead->start_offset > dead->known_end);
   return STEP_AGAIN;
 }
 
@@ -485,10 +514,11 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
     else back_to_segments(reader); /* perhaps there is more now */
   }
   for (;;) {
-    if (reader->has_skip) {
-      reader->has_skip = 0;
+    if (reader->skip_count > 0) {
       reader->pause_ns = 0;
-      if (skip) *skip = reader->skip;
+      if (skip) *skip = reader->skips[0];
+      reader->skips[0] = reader->skips[1];
+      reader->skip_count--;
       return WEIR_SKIPPED;
     }
     switch (take_step(reader, event, error)) {
@@ -503,7 +533,7 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 static int has_news(weir_reader *reader) {
-  if (reader->records_left > 0 || reader->has_skip) return 1;
+  if (reader->records_left > 0 || reader->skip_count > 0) return 1;
   outlook now = take_outlook(reader);
   if (!is_quiet(reader, &now)) return 1;
   block_header header;

@@ -28,7 +28,7 @@ const record_header *record_at(const lane_view *lane, uint64_t position, uint64_
   const uint8_t *bytes = lane->data + (position & (lane->capacity - 1));
   record_header header;
   memcpy(&header, bytes, sizeof header);
-  if (header.length > lane->record_bytes - sizeof header || header.reserved != 0) return NULL;
+  if (header.length > lane->record_bytes - sizeof header) return NULL;
   uint64_t total = record_size(header.length);
   if (total > end - position) return NULL;
   if (!zero_padding(bytes, sizeof header + header.length, total)) return NULL;
@@ -37,10 +37,77 @@ const record_header *record_at(const lane_view *lane, uint64_t position, uint64_
   return (const record_header *)bytes;
 }
 
-uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end) {
+uint64_t record_number(uint64_t records, uint32_t index) {
+  return records == RECORDS_UNKNOWN ? index : records + (uint32_t)(index - (uint32_t)records);
+}
+
+const record_header *record_next(const lane_view *lane, uint64_t position, uint64_t end, uint64_t records,
+                                 uint64_t *size) {
+  enum { CANCELLED = 16 }; /* a thread cancelled within a commit leaves a number that no record has */
+  const record_header *record = record_at(lane, position, end, size);
+  if (!record || !lane->rebooted || records == RECORDS_UNKNOWN) return record;
+  return record_number(records, record->index) - records <= CANCELLED ? record : NULL;
+}
+
+/* Whether so many bytes of a lane can be so many records. */
+static int is_plausible(const lane_view *lane, uint64_t bytes, uint64_t records) {
+  return records > 0 && records <= bytes / sizeof(record_header) && records >= bytes / align8(lane->record_bytes);
+}
+
+/* The first record that starts in [from, to) and can be where it is, given how many come before `position`. */
+static uint64_t find(const lane_view *lane, uint64_t from, uint64_t to, uint64_t end, uint64_t position,
+                     uint64_t records, uint64_t *skipped) {
   uint64_t size;
-  for (uint64_t at = position + 8; at < end; at += 8) {
-    if (record_at(lane, at, end, &size)) return at;
+  for (uint64_t at = from; at < to; at += 8) {
+    const record_header *record = record_at(lane, at, end, &size);
+    if (!record) continue;
+    *skipped = RECORDS_UNKNOWN;
+    if (records == RECORDS_UNKNOWN) return at;
+    uint64_t between = record_number(records, record->index) - records;
+    if (is_plausible(lane, at - position, between)) *skipped = between;
+    else if (lane->rebooted) continue;
+    return at;
   }
-  return end;
+  *skipped = RECORDS_UNKNOWN;
+  return UINT64_MAX;
+}
+
+uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end, uint64_t records, uint64_t *skipped) {
+  uint64_t near = end - position > lane->capacity ? position + lane->capacity : end;
+  uint64_t found = find(lane, position + 8, near, end, position, records, skipped);
+  if (found == UINT64_MAX && near < end) {
+    uint64_t far = end - near > lane->capacity ? end - lane->capacity : near;
+    found = find(lane, far, end, end, position, records, skipped);
+  }
+  return found == UINT64_MAX ? end : found;
+}
+
+/* The first record in the lap from `from` on; its number in `*number`. */
+static uint64_t find_in_lap(const lane_view *lane, uint64_t from, uint64_t position, uint64_t records,
+                            uint64_t *number) {
+  uint64_t skipped, end = from + 2 * lane->capacity;
+  uint64_t found = find(lane, from, from + lane->capacity, end, position, records, &skipped);
+  *number = records == RECORDS_UNKNOWN || skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : records + skipped;
+  return found;
+}
+
+uint64_t record_last(const lane_view *lane, uint64_t position, uint64_t records, uint64_t hint) {
+  if (position > UINT64_MAX / 2) return position;
+  for (;;) {
+    uint64_t size, end = position + 2 * lane->capacity, number;
+    const record_header *record = record_next(lane, position, end, records, &size);
+    if (record) {
+      position += size;
+      records = record_number(records, record->index) + 1;
+      continue;
+    }
+    uint64_t found = find_in_lap(lane, position + 8, position, records, &number);
+    if (found == UINT64_MAX && hint % 8 == 0 && hint < UINT64_MAX / 2 && hint > position + lane->capacity) {
+      found = find_in_lap(lane, hint - lane->capacity, position, records, &number);
+      hint = 0;
+    }
+    if (found == UINT64_MAX) return position;
+    position = found;
+    records = number;
+  }
 }

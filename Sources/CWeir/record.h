@@ -13,6 +13,7 @@ typedef struct lane_view {
   uint64_t capacity;     /* a power of two */
   uint64_t record_bytes; /* the largest record */
   uint32_t seed;         /* record_seed(opening, lane) */
+  int rebooted;          /* under another boot id: pages of different ages, so an index has to follow on, too */
 } lane_view;
 
 /*
@@ -30,12 +31,29 @@ uint32_t record_seed(uint64_t opening, uint64_t lane);
 uint32_t record_checksum(uint32_t seed, uint64_t position, const uint8_t *record);
 
 /*
- * The record at `position` if it is whole, ends at or before `end`, and its checksum, reserved bytes and padding are
- * right; its size in `*size`. Null otherwise.
+ * The record at `position` if it is whole, ends at or before `end`, and its checksum and padding are right; its size in
+ * `*size`. Null otherwise.
  */
 const record_header *record_at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size);
 
-/* The first position after `position` where a valid record starts, or `end`. */
-uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end);
+/* The same for the record after so many others of its lane (RECORDS_UNKNOWN: any number). */
+const record_header *record_next(const lane_view *lane, uint64_t position, uint64_t end, uint64_t records,
+                                 uint64_t *size);
+
+/* How many records come before one of that index, given about how many they are, or RECORDS_UNKNOWN. */
+uint64_t record_number(uint64_t records, uint32_t index);
+
+/*
+ * The first position after `position` where a valid record starts, or `end`. `records` come before `position`; to
+ * `*skipped` goes how many lie between it and that record, or RECORDS_UNKNOWN. Under another boot id only a record
+ * whose index can be true there counts. Of more than two laps the first and the last are looked at.
+ */
+uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end, uint64_t records, uint64_t *skipped);
+
+/*
+ * The end of the last record to be found from `position` on, for a lane of whose positions nothing is known but that,
+ * and perhaps (`hint`, or 0) one that it had once got to. `position` if there is none.
+ */
+uint64_t record_last(const lane_view *lane, uint64_t position, uint64_t records, uint64_t hint);
 
 #endif

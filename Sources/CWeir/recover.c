@@ -2,14 +2,16 @@
  * recover.c: what an opening does about a log whose writer died.
  *
  *   1. Scan the segments that were not sealed. Damaged blocks are copied to quarantine/.
- *   2. Set the lanes' heads to the log's word, and sync the ring.
+ *   2. Set the lanes' heads to the log's word, and sync the ring. Under another boot id the ring stays as it is.
  *   3. Seal those segments: a seal after the last good block, cut, sync, rename.
  *   4. Drain the lanes into new segments, by the drainer's own code; seal and sync them.
- *   5. Only then the caller replaces the ring.
+ *   5. Of a ring that is lost, write so into a segment of its own; then put away what is left of it.
+ *   6. Only then the caller replaces the ring.
  *
  * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has
  * the log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its
- * seal. Damage costs what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
+ * seal. Under another boot id the log alone has the word, and what recovery itself wrote counts only once it is sealed,
+ * which is when it is on the disk: so a power cut during recovery is one like any other. Damage costs what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
  */
 #define _GNU_SOURCE
 #include "recover.h"
@@ -21,6 +23,7 @@
 #include "directory.h"
 #include "error.h"
 #include "handover.h"
+#include "lost_ring.h"
 #include "notice.h"
 #include "quarantine.h"
 #include "scan.h"
@@ -36,6 +39,8 @@ typedef struct leftovers {
 typedef struct recovery {
   event_log *log;   /* the opening that recovers: path, directory, options */
   event_log *dead;  /* the ring of the dead one, mapped; null if there is none */
+  uint8_t *words;   /* under another boot id: copies of its header and control pages, which recovery changes instead */
+  uint8_t boot_id[16]; /* of the running kernel */
   ring_place place; /* where that is, or was */
   handover handover;
   segment_list list;       /* see segment_list_tail: without all but the last of what is sealed */
@@ -45,7 +50,12 @@ typedef struct recovery {
   weir_recovery *report;
   weir_error *error;
   segment_end last;      /* the last sealed segment */
+  uint8_t last_boot_id[16]; /* of the last segment; zeros where there is none */
   uint64_t least_offset; /* the new opening's offsets start here or later */
+  const char *lost;      /* what the log is to say of a ring that can't be read; null: there is none to speak of */
+  const char *remains[2]; /* the files, RING_NAME and LOCATOR_NAME, that are put away after that; null: there is none */
+  int absent;            /* neither a ring nor a word of it */
+  int told;              /* the last that the log holds is the notice of a lost ring */
 } recovery;
 
 /* ---- The ring of the dead ---------------------------------------------------------------------------------------- */
@@ -59,17 +69,63 @@ static const char *ring_path(const recovery *recovery) {
   return locator_path(&recovery->place, recovery->log->path);
 }
 
-static weir_status replace_ring(recovery *recovery, int fd) {
-  int home = recovery->log->directory, error;
-  const ring_place *place = &recovery->place;
-  if (place->where == RING_ELSEWHERE) {
-    error = quarantine_copy(home, fd, RING_NAME);
-    if (error == 0) error = sys_unlink(place->directory, place->name);
-  } else {
-    error = quarantine_file(home, RING_NAME);
-  }
-  if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), place->name);
+/* Notes that the ring is lost. What is left of it stays where it is until the log says so. */
+static void lose_ring(recovery *recovery, const char *reason, const char *remains) {
   recovery->report->ring_replaced = 1;
+  recovery->lost = reason;
+  recovery->remains[recovery->remains[0] != NULL] = remains;
+}
+
+/* Moves the remains of a lost ring to quarantine/, or a copy, where they lie in another directory. */
+static int put_away(recovery *recovery, const char *remains) {
+  int home = recovery->log->directory;
+  const ring_place *place = &recovery->place;
+  int elsewhere = place->where == RING_ELSEWHERE;
+  struct stat status;
+  int error = elsewhere ? sys_status_at(place->directory, place->name, &status)
+                        : sys_status_at(home, remains, &status);
+  if (error != 0) return error;
+  int result;
+  if (elsewhere) {
+    int fd = sys_open_read(place->directory, place->name);
+    if (fd < 0) return fd;
+    result = quarantine_copy(home, fd, RING_NAME, recovery->lost);
+    sys_close(fd);
+    if (result >= 0 && (error = sys_unlink(place->directory, place->name)) != 0) return error;
+  } else {
+    result = quarantine_file(home, remains, recovery->lost, 1);
+  }
+  if (result == QUARANTINE_FULL) recovery->report->unkept_bytes += (uint64_t)status.st_size;
+  return result < 0 ? result : 0;
+}
+
+/* Whether the lost ring was of another boot; then nobody knows which offsets had been given. */
+static int lost_with_boot(const recovery *recovery) {
+  if (recovery->dead) return 0;
+  const uint8_t *boot_id = recovery->report->ring_vanished ? recovery->place.locator.boot_id : recovery->last_boot_id;
+  return !all_zero(boot_id, sizeof recovery->boot_id) &&
+         memcmp(boot_id, recovery->boot_id, sizeof recovery->boot_id) != 0;
+}
+
+/* Of a lost ring the log tells once, also when this was killed before. */
+static weir_status tell_of_lost_ring(recovery *recovery) {
+  uint64_t offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
+  if (offset < recovery->least_offset) offset = recovery->least_offset;
+  int left_out = lost_with_boot(recovery);
+  if (left_out) recovery->report->rebooted = recovery->report->unknown_tail = 1;
+  if (!recovery->told) {
+    if (left_out) offset += OFFSETS_LEFT_OUT;
+    int error = lost_ring_tell(recovery->log, recovery->dead, recovery->lost, offset,
+                               left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
+    if (error != 0) {
+      return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->path, NULL);
+    }
+    recovery->least_offset = offset + 1;
+  }
+  for (int i = 0; i < 2 && recovery->remains[i]; i++) {
+    int error = put_away(recovery, recovery->remains[i]);
+    if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), recovery->remains[i]);
+  }
   return WEIR_OK;
 }
 
@@ -83,6 +139,32 @@ static int read_ring_header(int fd, ring_header *header) {
   return count == sizeof *header ? ring_check_header(header, (uint64_t)status.st_size) : -EBADMSG;
 }
 
+/*
+ * The ring is of another boot: nothing of it changes, so that recovery always begins with the same. If the machine went
+ * down after a close it has nothing to give, whatever its pages say.
+ */
+static weir_status distrust(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  int closed = dead->header->closed == 1;
+  recovery->report->rebooted = 1;
+  recovery->report->unknown_tail = !closed;
+  dead->rebooted = !closed;
+  recovery->words = malloc((1 + (uint64_t)dead->lane_count) * LANE_CONTROL_BYTES);
+  if (!recovery->words) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, dead->path, "out of memory to recover %s", dead->path);
+  }
+  memcpy(recovery->words, dead->header, RING_HEADER_BYTES);
+  dead->header = (ring_header *)(void *)recovery->words;
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    lane_control *copy = (lane_control *)(void *)(recovery->words + (1 + (uint64_t)i) * LANE_CONTROL_BYTES);
+    *copy = *dead->lanes[i].control;
+    if (closed) memset(copy, 0, sizeof *copy);
+    dead->lanes[i].control = copy;
+  }
+  if (closed) memset(dead->header->unlaned_dropped, 0, sizeof dead->header->unlaned_dropped);
+  return WEIR_OK;
+}
+
 static weir_status attach_dead(recovery *recovery, int fd) {
   event_log *dead = recovery->dead = calloc(1, sizeof *dead);
   if (!dead) {
@@ -92,14 +174,19 @@ static weir_status attach_dead(recovery *recovery, int fd) {
   dead->path = recovery->log->path;
   dead->directory = recovery->log->directory;
   dead->options = recovery->log->options;
+  dead->retention = recovery->log->retention;
   weir_status status = ring_attach(dead, fd, recovery->error);
   if (status != WEIR_OK) return status;
   /* A segment must be able to hold any record of this ring, whatever this opening's options are. */
   uint64_t least = LEAST_SEGMENT_BYTES(dead->header->record_bytes);
   if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
+  recovery->report->previous_opening = dead->header->opening;
+  if (memcmp(dead->header->boot_id, recovery->boot_id, sizeof recovery->boot_id) != 0) {
+    status = distrust(recovery);
+    if (status != WEIR_OK) return status;
+  }
   ring_calibration(dead->header, &dead->calibration);
   types_load(dead);
-  recovery->report->previous_opening = dead->header->opening;
   return WEIR_OK;
 }
 
@@ -127,20 +214,44 @@ static weir_status find_ring(recovery *recovery) {
   if (error == -ENOTSUP) return newer_version(recovery, LOCATOR_NAME);
   if (error == -EBADMSG) {
     *place = locator_here(log->directory);
-    recovery->report->ring_replaced = 1;
-    error = quarantine_file(log->directory, LOCATOR_NAME);
-    return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "quarantine", log->path, LOCATOR_NAME);
+    lose_ring(recovery, RING_LOST_DAMAGED, LOCATOR_NAME);
+    return WEIR_OK;
   }
   if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->path, NULL);
   if (place->where == RING_VANISHED || place->where == RING_CLOSED) recovery->least_offset = place->locator.next_offset;
   if (place->where == RING_VANISHED) {
-    recovery->report->ring_replaced = recovery->report->ring_vanished = 1;
+    lose_ring(recovery, RING_LOST_VANISHED, NULL);
+    recovery->report->ring_vanished = 1;
     recovery->report->previous_opening = place->locator.opening;
   }
   if (place->where != RING_ELSEWHERE || locator_is_safe(log->directory, place->directory) == 1) return WEIR_OK;
   return fail(recovery->error, WEIR_ERROR_UNSAFE, 0, place->locator.path,
               "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that",
               log->path, place->locator.path);
+}
+
+/*
+ * A ring that somebody cut short, whose header is whole: what is left of it is worth having. A copy goes to quarantine/,
+ * then it gets its length back, with zeros for what is gone: a lane whose first page is zero has nothing to give, and
+ * records that are zero fail their checksums. 1; 0 if it is no such ring; or a negative errno.
+ */
+static int mend_cut_ring(recovery *recovery, int fd) {
+  enum { MOST_GIB = 8 }; /* a header may be forged, and this takes room on the disk */
+  ring_header *header = calloc(1, sizeof *header);
+  if (!header) return -ENOMEM;
+  struct stat status;
+  int error = sys_status(fd, &status);
+  int64_t count = sys_read_at(fd, header, sizeof *header, 0);
+  uint64_t bytes = header->file_bytes;
+  int is_cut = error == 0 && count == sizeof *header && ring_check_header(header, UINT64_MAX) == 0 &&
+               bytes > (uint64_t)status.st_size && bytes >> 30 < MOST_GIB;
+  free(header);
+  if (error != 0 || count < 0 || !is_cut) return error != 0 ? error : count < 0 ? (int)count : 0;
+  error = quarantine_copy(recovery->log->directory, fd, RING_NAME, "the ring was cut short");
+  if (error >= 0) error = sys_allocate(fd, bytes);
+  if (error < 0) return error;
+  recovery->report->ring_replaced = recovery->report->unknown_tail = 1;
+  return 1;
 }
 
 static weir_status open_ring(recovery *recovery) {
@@ -150,7 +261,10 @@ static weir_status open_ring(recovery *recovery) {
   const char *path = ring_path(recovery);
   int fd = sys_open_write(place->directory, place->name);
   if (fd == -ENOENT) {
-    recovery->report->ring_replaced |= recovery->list.count > 0 && !ring_being_made(recovery);
+    recovery->absent = !recovery->lost;
+    if (recovery->list.count > 0 && !ring_being_made(recovery) && !recovery->lost) {
+      lose_ring(recovery, RING_LOST_MISSING, NULL);
+    }
     return WEIR_OK;
   }
   if (fd < 0) return fail_system(recovery->error, fd, "open", path, place->name);
@@ -158,8 +272,10 @@ static weir_status open_ring(recovery *recovery) {
   int error = header ? read_ring_header(fd, header) : -ENOMEM;
   free(header);
   weir_status status = WEIR_OK;
+  int mended = error == -EBADMSG ? mend_cut_ring(recovery, fd) : 0;
+  if (mended != 0) error = mended < 0 ? mended : 0;
   if (error == -ENOTSUP) status = newer_version(recovery, RING_NAME);
-  else if (error == -EBADMSG) status = replace_ring(recovery, fd);
+  else if (error == -EBADMSG) lose_ring(recovery, RING_LOST_DAMAGED, RING_NAME);
   else if (error != 0) status = fail_system(recovery->error, error, "read", path, place->name);
   else status = attach_dead(recovery, fd);
   sys_close(fd);
@@ -176,6 +292,7 @@ static void detach_dead(recovery *recovery) {
   ring_detach(dead);
   if (dead->lanes) sys_unmap((uint8_t *)dead->lanes, dead->lane_count * sizeof *dead->lanes);
   free(dead);
+  free(recovery->words);
 }
 
 /* ---- Segments that were not sealed ------------------------------------------------------------------------------- */
@@ -214,16 +331,19 @@ static void find_first_unsealed(recovery *recovery) {
 static weir_status remove_foreign(recovery *recovery, uint64_t index) {
   segment_list *list = &recovery->list;
   segment_name *name = &list->items[index];
-  int error = quarantine_file(recovery->log->directory, name->name);
+  int error = quarantine_file(recovery->log->directory, name->name, FOREIGN_PROBLEM, 0);
   if (error != 0) return segment_failure(recovery, error, "quarantine", name->name);
   memmove(name, name + 1, (list->count - index - 1) * sizeof *name);
   recovery->first_unsealed--;
   list->count--;
   recovery->report->damaged_blocks++;
-  if (recovery->first_unsealed > 0 || recovery->whole_list) return WEIR_OK;
-  /* What comes before it was left out of the list. */
-  segment_list_free(list);
-  error = segment_list_read(recovery->log->directory, list);
+  return WEIR_OK;
+}
+
+/* Takes into the list what was left out of it: the sealed segments before the last. */
+static weir_status list_all(recovery *recovery) {
+  segment_list_free(&recovery->list);
+  int error = segment_list_read(recovery->log->directory, &recovery->list);
   if (error != 0) return segment_failure(recovery, error, "list", NULL);
   recovery->whole_list = 1;
   find_first_unsealed(recovery);
@@ -267,8 +387,13 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
     if (result == SCAN_TAIL) pass_lost_end(recovery, &scan);
   }
   error = handover_sealed(&recovery->handover, &scan);
+  if (all_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
+    memcpy(recovery->last_boot_id, scan.header.boot_id, sizeof recovery->last_boot_id);
+  }
   if (recovery->last.salt == 0) {
     recovery->last = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = name->base};
+    recovery->told = lost_ring_is_told(&scan);
+    if (recovery->told < 0 && error == 0) error = recovery->told;
   }
   scan_close(&scan);
   return error == 0 ? WEIR_OK : segment_failure(recovery, error, "read", name->name);
@@ -280,9 +405,15 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
  */
 static weir_status take_last_sealed(recovery *recovery) {
   int settled = 0, foreign;
-  for (uint64_t left = recovery->first_unsealed; left > 0 && !settled; left--) {
-    weir_status status = take_sealed(recovery, &recovery->list.items[left - 1], &foreign, &settled);
-    if (status == WEIR_OK && foreign) status = remove_foreign(recovery, left - 1);
+  uint64_t left = recovery->first_unsealed;
+  while (left > 0 && !settled) {
+    left--;
+    weir_status status = take_sealed(recovery, &recovery->list.items[left], &foreign, &settled);
+    if (status == WEIR_OK && foreign) status = remove_foreign(recovery, left);
+    if (status == WEIR_OK && left == 0 && !settled && !recovery->whole_list) {
+      status = list_all(recovery);
+      left = recovery->first_unsealed;
+    }
     if (status != WEIR_OK) return status;
   }
   return WEIR_OK;
@@ -295,10 +426,24 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
     int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
                               recovery->report);
     if (error != 0) return segment_failure(recovery, error, "recover", name->name);
+    /* The notice of a lost ring is a segment by itself, which a kill may have left unsealed. */
+    const seal_summary *sums = &found[i].summary;
+    if (!found[i].empty && found[i].salt != 0) {
+      recovery->told = found[i].ring_told == 1 && sums->notices == 1 && sums->events == 0;
+    }
+    memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);
     /* Without a ring, which knows exactly, a damaged last block's own word says which offsets had been given. */
     if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
   }
   return WEIR_OK;
+}
+
+/* A segment that had to take another name must not be in the way of the next. */
+static void pass_name(recovery *recovery) {
+  uint64_t least = recovery->last.salt != 0 ? recovery->last.base + 1 : 0;
+  if (recovery->least_offset < least) recovery->least_offset = least;
+  event_log *dead = recovery->dead;
+  if (dead && dead->next_offset < least) dead->next_offset = dead->header->log_end = least;
 }
 
 static weir_status seal_segments(recovery *recovery, unsealed *found) {
@@ -312,6 +457,7 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
   for (uint64_t i = 0; i < count; i++) {
     int error = unsealed_retire(&found[i], directory, &names[i], &recovery->last);
     if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
+    pass_name(recovery);
   }
   int error = count > 0 ? sys_sync_directory(directory) : 0;
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->log->path, NULL);
@@ -323,7 +469,8 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
 static void choose_segment_bytes(event_log *dead) {
   uint64_t bytes = LEAST_SEGMENT_BYTES(dead->header->record_bytes) + 2 * dead->header->types_bytes;
   for (uint32_t i = 0; i < dead->lane_count; i++) {
-    bytes += dead->lanes[i].control->tail - head_position(dead->lanes[i].control->head);
+    uint64_t left = dead->lanes[i].control->tail - head_position(dead->lanes[i].control->head);
+    bytes += left < dead->header->lane_bytes ? left : dead->header->lane_bytes;
   }
   bytes = (bytes + 4095) & ~UINT64_C(4095);
   if (dead->options.segment_bytes > bytes) dead->options.segment_bytes = bytes;
@@ -341,8 +488,10 @@ static weir_status settle_heads(recovery *recovery) {
   event_log *dead = recovery->dead;
   handover *handover = &recovery->handover;
   dead->calibration = handover_calibration(handover, dead->header);
-  uint64_t known = ring_end(dead->header), end = handover->log_end > known ? handover->log_end : known;
-  if (known > handover->log_end && handover->log_end >= dead->header->base_offset) {
+  uint64_t known = ring_end(dead->header), end = handover_start_offset(handover, known);
+  if (handover->rebooted) {
+    recovery->report->missing_events += handover->missing;
+  } else if (known > handover->log_end && handover->log_end >= dead->header->base_offset) {
     recovery->report->missing_events += known - handover->log_end;
   }
   if (end > LAST_FIRST_OFFSET) return used_up(recovery);
@@ -359,16 +508,16 @@ static weir_status settle_heads(recovery *recovery) {
     __atomic_store_n(&control->head, from, __ATOMIC_RELEASE);
     control->tail = to;
     dead->lanes[i].handed = handover_accounted(handover, i, from);
+    dead->lanes[i].records = handover_records(handover, i);
     recovery->report->lanes_drained += from < to;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
       uint64_t *reported = &control->reported[reason - 1];
-      if (*reported < handover->reported[i][reason]) *reported = handover->reported[i][reason];
+      *reported = handover_reported(handover, i, reason, *reported);
     }
   }
   for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     uint64_t *reported = &dead->header->unlaned_reported[reason];
-    uint64_t logged = handover->reported[WEIR_MAX_LANES][reason];
-    if (*reported < logged) *reported = logged;
+    *reported = handover_reported(handover, WEIR_MAX_LANES, reason, *reported);
   }
   int error = sys_sync_mapped(dead->ring, dead->ring_bytes);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", dead->path, RING_NAME);
@@ -390,15 +539,20 @@ static weir_status drain_dead(recovery *recovery) {
   dead->previous = recovery->last;
   choose_segment_bytes(dead);
   uint64_t moved, refused = reported_so_far(dead, 0), overwritten = reported_so_far(dead, 1);
-  drain_result result = drain_all(dead, &moved);
+  dead->after_cut = dead->rebooted;
+  int told = !dead->rebooted || recovery->handover.after_cut || drain_tail_notice(dead);
+  drain_result result = told ? drain_all(dead, &moved) : DRAIN_STALLED;
+  recovery->report->missing_events += dead->missing;
   recovery->report->events_from_lanes = dead->counters.drained;
   recovery->report->damaged_records = dead->counters.damaged;
+  recovery->report->unkept_bytes += dead->unkept_bytes;
   recovery->report->dropped = reported_so_far(dead, 0) - refused;
   recovery->report->overwritten = reported_so_far(dead, 1) - overwritten;
   if (result == DRAIN_STALLED) {
     return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->path, NULL);
   }
   if (!dead->active) return WEIR_OK;
+  recovery->told = 0;
   drain_seal_active(dead);
   recovery->last = dead->previous;
   int error = sealer_change(dead, NULL);
@@ -408,7 +562,9 @@ static weir_status drain_dead(recovery *recovery) {
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static int is_leftover(const char *name) {
-  return strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0 || strcmp(name, RING_NEW_NAME) == 0;
+  uint64_t prefix = strlen(PREPARED_PREFIX);
+  if (strncmp(name, PREPARED_PREFIX, prefix) != 0) return strcmp(name, RING_NEW_NAME) == 0;
+  return name[prefix] != 0 && name[prefix + strspn(name + prefix, "0123456789")] == 0; /* else it is somebody's */
 }
 
 /* Notes a name that is no segment's, while the segments are listed. */
@@ -453,7 +609,9 @@ static weir_status run(recovery *recovery) {
   if (status == WEIR_OK) status = open_ring(recovery);
   if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
-  handover_start(&recovery->handover, recovery->dead ? recovery->dead->header->opening : 0);
+  const event_log *dead = recovery->dead;
+  handover_start(&recovery->handover, dead ? dead->header->opening : 0, dead && dead->rebooted);
+  if (dead) recovery->dead->handover = &recovery->handover;
   status = take_last_sealed(recovery);
   if (status != WEIR_OK) return status;
 
@@ -468,6 +626,9 @@ static weir_status run(recovery *recovery) {
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
   free(found);
   if (status == WEIR_OK && recovery->dead) status = drain_dead(recovery);
+  if (status == WEIR_OK && recovery->lost) status = tell_of_lost_ring(recovery);
+  /* One that was killed after it put the remains away could not report it. */
+  if (recovery->absent && recovery->told) recovery->report->ring_replaced = 1;
   return status;
 }
 
@@ -479,7 +640,10 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   recovery->error = error;
   recovery->place = locator_here(log->directory);
   weir_status status = WEIR_OK;
-  int result = segment_list_tail(log->directory, &recovery->list, note_leftover, &recovery->leftovers);
+  int result = sys_boot_id(recovery->boot_id);
+  if (result == 0 || result == -ENOENT) {
+    result = segment_list_tail(log->directory, &recovery->list, note_leftover, &recovery->leftovers);
+  }
   if (result != 0) {
     status = fail_system(error, result, "list", log->path, NULL);
   } else {
@@ -490,10 +654,12 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   if (status == WEIR_OK) {
     *next_offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
     if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;
+    if (*next_offset < log->start_offset) *next_offset = log->start_offset;
     if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);
     log->previous = recovery->last;
-    report->was_clean = !report->ring_replaced && report->segments_scanned == 0 && report->events_from_lanes == 0 &&
-                        report->dropped == 0 && report->overwritten == 0 && report->damaged_records == 0;
+    report->was_clean = !report->ring_replaced && !report->unknown_tail && report->segments_scanned == 0 &&
+                        report->events_from_lanes == 0 && report->dropped == 0 && report->overwritten == 0 &&
+                        report->damaged_records == 0;
   }
   detach_dead(recovery);
   locator_leave(&recovery->place);

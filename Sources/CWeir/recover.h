@@ -5,6 +5,8 @@
 #include "handover.h"
 #include "log.h"
 
+#define FOREIGN_PROBLEM "neither a header nor a block of a segment"
+
 /* The smallest segment that holds one record of the given size, any two definitions, header and seal. */
 #define LEAST_SEGMENT_BYTES(record_bytes) (UINT64_C(131072) + 2 * (uint64_t)(record_bytes))
 
@@ -13,9 +15,12 @@ typedef struct unsealed {
   uint64_t end; /* position after the last good block */
   uint64_t salt;
   uint64_t opening;
+  uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
   int complete; /* it has its seal: the writer died before the rename */
   int empty;    /* no event and no notice, so that the next segment has the same base offset */
+  int ring_told; /* notices that a whole ring is lost */
   int damaged;  /* a part of it is: definitions may be missing */
+  int redone;   /* to be forgotten: see handover_forgets */
   int foreign;  /* neither a good header nor a good block, but not all zeros */
   uint64_t next_offset;
   uint64_t damaged_end; /* the offset after those that damaged blocks held */
@@ -24,6 +29,7 @@ typedef struct unsealed {
   uint8_t *definitions;
   uint64_t definitions_bytes;
   uint64_t definitions_room;
+  gap_total *totals; /* the highest in the opening's gap records so far: the seal's */
   uint64_t defined[MAX_TYPES / 64]; /* types in `definitions` */
   uint64_t used[MAX_TYPES / 64];    /* types of records after damage */
 } unsealed;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "directory.h"
+#include "guard.h"
+#include "retention.h"
 #include "scan.h"
 #include "segment.h"
 #include "system.h"
@@ -15,6 +17,7 @@
 static int cut(segment *segment) {
   if (!segment->map) return 0;
   /* Unmapped before it is cut: a mapped file never shrinks. */
+  guard_remove(segment->map);
   int error = sys_unmap(segment->map, segment->capacity);
   if (error != 0) return error;
   segment->map = NULL;
@@ -69,11 +72,15 @@ static int write_copy(const segment *segment, int fd) {
 /* Gives the segment a new file with the same bytes, on the disk, in place of one whose sync failed. */
 static int move_to_new_file(segment *segment, uint64_t number) {
   int error = keep(segment);
+  if (error == 0) error = retention_take_copy(segment->retention, segment->at);
   if (error != 0) return error;
   char name[64];
   snprintf(name, sizeof name, PREPARED_PREFIX "%llu", (unsigned long long)number);
   int fd = sys_open_create(segment->directory, name);
-  if (fd < 0) return fd;
+  if (fd < 0) {
+    retention_give(segment->retention, segment->at);
+    return fd;
+  }
   error = write_copy(segment, fd);
   int64_t lost = error == 0 ? count_lost(segment, name) : 0;
   if (lost < 0) error = (int)lost;
@@ -81,9 +88,12 @@ static int move_to_new_file(segment *segment, uint64_t number) {
   if (error != 0) {
     sys_close(fd);
     sys_unlink(segment->directory, name);
+    retention_give(segment->retention, segment->at);
     return error;
   }
   sys_close(segment->fd);
+  retention_give(segment->retention, segment->taken);
+  segment->taken = segment->at;
   segment->fd = fd;
   segment->lost = (uint64_t)lost;
   segment->poisoned = 0;
@@ -117,6 +127,14 @@ static int finish(segment *segment, uint64_t *next_prepared) {
   return error == 0 ? rename_sealed(segment) : error;
 }
 
+static void tell_retention(const segment *segment) {
+  struct stat status;
+  uint64_t bytes = segment->at;
+  if (!segment->retention) return;
+  if (sys_status(segment->fd, &status) == 0) bytes = (uint64_t)status.st_blocks * 512;
+  retention_sealed(segment->retention, segment->base_offset, segment->taken, bytes);
+}
+
 retirement segment_retire(segment *first, uint64_t *next_prepared) {
   retirement done = {0};
   int directory = first->directory;
@@ -138,6 +156,7 @@ retirement segment_retire(segment *first, uint64_t *next_prepared) {
       continue;
     }
     done.lost += each->lost;
+    tell_retention(each);
     segment_abandon(each);
     renamed++;
   }

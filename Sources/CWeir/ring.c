@@ -6,6 +6,7 @@
 
 #include "crc32c.h"
 #include "error.h"
+#include "guard.h"
 #include "log.h"
 #include "notice.h"
 #include "system.h"
@@ -64,7 +65,8 @@ lane_view ring_lane_view(const event_log *log, uint32_t number) {
   return (lane_view){.data = log->ring + header->lanes_at + number * header->lane_stride + LANE_CONTROL_BYTES,
                      .capacity = header->lane_bytes,
                      .record_bytes = header->record_bytes,
-                     .seed = record_seed(header->opening, number)};
+                     .seed = record_seed(header->opening, number),
+                     .rebooted = log->rebooted};
 }
 
 /* Makes the log's lanes point into the mapped ring. */
@@ -106,6 +108,7 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
   int result = sys_status(fd, &status);
   if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &log->ring);
   if (result != 0) return fail_system(error, result, "map", log->path, RING_NAME);
+  guard_add(log, log->ring, (uint64_t)status.st_size);
   log->ring_in_memory = sys_is_memory(fd);
   log->ring_bytes = (uint64_t)status.st_size;
   log->header = (ring_header *)log->ring;
@@ -114,6 +117,7 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
 }
 
 void ring_detach(event_log *log) {
+  guard_remove(log->ring);
   log_hold_forks(); /* a child replaces what is mapped there */
   if (log->ring) sys_unmap(log->ring, log->ring_bytes);
   log->ring = NULL;
@@ -121,11 +125,20 @@ void ring_detach(event_log *log) {
   log_allow_forks();
 }
 
+static uint64_t lane_stride(const weir_options *options) {
+  uint64_t record = record_size(options->max_event_bytes);
+  return LANE_CONTROL_BYTES + align4096(options->lane_bytes + record + RECORD_SLACK_BYTES);
+}
+
+uint64_t ring_file_bytes(const weir_options *options) {
+  return RING_HEADER_BYTES + options->lane_count * lane_stride(options) + WEIR_TYPES_BYTES;
+}
+
 /* The header of a new ring, from the options. */
 static void fill_header(ring_header *header, const event_log *log, uint64_t base_offset, uint32_t clock) {
   const weir_options *options = &log->options;
   uint64_t record = record_size(options->max_event_bytes);
-  uint64_t stride = LANE_CONTROL_BYTES + align4096(options->lane_bytes + record + RECORD_SLACK_BYTES);
+  uint64_t stride = lane_stride(options);
   header->magic = RING_MAGIC;
   header->major = FORMAT_MAJOR;
   header->minor = FORMAT_MINOR;
@@ -138,7 +151,7 @@ static void fill_header(ring_header *header, const event_log *log, uint64_t base
   header->lane_stride = stride;
   header->types_at = RING_HEADER_BYTES + options->lane_count * stride;
   header->types_bytes = WEIR_TYPES_BYTES;
-  header->file_bytes = header->types_at + WEIR_TYPES_BYTES;
+  header->file_bytes = ring_file_bytes(options);
   header->base_offset = base_offset;
   header->log_end = base_offset;
   header->clock = clock;
@@ -217,6 +230,11 @@ static weir_status choose_place(const event_log *log, ring_place *old, uint64_t 
     }
     place->locator.opening = log->producer.opening;
     place->locator.next_offset = base_offset;
+    result = sys_boot_id(place->locator.boot_id);
+    if (result != 0 && result != -ENOENT) {
+      locator_leave(place);
+      return fail_system(error, result, "ask for the boot that is to be noted in", log->path, LOCATOR_NAME);
+    }
   }
   int again = place->where == RING_ELSEWHERE && place->locator.number == old->locator.number;
   if (old->where == RING_ELSEWHERE && !again) {
@@ -247,6 +265,12 @@ static void take_back(const event_log *log) {
   if (locator_find(log->directory, &place) != 0) return;
   locator_clear(log->directory, &place, 0);
   locator_leave(&place);
+}
+
+void ring_mark_closed(event_log *log) {
+  __atomic_store_n(&log->header->closed, 1, __ATOMIC_RELEASE);
+  /* Without this the next boot could not tell; that it failed says no more than that. */
+  sys_sync_mapped(log->ring, RING_HEADER_BYTES);
 }
 
 int ring_is_drained(const event_log *log) {

@@ -13,7 +13,7 @@
 #include "notice.h"
 #include "system.h"
 
-enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + 8 * WEIR_MAX_LANES };
+enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES };
 
 static const char WRONG_SUM[] = "block checksum does not match";
 static const char WRONG_SHAPE[] = "block is not filled by what its header says";
@@ -123,7 +123,9 @@ static int seal_is_well_formed(const uint8_t *payload, const block_header *heade
   uint64_t position;
   if (header->payload_bytes < sizeof summary + SEAL_POSITION_BYTES) return 0;
   memcpy(&summary, payload, sizeof summary);
-  if (summary.definition_bytes != header->payload_bytes - sizeof summary - SEAL_POSITION_BYTES) return 0;
+  uint64_t totals = summary.totals * (uint64_t)sizeof(gap_total);
+  if (summary.reserved != 0 || summary.definition_bytes % 8 != 0) return 0;
+  if (summary.definition_bytes + totals != header->payload_bytes - sizeof summary - SEAL_POSITION_BYTES) return 0;
   memcpy(&position, payload + header->payload_bytes - SEAL_POSITION_BYTES, sizeof position);
   if (position != header->position) return 0;
   return definitions_fill(payload + sizeof summary, summary.definition_bytes, header->opening);
@@ -403,6 +405,10 @@ int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
 
 const uint8_t *scan_seal_definitions(const segment_scan *scan) { return scan->payload + sizeof(seal_summary); }
 
+const gap_total *scan_seal_totals(const segment_scan *scan) {
+  return (const gap_total *)(const void *)(scan_seal_definitions(scan) + scan_summary(scan)->definition_bytes);
+}
+
 const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening) {
   definition_header header;
   if (*at > count || count - *at < sizeof header) return NULL;
@@ -424,7 +430,7 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
   if (header->magic != SEGMENT_MAGIC) return "segment header does not begin with the format's name";
   if (header->major != FORMAT_MAJOR) return "segment header has a damaged version";
   if (header->minor > FORMAT_MINOR) return "segment header has a damaged version, or is of a later minor one";
-  if (header->header_bytes != SEGMENT_HEADER_BYTES + 8 * header->lane_count) return "segment header has a wrong length";
+  if (header->header_bytes != SEGMENT_HEADER_BYTES + sizeof(lane_mark) * header->lane_count) return "segment header has a wrong length";
   if (!all_zero(header->reserved, sizeof header->reserved)) return "reserved bytes of a segment header are not zero";
   if (header->base_offset != base_from_name) return "file name and segment header disagree on the first offset";
   return NULL;
@@ -439,6 +445,10 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
   block_header first;
   uint64_t used = SEGMENT_HEADER_BYTES;
   int found = find_block(scan, SEGMENT_HEADER_BYTES, &first, &used);
+  /* A file that is being written has its own name: blocks of lower offsets are what was on the disk before it. */
+  while (found == 1 && scan->active && first.base_offset < base_from_name) {
+    found = find_block(scan, first.position + 8, &first, &used);
+  }
   if (found < 0) return found;
   damage->first_offset = base_from_name;
   scan->start = found ? first.position : scan->file_bytes;
@@ -476,7 +486,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   if (got < 0) return (int)got;
   memcpy(bytes, there, (uint64_t)got);
   memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
-  uint64_t length = SEGMENT_HEADER_BYTES + 8 * (uint64_t)scan->header.lane_count;
+  uint64_t length = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * (uint64_t)scan->header.lane_count;
   if (got < SEGMENT_HEADER_BYTES || scan->header.lane_count > WEIR_MAX_LANES || (uint64_t)got < length ||
       scan->header.salt == 0 || scan->header.base_offset > MAX_OFFSET || crc32c(bytes + 20, length - 20) != scan->header.header_crc) {
     damage->reason = "segment header checksum does not match";

@@ -15,7 +15,7 @@ typedef struct segment_scan {
   uint64_t inode;          /* which file it is, whatever its name has become */
   uint64_t name_base;      /* the base offset that its name says */
   int header_valid;        /* its checksum vouches for salt, opening, base and `handed` */
-  uint64_t handed[WEIR_MAX_LANES];
+  lane_mark handed[WEIR_MAX_LANES];
   uint64_t start;          /* position of the first block */
   uint64_t position;       /* of the next block */
   uint64_t next_offset;    /* the offset expected there */
@@ -91,6 +91,9 @@ int all_zero(const void *bytes, uint64_t count);
 
 /* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
 int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
+
+/* The gap totals in the seal, `totals` of its summary. */
+const gap_total *scan_seal_totals(const segment_scan *scan);
 
 /* The definitions in the seal, `definition_bytes` of its summary long. */
 const uint8_t *scan_seal_definitions(const segment_scan *scan);

@@ -13,7 +13,9 @@
 #include <errno.h>
 
 #include "error.h"
+#include "guard.h"
 #include "log.h"
+#include "retention.h"
 #include "system.h"
 
 enum { RETRY_PAUSE_NS = 500000000, MOST_AT_ONCE = 8 };
@@ -69,7 +71,9 @@ static void retire(event_log *log, segment *first) {
   sealer *sealer = &log->sealer;
   uint64_t count = length(first);
   pthread_mutex_unlock(&sealer->mutex);
-  retirement done = segment_retire(first, &log->supply.next_prepared);
+  /* What a segment had in a page that is lost is for recovery to find out: it is not sealed as if it were whole. */
+  retirement done = {.error = -MAPPING_LOST, .failed = first};
+  if (!guard_tripped(log)) done = segment_retire(first, &log->supply.next_prepared);
   pthread_mutex_lock(&sealer->mutex);
   segment **last = &sealer->stuck;
   while (*last) last = &(*last)->next;
@@ -196,6 +200,7 @@ static int sync_files(event_log *log) {
   }
   int error = sealer->stuck ? sealer->stuck_error : 0;
   if (error == 0 && active) error = sync_active(log, active);
+  if (guard_tripped(log)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
   return error == 0 ? sealer->broken : error;
 }
 
@@ -240,9 +245,12 @@ static void sleep_until(sealer *sealer, uint64_t deadline) {
 /* One thing that is due, or a sleep until something is. */
 static void take_step(event_log *log) {
   sealer *sealer = &log->sealer;
-  uint64_t now = sealer->stuck || sealer->fresh ? sys_monotonic_ns() : 0;
+  uint64_t bounds_due = retention_due(log->retention);
+  uint64_t now = sealer->stuck || sealer->fresh || bounds_due != UINT64_MAX ? sys_monotonic_ns() : 0;
   settle_undrained(log);
-  if (has_drained_wait(log) || now >= interval_due(log)) {
+  if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
+    retention_serve(log); /* once all is sealed that may be: only that can be removed */
+  } else if (has_drained_wait(log) || now >= interval_due(log)) {
     __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
     if (make_durable(log) == 0 || log->options.sync_interval_ns == 0) return;
     __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
@@ -253,6 +261,7 @@ static void take_step(event_log *log) {
     retry(log);
   } else {
     uint64_t due = interval_due(log);
+    if (bounds_due < due && sealer->broken == 0) due = bounds_due;
     sleep_until(sealer, sealer->stuck && sealer->retry_at < due ? sealer->retry_at : due);
   }
 }
@@ -264,6 +273,7 @@ static void *sealer_main(void *argument) {
   while (!sealer->stopping) take_step(log);
   /* The drainer has ended, and there is no active segment: what is left is the queue. */
   make_durable(log);
+  if (retention_due(log->retention) <= sys_monotonic_ns() && sealer->broken == 0) retention_serve(log);
   sealer->running = 0;
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     settle(wait, is_durable(log, wait) ? result_of(log, wait) : SYNC_CLOSED, 0);

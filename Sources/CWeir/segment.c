@@ -8,6 +8,8 @@
 
 #include "crc32c.h"
 #include "directory.h"
+#include "guard.h"
+#include "retention.h"
 #include "system.h"
 
 segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int *error) {
@@ -35,14 +37,14 @@ segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int 
 }
 
 int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, const segment_end *previous,
-                  const uint64_t *handed, uint32_t lane_count, uint32_t flags) {
+                  const lane_mark *handed, uint32_t lane_count, uint32_t flags) {
   uint64_t salt = 0;
   while (salt == 0) {
     int error = sys_random(&salt, sizeof salt);
     if (error != 0) return error;
   }
   segment_header *header = (segment_header *)segment->map;
-  uint32_t bytes = SEGMENT_HEADER_BYTES + 8 * lane_count;
+  uint32_t bytes = SEGMENT_HEADER_BYTES + (uint32_t)sizeof *handed * lane_count;
   memset(header, 0, bytes);
   header->magic = SEGMENT_MAGIC;
   header->major = FORMAT_MAJOR;
@@ -58,12 +60,14 @@ int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, cons
   header->previous_base = previous->base;
   header->capacity = segment->capacity;
   header->lane_count = lane_count;
-  memcpy(header->handed, handed, 8 * (uint64_t)lane_count);
+  memcpy(header->handed, handed, sizeof *handed * lane_count);
+  int error = sys_boot_id(header->boot_id);
+  if (error != 0 && error != -ENOENT) return error;
   header->header_crc = crc32c(segment->map + 20, bytes - 20);
 
   char name[64];
   segment_file_name(name, base_offset, 1);
-  int error = sys_rename_new(segment->directory, segment->name, name);
+  error = sys_rename_new(segment->directory, segment->name, name);
   if (error != 0) return error;
   memcpy(segment->name, name, sizeof name);
   segment->at = bytes;
@@ -73,12 +77,13 @@ int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, cons
   return 0;
 }
 
-uint64_t segment_seal_bytes(uint64_t definitions_bytes) {
-  return sizeof(block_header) + sizeof(seal_summary) + definitions_bytes + SEAL_POSITION_BYTES;
+uint64_t segment_seal_bytes(uint64_t definitions_bytes, uint32_t totals) {
+  return sizeof(block_header) + sizeof(seal_summary) + definitions_bytes + totals * sizeof(gap_total) +
+         SEAL_POSITION_BYTES;
 }
 
 uint64_t segment_room(const segment *segment) {
-  uint64_t used = segment->at + segment_seal_bytes(segment->definitions_bytes) + sizeof(block_header);
+  uint64_t used = segment->at + segment_seal_bytes(segment->definitions_bytes, segment->totals) + sizeof(block_header);
   return used < segment->capacity ? segment->capacity - used : 0;
 }
 
@@ -145,14 +150,16 @@ int segment_append_definitions(segment *segment, const uint8_t *entries, uint64_
 }
 
 void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
-                        const uint8_t *definitions, const calibration *calibration) {
+                        const uint8_t *definitions, const gap_total *totals, const calibration *calibration) {
   uint8_t *payload = bytes + sizeof(block_header);
   memcpy(payload, summary, sizeof *summary);
   if (summary->definition_bytes) memcpy(payload + sizeof *summary, definitions, summary->definition_bytes);
-  memcpy(payload + sizeof *summary + summary->definition_bytes, &position, SEAL_POSITION_BYTES);
+  uint64_t used = sizeof *summary + summary->definition_bytes, totals_bytes = summary->totals * sizeof *totals;
+  if (totals_bytes) memcpy(payload + used, totals, totals_bytes);
+  memcpy(payload + used + totals_bytes, &position, SEAL_POSITION_BYTES);
   block_header header = {
       .kind = BLOCK_SEAL,
-      .payload_bytes = (uint32_t)(segment_seal_bytes(summary->definition_bytes) - sizeof(block_header)),
+      .payload_bytes = (uint32_t)(segment_seal_bytes(summary->definition_bytes, summary->totals) - sizeof(block_header)),
       .base_offset = summary->next_offset,
       .lane = NOTICE_LANE,
       .first_ns = summary->first_ns,
@@ -162,17 +169,20 @@ void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64
   place_header(bytes, &header);
 }
 
-void segment_seal(segment *segment, uint64_t next_offset, const calibration *calibration) {
+void segment_seal(segment *segment, uint64_t next_offset, const gap_total *totals, uint32_t count,
+                  const calibration *calibration) {
   segment->summary.next_offset = next_offset;
   segment->summary.definition_bytes = (uint32_t)segment->definitions_bytes;
+  segment->summary.totals = count;
   segment_build_seal(segment->map + segment->at, segment->at, segment->salt, segment->opening, &segment->summary,
-                     segment->definitions, calibration);
-  segment->at += segment_seal_bytes(segment->definitions_bytes);
+                     segment->definitions, totals, calibration);
+  segment->at += segment_seal_bytes(segment->definitions_bytes, count);
   segment->sealed = 1;
 }
 
 /* Frees what is in memory; the file stays. */
 void segment_abandon(segment *segment) {
+  guard_remove(segment->map);
   if (segment->map) sys_unmap(segment->map, segment->capacity);
   sys_close(segment->fd);
   free(segment->definitions);
@@ -181,6 +191,6 @@ void segment_abandon(segment *segment) {
 }
 
 void segment_discard(segment *segment) {
-  sys_unlink(segment->directory, segment->name);
+  if (sys_unlink(segment->directory, segment->name) == 0) retention_give(segment->retention, segment->taken);
   segment_abandon(segment);
 }

@@ -23,11 +23,14 @@ typedef struct segment {
   int poisoned; /* the sealer's: a sync of its file failed, which is never tried again */
   int synced;   /* the sealer's: whole on the disk */
   uint64_t lost; /* events that a file which took the place of a poisoned one does not have */
+  struct retention *retention; /* of a log with bounds */
+  uint64_t taken; /* bytes that count there */
   uint8_t *kept; /* what is still to be written to such a file */
   seal_summary summary;
   uint8_t *definitions; /* the seal's: every definition in the segment */
   uint64_t definitions_bytes;
   uint64_t definitions_room;
+  uint32_t totals; /* gap totals that its seal must have room for */
   struct segment *next;
 } segment;
 
@@ -43,7 +46,7 @@ segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int 
 
 /* Writes the header and gives the file its active name. 0 or a negative errno; then it is still prepared. */
 int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, const segment_end *previous,
-                  const uint64_t *handed, uint32_t lane_count, uint32_t flags);
+                  const lane_mark *handed, uint32_t lane_count, uint32_t flags);
 
 /* Bytes of payload that one more block may have while the seal still fits. */
 uint64_t segment_room(const segment *segment);
@@ -61,12 +64,19 @@ int segment_append_definitions(segment *segment, const uint8_t *entries, uint64_
                                const calibration *calibration);
 
 /* Appends the seal. The segment takes no more blocks. */
-void segment_seal(segment *segment, uint64_t next_offset, const calibration *calibration);
+void segment_seal(segment *segment, uint64_t next_offset, const gap_total *totals, uint32_t count,
+                  const calibration *calibration);
 
 /* Builds a seal block in `bytes` (segment_seal_bytes long). */
-uint64_t segment_seal_bytes(uint64_t definitions_bytes);
+uint64_t segment_seal_bytes(uint64_t definitions_bytes, uint32_t totals);
 void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
-                        const uint8_t *definitions, const calibration *calibration);
+                        const uint8_t *definitions, const gap_total *totals, const calibration *calibration);
+
+/*
+ * The most gap totals that a segment's seal takes, so that small ones hold any two definitions all the same. Where
+ * there are more, refusals may be reported twice after a power cut.
+ */
+static inline uint32_t segment_most_totals(uint64_t capacity) { return (uint32_t)(capacity >> 11); }
 
 /* What became of segments that were to be retired. */
 typedef struct retirement {

@@ -10,6 +10,8 @@
 #include "crc32c.h"
 #include "dead.h"
 #include "error.h"
+#include "sizes.h"
+#include "start.h"
 #include "system.h"
 
 typedef struct summing {
@@ -117,6 +119,29 @@ static int take_named(summing *summing, segment_name *name, int last) {
   return error == -ENOENT ? 0 : error;
 }
 
+/* ---- Retention --------------------------------------------------------------------------------------------------- */
+
+/* What was removed, and in `*first` where the log begins since. */
+static int take_start(summing *summing, uint64_t *first) {
+  start_slot start;
+  weir_stat *stat = summing->stat;
+  int found = start_read(summing->directory, &start);
+  *first = start.first_offset;
+  if (found == -EBADMSG || found == -ELOOP) {
+    stat->damaged = 1;
+    *first = 0;
+    return 0;
+  }
+  if (found < 0) return found;
+  stat->removed = start.events;
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    stat->dropped[reason] += start.dropped[reason] + start.lost[reason];
+  }
+  stat->first_offset = start.first_offset;
+  reach(stat, start.first_offset);
+  return 0;
+}
+
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
 static int take_dead(summing *summing, dead_ring *ring) {
@@ -131,6 +156,7 @@ static int take_dead(summing *summing, dead_ring *ring) {
       stat->dropped[item.reason] += item.dropped;
       continue;
     }
+    if (item.kind == DEAD_TAIL) continue;
     in_use[item.lane] = 1;
     stat->lane_bytes += item.bytes;
     if (item.kind == DEAD_HOLE) {
@@ -181,55 +207,6 @@ static int take_ring(summing *summing) {
   return 0;
 }
 
-/* ---- Files ------------------------------------------------------------------------------------------------------- */
-
-typedef struct sizing {
-  int directory;
-  uint64_t bytes;
-  int has_quarantine;
-} sizing;
-
-static int take_file(void *context, const char *name) {
-  sizing *sizing = context;
-  struct stat status;
-  if (sys_status_at(sizing->directory, name, &status) != 0) return 0; /* renamed or removed meanwhile */
-  sizing->bytes += (uint64_t)status.st_blocks * 512;
-  if (S_ISDIR(status.st_mode) && strcmp(name, QUARANTINE_NAME) == 0) sizing->has_quarantine = 1;
-  return 0;
-}
-
-/* A ring that lies in another directory is one of the log's files all the same. */
-static int take_ring_size(const summing *summing, uint64_t *bytes) {
-  ring_place place;
-  struct stat status;
-  int error = locator_find(summing->directory, &place);
-  if (error != 0) return error == -EBADMSG ? 0 : error;
-  if (place.where == RING_ELSEWHERE && sys_status_at(place.directory, place.name, &status) == 0) {
-    *bytes += (uint64_t)status.st_blocks * 512;
-  }
-  locator_leave(&place);
-  return 0;
-}
-
-static int take_sizes(summing *summing) {
-  sizing files = {.directory = summing->directory};
-  int error = sys_list(summing->directory, take_file, &files);
-  if (error == 0) error = take_ring_size(summing, &files.bytes);
-  summing->stat->total_bytes = files.bytes;
-  if (error != 0 || !files.has_quarantine) return error;
-  uint64_t room = strlen(summing->path) + sizeof "/" QUARANTINE_NAME;
-  char *path = malloc(room);
-  if (!path) return -ENOMEM;
-  snprintf(path, room, "%s/" QUARANTINE_NAME, summing->path);
-  sizing quarantine = {.directory = sys_open_directory(path)};
-  free(path);
-  if (quarantine.directory < 0) return 0; /* not ours to look into */
-  error = sys_list(quarantine.directory, take_file, &quarantine);
-  summing->stat->total_bytes += quarantine.bytes;
-  sys_close(quarantine.directory);
-  return error;
-}
-
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static weir_status failure(const summing *summing, int result, const char *name, weir_error *error) {
@@ -247,7 +224,11 @@ static weir_status sum_up(summing *summing, weir_error *error) {
   int result = segment_list_settled(summing->directory, &list);
   if (result != 0) return failure(summing, result, NULL, error);
   weir_status status = WEIR_OK;
+  uint64_t first;
+  result = take_start(summing, &first);
+  if (result != 0) status = failure(summing, result, START_NAME, error);
   for (uint64_t i = 0; i < list.count && status == WEIR_OK; i++) {
+    if (list.items[i].base < first && !list.items[i].active) continue; /* a leftover, which was counted as removed */
     result = take_named(summing, &list.items[i], i + 1 == list.count);
     if (result != 0) status = failure(summing, result, list.items[i].name, error);
   }
@@ -262,7 +243,7 @@ static weir_status sum_up(summing *summing, weir_error *error) {
     result = 0;
   }
   if (result != 0) return failure(summing, result, RING_NAME, error);
-  result = take_sizes(summing);
+  result = sizes_of_log(summing->directory, &summing->stat->total_bytes);
   return result == 0 ? WEIR_OK : failure(summing, result, NULL, error);
 }
 

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "error.h"
+#include "guard.h"
 #include "log.h"
+#include "retention.h"
 #include "system.h"
 
 /* Under the mutex, like take_ready. */
@@ -30,12 +32,28 @@ static segment *take_ready(supply *supply) {
   return taken;
 }
 
+/* Makes a segment, below the byte limit. */
+static segment *make(event_log *log, uint64_t number, int *error) {
+  uint64_t bytes = log->options.segment_bytes;
+  *error = retention_take(log, bytes);
+  if (*error != 0) return NULL;
+  segment *made = segment_prepare(log->directory, number, bytes, error);
+  if (!made) {
+    retention_give(log->retention, bytes);
+    return NULL;
+  }
+  made->retention = log->retention;
+  made->taken = bytes;
+  guard_add(log, made->map, made->capacity);
+  return made;
+}
+
 /*
  * Makes a segment. Of a log that somebody waits for on the disk also writes it ahead: its pages are dirty from being
  * populated, so the first sync, with somebody waiting, would have to write and convert them all (2,750 us against 30).
  */
 static segment *prepare(event_log *log, uint64_t number, int write_ahead, int *error) {
-  segment *made = segment_prepare(log->directory, number, log->options.segment_bytes, error);
+  segment *made = make(log, number, error);
   if (!made || !write_ahead) return made;
   *error = sys_sync_data(made->fd);
   if (*error == 0) return made;
@@ -79,6 +97,8 @@ static void *prepare_main(void *argument) {
 int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const char *name) {
   sigset_t all, before;
   sigfillset(&all);
+  /* A page that is lost under one of ours: blocked, the signal would end the process without asking the handler. */
+  if (guard_is_installed()) sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = pthread_create(thread, NULL, main, argument);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -142,7 +162,7 @@ segment *supply_take(event_log *log, int *error) {
   supply *supply = &log->supply;
   *error = 0;
   if (!supply->running) {
-    return segment_prepare(log->directory, supply->next_prepared++, log->options.segment_bytes, error);
+    return make(log, supply->next_prepared++, error);
   }
   pthread_mutex_lock(&supply->mutex);
   segment *taken = NULL;

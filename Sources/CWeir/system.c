@@ -58,8 +58,29 @@ static int fault(const char *operation) {
     int fault_ = fault(__func__);     \
     if (fault_ != 0) return fault_;   \
   } while (0)
+
+static void (*observer)(const weir_call *call, int after);
+static const uint8_t *boot_id;
+
+void weir_fault_observe(void (*told)(const weir_call *call, int after)) { observer = told; }
+void weir_fault_boot_id(const uint8_t id[16]) { boot_id = id; }
+
+static void tell_after(const weir_call *call) {
+  int before = errno;
+  if (call->operation && observer) observer(call, 1);
+  errno = before;
+}
+
+static weir_call tell_before(weir_call call) {
+  if (observer) observer(&call, 0);
+  else call.operation = NULL;
+  return call;
+}
+#define OBSERVE(...) \
+  __attribute__((cleanup(tell_after))) weir_call call_ = tell_before((weir_call){.operation = __func__, __VA_ARGS__})
 #else
 #define FAULT() ((void)0)
+#define OBSERVE(...) ((void)0)
 #endif
 
 /* A descriptor above those of the standard streams: in a process that has closed these, whatever it prints would
@@ -106,8 +127,14 @@ int sys_open_directory(const char *path) {
   return fd;
 }
 
+int sys_open_directory_at(int at, const char *name) {
+  FAULT();
+  return retry_open(at, name, O_RDONLY | O_DIRECTORY, 0);
+}
+
 int sys_make_directory(int at, const char *name) {
   FAULT();
+  OBSERVE(.fd = at, .name = name);
   if (mkdirat(at, name, 0700) != 0) return -errno;
   /* A umask can have taken bits away that we need ourselves. */
   struct stat status;
@@ -131,6 +158,7 @@ static int with_mode(int fd) {
 
 int sys_open_create(int at, const char *name) {
   FAULT();
+  OBSERVE(.fd = at, .name = name);
   return with_mode(open_plain(at, name, O_RDWR | O_CREAT | O_EXCL, 0600));
 }
 
@@ -141,6 +169,7 @@ int sys_open_write(int at, const char *name) {
 
 int sys_open_or_create(int at, const char *name) {
   FAULT();
+  OBSERVE(.fd = at, .name = name);
   int fd = open_plain(at, name, O_RDWR, 0);
   if (fd != -ENOENT) return fd;
   fd = with_mode(open_plain(at, name, O_RDWR | O_CREAT | O_EXCL, 0600));
@@ -170,6 +199,7 @@ int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
   FAULT();
   int over = check_size_limit(at + count);
   if (over != 0) return over;
+  OBSERVE(.fd = fd);
   uint64_t done = 0;
   while (done < count) {
     ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, count - done, (off_t)(at + done));
@@ -196,6 +226,7 @@ int sys_allocate(int fd, uint64_t bytes) {
   FAULT();
   int error = check_size_limit(bytes);
   if (error != 0) return error;
+  OBSERVE(.fd = fd);
   do error = fallocate(fd, 0, 0, (off_t)bytes) != 0 ? errno : 0;
   while (error == EINTR);
   return error == EOPNOTSUPP ? allocate_by_writing(fd, bytes) : -error;
@@ -203,6 +234,7 @@ int sys_allocate(int fd, uint64_t bytes) {
 
 int sys_truncate(int fd, uint64_t bytes) {
   FAULT();
+  OBSERVE(.fd = fd);
   int result;
   do result = ftruncate(fd, (off_t)bytes);
   while (result != 0 && errno == EINTR);
@@ -219,6 +251,7 @@ int sys_populate(uint8_t *address, uint64_t bytes) {
 int sys_map(int fd, uint64_t bytes, uint8_t **address) {
   FAULT();
   void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  OBSERVE(.fd = fd, .address = mapped, .bytes = bytes);
   if (mapped == MAP_FAILED) return -errno;
   /* A child must not reach what the parent goes on writing. */
   if (madvise(mapped, bytes, MADV_DONTFORK) != 0) {
@@ -254,14 +287,19 @@ int sys_inherit(uint8_t *address, uint64_t bytes, int inherit) {
   return madvise(address, bytes, inherit ? MADV_DOFORK : MADV_DONTFORK) != 0 ? -errno : 0;
 }
 
-void sys_map_private(uint8_t *address, uint64_t bytes) {
-  mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+int sys_map_private(uint8_t *address, uint64_t bytes) {
+  int before = errno;
+  void *mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  int error = mapped == MAP_FAILED ? -errno : 0;
+  errno = before;
+  return error;
 }
 
 int sys_unmap(uint8_t *address, uint64_t bytes) { return munmap(address, bytes) != 0 ? -errno : 0; }
 
 int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
   FAULT();
+  OBSERVE(.fd = -1, .address = address, .bytes = bytes);
   return msync(address, bytes, MS_SYNC) != 0 ? -errno : 0;
 }
 
@@ -269,6 +307,7 @@ void sys_start_writeback(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRI
 
 int sys_sync_data(int fd) {
   FAULT();
+  OBSERVE(.fd = fd);
   int result;
   do result = fdatasync(fd);
   while (result != 0 && errno == EINTR);
@@ -277,6 +316,7 @@ int sys_sync_data(int fd) {
 
 int sys_sync_directory(int fd) {
   FAULT();
+  OBSERVE(.fd = fd);
   int result;
   do result = fsync(fd);
   while (result != 0 && errno == EINTR);
@@ -286,11 +326,13 @@ int sys_sync_directory(int fd) {
 
 int sys_rename(int at, const char *from, const char *to) {
   FAULT();
+  OBSERVE(.fd = at, .name = from);
   return renameat(at, from, at, to) != 0 ? -errno : 0;
 }
 
 int sys_rename_new(int at, const char *from, const char *to) {
   FAULT();
+  OBSERVE(.fd = at, .name = from);
   if (syscall(SYS_renameat2, at, from, at, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -errno;
   /* The file system does not know the flag. One writer a directory, so looking first is as good. */
@@ -302,6 +344,7 @@ int sys_rename_new(int at, const char *from, const char *to) {
 
 int sys_unlink(int at, const char *name) {
   FAULT();
+  OBSERVE(.fd = at, .name = name);
   return unlinkat(at, name, 0) != 0 ? -errno : 0;
 }
 
@@ -366,6 +409,12 @@ static int hex_digit(char c) {
 }
 
 int sys_boot_id(uint8_t id[16]) {
+#ifdef WEIR_FAULT_INJECTION
+  if (boot_id) {
+    memcpy(id, boot_id, 16);
+    return 0;
+  }
+#endif
   char text[64];
   int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;

@@ -13,6 +13,7 @@
 enum { AT_WORKING_DIRECTORY = -100 }; /* AT_FDCWD: in place of an `at` */
 
 int sys_open_directory(const char *path);                    /* fd, never through a symbolic link */
+int sys_open_directory_at(int at, const char *name);          /* the same, in a directory */
 int sys_make_directory(int at, const char *name);            /* 0700 */
 int sys_open_read(int at, const char *name);                 /* fd; only a plain file, no link followed */
 int sys_open_create(int at, const char *name);               /* fd, read and write, 0600, must not exist */
@@ -25,7 +26,8 @@ int sys_truncate(int fd, uint64_t bytes);
 int sys_map(int fd, uint64_t bytes, uint8_t **address);      /* shared, writable, every page populated */
 int sys_map_wiped(uint64_t bytes, uint8_t **address);        /* private zeros, zeros again in a child of a fork */
 int sys_inherit(uint8_t *address, uint64_t bytes, int inherit); /* whether a child of a fork has the mapping too */
-void sys_map_private(uint8_t *address, uint64_t bytes);      /* zeros at this address, in place of what was there */
+int sys_map_private(uint8_t *address, uint64_t bytes);       /* zeros at this address, in place of what was there. For
+                                                                signal handlers too: errno stays */
 int sys_unmap(uint8_t *address, uint64_t bytes);
 int sys_populate(uint8_t *address, uint64_t bytes);          /* makes pages writable ahead. -EINVAL: Linux can't */
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
@@ -68,6 +70,22 @@ enum { WEIR_FAULT_KILL = 1 << 20 }; /* for an error: the process is killed inste
 /* Test only: the n-th call (from 1) of the operation named like its function fails with `error`; "any" counts all. */
 void weir_fault_set(const char *operation, uint64_t nth, uint64_t times, int error);
 uint64_t weir_fault_count(void);
+
+/*
+ * A call that changes or syncs files, for a test that records them: told before it is made and after. What it did shows
+ * in the files.
+ */
+typedef struct weir_call {
+  const char *operation;   /* the function's name */
+  int fd;                  /* the file or directory; -1: it is by `address` or `name` alone */
+  const char *name;        /* in the directory; null where there is none */
+  const uint8_t *address;  /* of a mapping */
+  uint64_t bytes;          /* of it */
+} weir_call;
+
+/* Test only: sets who is told (null: nobody), and the boot id that sys_boot_id answers (null: the kernel's). */
+void weir_fault_observe(void (*observer)(const weir_call *call, int after));
+void weir_fault_boot_id(const uint8_t id[16]);
 #endif
 
 #endif

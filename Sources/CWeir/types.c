@@ -8,6 +8,7 @@
 
 #include "crc32c.h"
 #include "error.h"
+#include "guard.h"
 #include "log.h"
 #include "notice.h"
 #include "scan.h"
@@ -189,6 +190,7 @@ static weir_status define(event_log *log, const weir_definition *definitions, ui
   if (lane_log_state(log) != STATE_OPEN) {
     return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot define event types: the log %s is closed", log->path);
   }
+  if (guard_tripped(log)) return fail_system(error, -MAPPING_LOST, "define event types in", log->path, NULL);
   uint64_t end = 0;
   weir_status status = write_entries(log, definitions, count, signatures, &end, error);
   if (status != WEIR_OK) return status;
@@ -337,10 +339,13 @@ void types_load(event_log *log) {
   const uint8_t *region = log->ring + header->types_at;
   uint64_t end = header->types_end < header->types_bytes ? header->types_end : header->types_bytes;
   uint32_t limit = 0;
-  for (uint64_t at = 0;;) {
+  if (log->rebooted) end = header->types_bytes;
+  for (uint64_t at = 0; at < end;) {
     uint64_t from = at;
     const definition_header *entry = definition_next(region, end, &at, header->opening);
-    if (!entry) break;
+    if (!entry && !log->rebooted) break;
+    if (!entry) at += 8; /* a page that the disk did not get; what follows it may be there */
+    if (!entry) continue;
     if (entry->type == 0 || entry->type >= MAX_TYPES || entry->bytes > MAX_DEFINITION_BYTES) continue;
     log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
     if (entry->type > limit) limit = entry->type;

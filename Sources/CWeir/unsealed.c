@@ -52,6 +52,8 @@ static void take_records(unsealed *found, const segment_scan *scan) {
     record_header record;
     memcpy(&record, scan->payload + at, sizeof record);
     add(found->used, record.type);
+    found->ring_told += scan->block.kind == BLOCK_NOTICES && scan->block.lane == NOTICE_LANE &&
+                        record.type == WEIR_TYPE_HOLE;
     uint64_t size = record_size(record.length);
     if (size > scan->block.payload_bytes - at) break;
     uint32_t lane;
@@ -91,7 +93,9 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
   report->damaged_bytes += damage->to - damage->from;
   uint64_t end = damage->first_offset + damage->count;
   if (end > found->damaged_end) found->damaged_end = end;
-  return quarantine_block(directory, scan->fd, name->base, damage->from, damage->to);
+  int result = quarantine_block(directory, scan->fd, name, damage);
+  if (result == QUARANTINE_FULL) report->unkept_bytes += damage->to - damage->from;
+  return result < 0 ? result : 0;
 }
 
 /* `*used`: where the bytes end that are not zero. */
@@ -106,7 +110,7 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
         error = take_block(found, scan, report);
         break;
       case SCAN_DAMAGE:
-        report->missing_events += damage.count;
+        if (!handover->rebooted) report->missing_events += damage.count; /* else the records' indices tell */
         error = take_damage(found, scan, directory, name, &damage, report);
         break;
       case SCAN_SEALED:
@@ -122,12 +126,37 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
   }
 }
 
+/* What the log says was lost up to here, for the seal. */
+static int keep_totals(unsealed *found, const handover *handover) {
+  if (found->opening != handover->opening) return 0;
+  uint64_t count = 0; /* as many as there are, because a recovery holds those of all unsealed segments */
+  for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
+    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) count += handover->reported[row][reason] > 0;
+  }
+  found->totals = calloc(count + 1, sizeof *found->totals);
+  if (!found->totals) return -ENOMEM;
+  for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
+    uint32_t lane = row < WEIR_MAX_LANES ? row : (uint32_t)NOTICE_LANE;
+    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      uint64_t total = handover->reported[row][reason];
+      if (total > 0) found->totals[found->summary.totals++] = (gap_total){lane, reason, total};
+    }
+  }
+  return 0;
+}
+
 int unsealed_scan(unsealed *found, int directory, const segment_name *name, const event_log *dead, handover *handover,
                   weir_recovery *report) {
   segment_scan scan;
   scan_damage damage;
   int error = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
   if (error != 0) return error;
+  memcpy(found->boot_id, scan.header.boot_id, sizeof found->boot_id);
+  found->redone = handover_forgets(handover, &scan);
+  if (found->redone) {
+    scan_close(&scan);
+    return 0;
+  }
   handover_segment(handover, &scan);
   if (dead) found->calibration = dead->calibration;
   /* Without a header there is no telling what lay before the first good block. */
@@ -147,7 +176,7 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
     report->torn_bytes += torn;
   }
   scan_close(&scan);
-  return error;
+  return error == 0 ? keep_totals(found, handover) : error;
 }
 
 /* Adds the definitions that the records need and no good block has, from the dead ring. */
@@ -168,11 +197,11 @@ static int write_seal(unsealed *found, int fd, const event_log *dead) {
   found->summary.next_offset = found->next_offset;
   found->summary.flags = SEAL_RECOVERED;
   found->summary.definition_bytes = (uint32_t)found->definitions_bytes;
-  uint64_t bytes = segment_seal_bytes(found->definitions_bytes);
+  uint64_t bytes = segment_seal_bytes(found->definitions_bytes, found->summary.totals);
   uint8_t *seal = calloc(1, bytes);
   if (!seal) return -ENOMEM;
   segment_build_seal(seal, found->end, found->salt, found->opening, &found->summary, found->definitions,
-                     &found->calibration);
+                     found->totals, &found->calibration);
   /* As in a mapped segment the first word comes last; a kill can cut a write short. */
   error = sys_write_at(fd, seal + 8, bytes - 8, found->end + 8);
   if (error == 0) error = sys_write_at(fd, seal, 8, found->end);
@@ -208,14 +237,16 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
     if (error != -EEXIST) return error;
     int already = is_sealed_already(found, directory, *base);
     if (already < 0 && already != -ELOOP) return already;
-    if (already == 1) return quarantine_file(directory, name->name);
+    if (already == 1) return quarantine_file(directory, name->name, "a copy of a segment that is sealed", 0);
   }
   return -EEXIST;
 }
 
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead) {
-  if (!name->active) return 0; /* one before it could not be retired, it could: it is whole as it is */
-  if (found->foreign) return quarantine_file(directory, name->name, FOREIGN_PROBLEM);
+  /* A sealed one is whole as it is: one before it could not be retired, it could. A new one may need a foreign's name. */
+  if (!name->active && found->salt != 0) return 0;
+  if (found->redone) return sys_unlink(directory, name->name);
+  if (!name->active || found->foreign) return quarantine_file(directory, name->name, FOREIGN_PROBLEM, 0);
   if (found->empty) return sys_unlink(directory, name->name);
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
@@ -227,16 +258,18 @@ int unsealed_seal(unsealed *found, int directory, const segment_name *name, cons
 }
 
 int unsealed_retire(const unsealed *found, int directory, const segment_name *name, segment_end *last) {
-  if (name->active && (found->foreign || found->empty)) return 0;
+  if (name->active ? found->foreign || found->empty : found->salt == 0) return 0;
   *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
   if (!name->active) return 0;
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
   int error = sys_sync_data(fd);
   sys_close(fd);
-  char sealed[64];
-  segment_file_name(sealed, name->base, 0);
-  return error == 0 ? sys_rename_new(directory, name->name, sealed) : error;
+  if (error == 0) error = name_sealed(found, directory, name, &last->base);
+  return error;
 }
 
-void unsealed_free(unsealed *found) { free(found->definitions); }
+void unsealed_free(unsealed *found) {
+  free(found->definitions);
+  free(found->totals);
+}

@@ -10,6 +10,7 @@
 #include "crc32c.h"
 #include "dead.h"
 #include "error.h"
+#include "start.h"
 #include "system.h"
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
@@ -49,6 +50,7 @@ static void check_controls(checker *checker, const dead_ring *ring) {
         !all_zero(control->reserved2, sizeof control->reserved2)) {
       tell_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
     }
+    if (ring->rebooted) continue; /* pages of different ages */
     if ((control->head & HEAD_FLAGS & ~(uint64_t)(HEAD_CLAIMED | HEAD_EVICTED)) ||
         !handover_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
       tell_ring(checker, at, sizeof *control, "the positions of a lane are impossible");
@@ -65,7 +67,7 @@ static int check_ring_definitions(checker *checker, const dead_ring *ring) {
   if (got == (int64_t)bytes) {
     while (definition_next(entries, bytes, &at, ring->header.opening)) continue;
     checker->out->bytes += bytes;
-    if (at != bytes) {
+    if (at != bytes && !ring->rebooted) {
       tell_ring(checker, ring->header.types_at + at, bytes - at, "a definition in the ring is damaged");
     }
   }
@@ -82,7 +84,7 @@ static int check_lanes(checker *checker, dead_ring *ring) {
     if (item.kind != DEAD_HOLE) continue;
     uint64_t at = ring->header.lanes_at + item.lane * ring->header.lane_stride + LANE_CONTROL_BYTES +
                   (item.position & (ring->header.lane_bytes - 1));
-    check_tell(checker, RING_NAME, at, item.bytes, item.offset, 0, HOLE_DAMAGED);
+    check_tell(checker, RING_NAME, at, item.bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
   }
   return result;
 }
@@ -112,12 +114,12 @@ static int check_ring(checker *checker) {
   }
   /* The offset is in the ring before a lane's head moves, so it tells a damaged last block from one half written. */
   if (checker->last_active) {
-    check_hole(checker, checker->last_name, checker->last_end, ring->start_offset,
-               "the last blocks are damaged or missing");
+    check_hole(checker, checker->last_name, checker->last_end, ring->known_end, "the last blocks are damaged or missing");
   } else {
-    check_hole(checker, RING_NAME, offsetof(ring_header, log_end), ring->start_offset,
+    check_hole(checker, RING_NAME, offsetof(ring_header, log_end), ring->known_end,
                "offsets missing at the end of the log");
   }
+  checker->next_offset = ring->start_offset;
   check_ring_header(checker, ring);
   check_controls(checker, ring);
   error = check_ring_definitions(checker, ring);
@@ -170,7 +172,10 @@ static weir_status check_all(checker *checker, weir_error *error) {
   int result = segment_list_settled(checker->directory, &list);
   if (result != 0) return failure(checker, result, NULL, error);
   weir_status status = WEIR_OK;
+  result = check_start(checker, UINT64_MAX);
+  if (result != 0) status = failure(checker, result, START_NAME, error);
   for (uint64_t i = 0; i < list.count && status == WEIR_OK; i++) {
+    if (list.items[i].base < checker->start.first_offset && !list.items[i].active) continue; /* a leftover */
     result = check_named(checker, &list.items[i], is_last(checker, &list, i));
     if (result != 0) status = failure(checker, result, list.items[i].name, error);
   }

@@ -54,7 +54,7 @@ static void check_sizes(const char *directory, const uint64_t *sizes, uint64_t c
 }
 
 static void sizes(void) {
-  test("events up to max_event_bytes are accepted whole, larger ones are refused and counted");
+  test("case 47: events up to max_event_bytes are accepted whole, larger ones are refused and counted");
   static const struct limit { uint64_t max, lane; } limits[] = {
       {64, 4096}, {1000, 4096}, {WEIR_MAX_EVENT_BYTES, 1 << 20}, {1 << 20, 4 << 20}};
   for (int i = 0; i < 4; i++) {
@@ -101,7 +101,7 @@ static void sizes(void) {
 }
 
 static void empty_event(void) {
-  test("an event without fields is an event; a cancelled one is none; a refused one is counted");
+  test("case 47: an event without fields is an event; a cancelled one is none; a refused one is counted");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_log *log = open_default(directory, NULL);
@@ -230,7 +230,7 @@ static void on_signal(int number) {
 }
 
 static void from_signal_handlers(void) {
-  test("captures from a signal handler that interrupts captures are all kept or counted");
+  test("case 17: captures from a signal handler that interrupts captures are all kept or counted");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   signal_log = open_small(directory, 0, 4, NULL);
@@ -347,7 +347,7 @@ static void two_logs_and_signals(void) {
 
 /* An id has 48 bits for the position. Past them it must stay within its lane, and be the one that readers give. */
 static void ids_past_their_bits(void) {
-  test("captures past 2 PiB of one lane: the ids that readers give");
+  test("case 48: captures past 2 PiB of one lane: the ids that readers give");
   enum { EVENTS = 100 };
   char *folder = scratch();
   const char *directory = join(folder, "log");

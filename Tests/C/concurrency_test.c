@@ -109,7 +109,7 @@ static void crowd(uint32_t threads, uint32_t lanes, uint64_t wait_ns, uint64_t e
 }
 
 static void come_and_go(void) {
-  test("threads that come and go give their lanes back, undrained events and all");
+  test("case 13: threads that come and go give their lanes back, undrained events and all");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_log *log = open_small(directory, UINT64_MAX, 4, NULL);
@@ -248,7 +248,7 @@ static void *commit_late(void *context) {
 /* A capture that takes longer than close waits for. It answers accepted, so the event must be there; and no opening may
  * have the ring before it. */
 static void close_before_commit(void) {
-  test("a capture that commits after close is kept, and until then the log is locked");
+  test("case 20: a capture that commits after close is kept, and until then the log is locked");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_log *log = open_default(directory, NULL), *other = NULL;
@@ -277,14 +277,14 @@ static void close_before_commit(void) {
 
 int main(void) {
   random_start("concurrency_test");
-  test("forty threads on four lanes, waiting for room");
+  test("case 14: forty threads on four lanes, waiting for room");
   crowd(40, 4, UINT64_MAX, 500);
-  test("forty threads on four lanes, dropping");
+  test("case 14: forty threads on four lanes, dropping");
   crowd(40, 4, 0, 2000);
   test("eight threads on lanes of their own, waiting for room: nothing is lost, order is kept");
   crowd(8, 16, UINT64_MAX, 20000);
   come_and_go();
-  test("close while eight threads capture");
+  test("case 20: close while eight threads capture");
   for (int round = 0; round < 12; round++) close_while_capturing(round);
   free_before_threads_end();
   close_before_commit();

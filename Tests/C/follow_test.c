@@ -1,7 +1,7 @@
 /*
- * follow_test.c: following a log while it is written: many processes at once, through the rolling of small segments, the
- * writer's deaths and returns, and the removal of segments; waiting for more, and what waiting costs; and that a reader
- * leaves no trace and stands in nobody's way.
+ * follow_test.c: following a log while it is written: many processes at once, through the rolling of small segments,
+ * the writer's deaths and returns, and the removal of segments; waiting for more, and what waiting costs; and that a
+ * reader leaves no trace and stands in nobody's way.
  */
 #include "capture_check.h"
 
@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "directory.h"
+#include "start.h"
 #include "system.h"
 
 enum { READERS = 8, LIVES = 8, THREADS = 2, FILLER = 400 };
@@ -323,6 +324,47 @@ static uint64_t sealed(const char *path, segment_name *names, uint64_t most) {
   return count;
 }
 
+/* Holds that the reader, at `from`, is told that retention removed all below `middle`, and what misses below `to`. */
+static void check_told(weir_reader *reader, uint64_t from, uint64_t middle, uint64_t to) {
+  weir_event event;
+  weir_skip skip;
+  CHECK_EQUAL(weir_reader_next(reader, &event, &skip, NULL), WEIR_SKIPPED);
+  CHECK(skip.first_offset == from && skip.count == middle - from && skip.removed == 1);
+  CHECK(strcmp(skip.file, START_NAME) == 0 && strstr(skip.reason, "retention") != NULL);
+  CHECK_EQUAL(weir_reader_next(reader, &event, &skip, NULL), WEIR_SKIPPED);
+  CHECK(skip.first_offset == middle && skip.count == to - middle && skip.removed == 0);
+  uint64_t missing;
+  CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 2000 - to);
+  CHECK_EQUAL(missing, 0);
+}
+
+/* Three segments go, and `start` says so of the first two only: of each offset it is told which it is. */
+static void test_retention(void) {
+  test("what retention removed is told apart from what is missing, from the start and to a reader on its way");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  capture_some(log, define_numbered(log), 0, 2000);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  segment_name names[16];
+  REQUIRE(sealed(path, names, 16) >= 4);
+  weir_reader *early = open_reader(path);
+  uint64_t missing;
+  CHECK_EQUAL(read_on(early, 10, &missing), 10);
+  int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  start_slot start = {.first_offset = names[2].base};
+  REQUIRE(directory >= 0 && start_write(directory, &start) == 0);
+  close(directory);
+  for (int i = 0; i < 3; i++) REQUIRE(unlink(join(path, names[i].name)) == 0);
+  CHECK_EQUAL(read_on(early, names[1].base - 10, &missing), names[1].base - 10);
+  check_told(early, names[1].base, names[2].base, names[3].base);
+  weir_reader *late = open_reader(path);
+  check_told(late, 0, names[2].base, names[3].base);
+  weir_reader_close(early);
+  weir_reader_close(late);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
 static void test_removal(void) {
   test("a segment that is removed while it is read is read to its end, and those after it that are gone are reported");
   char *path = scratch();
@@ -382,7 +424,9 @@ static void test_wait(void) {
   while (in_vain < 1000 && weir_reader_wait(reader, 0) == WEIR_OK) in_vain += 1 + (int)read_on(reader, 1, &missing);
   CHECK(in_vain < 1000);
   in_vain = 0;
-  while (in_vain < 1000 && weir_reader_wait(reader, 3000000) == WEIR_OK) in_vain += 1 + (int)read_on(reader, 1, &missing);
+  while (in_vain < 1000 && weir_reader_wait(reader, 3000000) == WEIR_OK) {
+    in_vain += 1 + (int)read_on(reader, 1, &missing);
+  }
   CHECK(in_vain < 1000);
   for (uint64_t i = 0; i < 20; i++) { /* drained: a look finds it, although no name has changed */
     capture_some(log, WEIR_TYPE_FIRST, i, 1);
@@ -454,6 +498,7 @@ int main(void) {
   test_many_followers();
   test_idle_deaths();
   test_removal();
+  test_retention();
   test_wait();
   test_cost();
   return finish();

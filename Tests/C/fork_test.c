@@ -57,7 +57,7 @@ static int child_checks(const char *directory, const char *elsewhere) {
 }
 
 static void children_are_detached(void) {
-  test("forked children are refused, and their parent goes on capturing");
+  test("case 15: forked children are refused, and their parent goes on capturing");
   char *folder = scratch();
   const char *directory = join(folder, "parent"), *elsewhere = join(folder, "child");
   shared_log = open_default(directory, NULL);
@@ -100,7 +100,7 @@ static void children_are_detached(void) {
 }
 
 static void child_outlives_parent(void) {
-  test("a child that lives on does not hold the dead parent's log");
+  test("case 15: a child that lives on does not hold the dead parent's log");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   int ready[2], lives[2];
@@ -144,7 +144,7 @@ static void child_outlives_parent(void) {
 }
 
 static void nothing_passes_exec(void) {
-  test("no descriptor of a log passes exec");
+  test("case 16: no descriptor of a log passes exec");
   char *folder = scratch();
   weir_log *log = open_default(join(folder, "log"), NULL);
   REQUIRE(log);
@@ -161,7 +161,7 @@ static void nothing_passes_exec(void) {
 }
 
 static void child_frees_and_forks(void) {
-  test("a child frees its handle and forks again");
+  test("case 15: a child frees its handle and forks again");
   for (int captured = 0; captured < 2; captured++) {
     char *folder = scratch();
     weir_log *log = open_default(join(folder, "log"), NULL);
@@ -267,7 +267,7 @@ static int child_ends_captures(weir_log *log, uint32_t type, weir_record records
 
 /* Three captures begun within each other, on the thread's lane and on borrowed ones; then the fork. */
 static void child_commits_what_parent_began(void) {
-  test("what a parent began is refused when its child commits it, and kept when the parent does");
+  test("case 15: what a parent began is refused when its child commits it, and kept when the parent does");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_log *log = open_default(directory, NULL);

@@ -12,6 +12,7 @@
 #include "format.h"
 #include "notice.h"
 #include "record.h"
+#include "system.h"
 
 enum { BUILT_TYPE = 16, BUILT_LANES = 3, BUILT_LANE_BYTES = 4096, BUILT_RECORD_BYTES = 512, BUILT_TYPES_BYTES = 4096 };
 /* Three nanoseconds a tick. */
@@ -61,9 +62,11 @@ static inline uint64_t built_record(uint8_t record[128], uint64_t opening, uint6
                                     uint64_t value) {
   memset(record, 0, 128);
   uint32_t length = (uint32_t)built_payload(record + 24, value), type = BUILT_TYPE;
+  uint32_t index = (uint32_t)(position / 24); /* higher from record to record, and no lower than it can be */
   uint64_t ticks = 1000 + value * 10;
   memcpy(record + 4, &length, 4);
   memcpy(record + 8, &type, 4);
+  memcpy(record + 12, &index, 4);
   memcpy(record + 16, &ticks, 8);
   uint64_t state = crc_extend(CRC_START, &opening, 8);
   state = crc_extend(state, &lane, 8);
@@ -99,20 +102,24 @@ static inline void built_begin(built *file, uint64_t opening, uint64_t base, con
   file->salt = UINT64_C(0x5a17000000000001) + base * 2;
   file->opening = opening;
   file->next_offset = base;
-  segment_header header = {.magic = SEGMENT_MAGIC, .major = 1, .header_bytes = 256 + 8 * BUILT_LANES};
+  segment_header header = {.magic = SEGMENT_MAGIC, .major = 1, .header_bytes = 256 + 16 * BUILT_LANES};
   header.salt = file->salt;
   header.opening = opening;
   header.base_offset = base;
   header.created_ns = 1700000000000000000;
   header.capacity = 65536;
   header.lane_count = BUILT_LANES;
+  REQUIRE(sys_boot_id(header.boot_id) == 0);
   if (previous) {
     header.previous_salt = previous->salt;
     header.previous_end = previous->count;
     header.previous_base = previous_base;
   }
   built_put(file, &header, 256);
-  built_put(file, handed, 8 * BUILT_LANES);
+  for (int i = 0; i < BUILT_LANES; i++) {
+    uint64_t mark[2] = {handed[i], RECORDS_UNKNOWN};
+    built_put(file, mark, sizeof mark);
+  }
   uint32_t crc = crc32c(file->bytes + 20, file->count - 20);
   memcpy(file->bytes + 16, &crc, 4);
 }
@@ -219,6 +226,7 @@ static inline void built_ring_begin(built_ring *ring, uint64_t opening, uint64_t
   header->types_bytes = BUILT_TYPES_BYTES;
   header->base_offset = base_offset;
   header->clock = WEIR_CLOCK_MONOTONIC;
+  REQUIRE(sys_boot_id(header->boot_id) == 0);
   header->header_crc = crc32c(ring->bytes + 16, 240);
   header->calibration[1] = (calibration_slot){.value = BUILT_CALIBRATION, .sequence = 1};
   header->calibration[1].crc = crc32c(&header->calibration[1], 28);

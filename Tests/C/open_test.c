@@ -46,7 +46,7 @@ static void make_log(const char *directory, uint64_t events) {
 }
 
 static void wrong_directories(void) {
-  test("a path that is no directory of ours is refused");
+  test("case 50: a path that is no directory of ours is refused");
   char *folder = scratch();
   weir_options options = defaults();
 
@@ -79,7 +79,7 @@ static void wrong_directories(void) {
 }
 
 static void wrong_files(void) {
-  test("a link or a foreign kind of file in place of the ring or a segment is refused");
+  test("case 50: a link or a foreign kind of file in place of the ring or a segment is refused");
   static const char *const names[] = {"ring", "00000000000000000000.weir", "lock"};
   for (int i = 0; i < 3; i++) {
     for (int kind = 0; kind < 2; kind++) {
@@ -99,7 +99,7 @@ static void wrong_files(void) {
 }
 
 static void newer_versions(void) {
-  test("a ring or segment of a newer version is refused, and nothing changes on disk");
+  test("case 44: a ring or segment of a newer version is refused, and nothing changes on disk");
   static const char *const names[] = {"ring", "00000000000000000000.weir"};
   for (int i = 0; i < 2; i++) {
     char *folder = scratch();
@@ -141,7 +141,7 @@ static void lost_rings(void) {
 }
 
 static void locked(void) {
-  test("a second writer is refused, in this process and in another, until the first closes");
+  test("case 19: a second writer is refused, in this process and in another, until the first closes");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options = defaults();
@@ -305,7 +305,7 @@ static void without_standard_streams(void) {
 }
 
 static void foreign_segment(void) {
-  test("a foreign file with a segment's name is moved away, and does not keep the log from being written");
+  test("case 50: a foreign file with a segment's name is moved away, and does not keep the log from being written");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   REQUIRE(mkdir(directory, 0700) == 0);

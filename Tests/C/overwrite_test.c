@@ -188,7 +188,7 @@ static void store_control(int fd, const ring_header *header, uint32_t lane, cons
 }
 
 static void test_killed_between(void) {
-  test("killed between moving the head and counting: the eviction counts, once");
+  test("case 1: killed between moving the head and counting: the eviction counts, once");
   char *path = NULL;
   losses lost;
   ring_header header;
@@ -215,7 +215,7 @@ static void test_killed_between(void) {
   CHECK_EQUAL(found.gaps, lost.overwritten + lost.refused);
   found_free(&found);
 
-  test("killed with an eviction written down that never happened: it does not count");
+  test("case 1: killed with an eviction written down that never happened: it does not count");
   control = map_control(path, 0, &header, &fd);
   control->evicted_to = control->evicting_to;
   control->evicted_total = lost.overwritten;

@@ -70,7 +70,7 @@ static void *visit_log(void *context) {
 
 static void crowd_on_few_lanes(void) {
   enum { THREADS = 100 };
-  test("a hundred threads on three lanes: all are served or counted, and the lanes are free afterwards");
+  test("case 14: a hundred threads on three lanes: all are served or counted, and the lanes are free afterwards");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options;
@@ -103,7 +103,7 @@ static void crowd_on_few_lanes(void) {
 
 static void thousands_come_and_go(void) {
   enum { WAVES = 500, WIDTH = 10 };
-  test("five thousand threads come and go, ten at a time on ten lanes: none is refused, none keeps its lane");
+  test("case 13: five thousand threads come and go, ten at a time on ten lanes: none is refused, none keeps its lane");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options;
@@ -160,7 +160,7 @@ static void *end_capturing(void *context) {
 
 /* `early_key` is older than the process's first log: its destructor runs before Weir's in each pass over the keys. */
 static void captures_from_destructors(void) {
-  test("destructors capture before and after Weir's own, in a thread that had a lane and in one that had none");
+  test("case 13: destructors capture before and after Weir's own, in a thread that had a lane and in one that had none");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options;
@@ -197,7 +197,7 @@ static void *end_half_way(void *context) {
 }
 
 static void threads_end_half_way(void) {
-  test("a thread that ends within captures leaves nothing of them, and its lanes are free");
+  test("case 13: a thread that ends within captures leaves nothing of them, and its lanes are free");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options;
@@ -262,7 +262,7 @@ static void captures_nest(void) {
 }
 
 static void close_within_captures(void) {
-  test("close while a thread is three captures deep: what commits is kept, and only then the log is let go");
+  test("case 20: close while a thread is three captures deep: what commits is kept, and only then the log is let go");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options;
@@ -452,11 +452,11 @@ int main(void) {
   captures_nest();
   close_within_captures();
   many_logs();
-  test("the wall clock jumps by years either way, the processor's counter keeping time");
+  test("case 49: the wall clock jumps by years either way, the processor's counter keeping time");
   wall_clock_jumps(WEIR_CLOCK_AUTO);
-  test("the wall clock jumps by years either way, the monotonic clock keeping time");
+  test("case 49: the wall clock jumps by years either way, the monotonic clock keeping time");
   wall_clock_jumps(WEIR_CLOCK_MONOTONIC);
-  test("the smallest and the largest event");
+  test("case 47: the smallest and the largest event");
   for (uint64_t most = 64; most <= 1 << 20; most = most * 7 + 1) sizes_with(most);
   sizes_with(WEIR_MAX_EVENT_BYTES);
   sizes_with(1 << 20);

@@ -57,11 +57,11 @@ static void flip_every_byte(fixture *fixture, uint64_t index) {
 }
 
 static void test_flips(fixture *fixture) {
-  test("every single byte of a sealed segment changed");
+  test("case 41: every single byte of a sealed segment changed: its block is lost, the others are read");
   write_log(fixture);
   flip_every_byte(fixture, 0);
   flip_every_byte(fixture, 1);
-  test("every single byte of a dead writer's segment changed");
+  test("case 41: every single byte of a dead writer's segment changed");
   flip_every_byte(fixture, 2);
   reading reading = read_log(fixture, 0);
   CHECK(all_but(fixture, &reading, NULL, NULL));
@@ -73,7 +73,7 @@ static int from_cut_on(const expected *event, const void *context) {
 }
 
 static void test_cuts(fixture *fixture) {
-  test("segments cut at any length");
+  test("case 40: segments cut at any length");
   for (uint64_t index = 0; index < 3; index++) {
     char *path = strdup(join(fixture->path, names[index]));
     const built *file = file_of(fixture, index);
@@ -119,7 +119,7 @@ static void change_ring_byte(fixture *fixture, const char *path, uint64_t at) {
 }
 
 static void test_ring_damage(fixture *fixture) {
-  test("every byte of the ring's header, lanes and definitions changed");
+  test("case 40: every byte of the ring's header, lanes and definitions changed");
   char *path = strdup(join(fixture->path, RING_NAME));
   const built_ring *ring = &fixture->ring;
   for (uint64_t at = 0; at < ring->count; at++) {
@@ -128,7 +128,7 @@ static void test_ring_damage(fixture *fixture) {
     if (at % 4096 > 700 && in_lane < 4096 && at % 29 != 0) continue; /* reserved: some will do */
     change_ring_byte(fixture, path, at);
   }
-  test("the ring cut");
+  test("case 40: the ring cut");
   for (uint64_t length = 0; length < ring->count; length += length < 5000 ? 97 : 1011) {
     write_file(path, ring->bytes, length);
     reading reading = read_log(fixture, 0);
@@ -141,7 +141,7 @@ static void test_ring_damage(fixture *fixture) {
 }
 
 static void test_random_damage(fixture *fixture) {
-  test("random damage to any file");
+  test("case 40: random damage to any file");
   for (int round = 0; round < 3000; round++) {
     uint64_t index = random_below(4);
     char *path = strdup(join(fixture->path, names[index]));
@@ -266,7 +266,7 @@ static void stop_recovery(const fixture *fixture, uint64_t nth) {
 }
 
 static void test_recovery_agrees(fixture *fixture) {
-  test("what a damaged dead log reads as is what recovery makes of it");
+  test("case 41: what a damaged dead log reads as is what recovery makes of it");
   for (int round = 0; round < ROUNDS; round++) {
     clear(fixture);
     write_log(fixture);

@@ -57,7 +57,7 @@ static void test_from_offset(fixture *fixture) {
 static int in_file(const expected *event, const void *context) { return event->file == *(const uint64_t *)context; }
 
 static void test_files(fixture *fixture) {
-  test("a segment that is missing, foreign, a link, or under another name");
+  test("case 42: a segment that is missing, foreign, a link, or under another name");
   for (uint64_t index = 0; index < 2; index++) {
     REQUIRE(unlink(join(fixture->path, names[index])) == 0);
     reading reading = read_log(fixture, 0);
@@ -95,7 +95,7 @@ static void test_files(fixture *fixture) {
 }
 
 static void test_copied_block(fixture *fixture) {
-  test("a copy of a block elsewhere, or in another file, is no block");
+  test("case 43: a copy of a block elsewhere, or in another file, is no block");
   char *path = strdup(join(fixture->path, LAST_NAME));
   const expected *event = &fixture->events[14];
   overwrite(path, fixture->last_used, fixture->last.bytes + event->from, event->to - event->from);
@@ -109,10 +109,10 @@ static void test_copied_block(fixture *fixture) {
 }
 
 static void test_version(fixture *fixture) {
-  test("a newer version is refused by name");
+  test("case 44: a newer version is refused by name");
   built newer = {0};
   built_put(&newer, fixture->last.bytes, fixture->last.count);
-  memset(newer.bytes + 280, 0x5a, 4096); /* blocks of a kind that this version cannot know */
+  memset(newer.bytes + 304, 0x5a, 4096); /* blocks of a kind that this version cannot know */
   for (uint8_t major = 2; major < 5; major++) {
     newer.bytes[offsetof(segment_header, major)] = major;
     write_file(join(fixture->path, LAST_NAME), newer.bytes, newer.count);
@@ -174,10 +174,10 @@ static void test_follow(fixture *fixture) {
   uint64_t next = 0;
   char *active = strdup(join(fixture->path, "00000000000000000000.weir.active"));
   built zeros = {0};
-  built_put(&zeros, first->bytes, 280);
-  built_put(&zeros, NULL, 65536 - 280);
+  built_put(&zeros, first->bytes, 304);
+  built_put(&zeros, NULL, 65536 - 304);
   write_file(active, zeros.bytes, zeros.count);
-  for (uint64_t at = 280; at < first->count; at += 8) { /* a half-written block is never told of */
+  for (uint64_t at = 304; at < first->count; at += 8) { /* a half-written block is never told of */
     read_on(fixture, reader, &reading, &next);
     overwrite(active, at, first->bytes + at, 8);
   }

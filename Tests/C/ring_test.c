@@ -315,7 +315,7 @@ static void refused(void) {
     REQUIRE(mkdir(in_memory("foreign"), 0755) == 0 && chown(in_memory("foreign"), 12345, 12345) == 0);
     check_refused(in_memory("foreign"), WEIR_ERROR_UNSAFE);
   }
-  test("a link in the ring's place is refused, and not followed");
+  test("case 50: a link in the ring's place is refused, and not followed");
   die_with_events(in_memory("rings"));
   char *ring = strdup(ring_in(in_memory("rings"))), *aside = strdup(in_memory("aside"));
   REQUIRE(rename(ring, aside) == 0 && symlink(aside, ring) == 0);
@@ -365,7 +365,7 @@ static void damaged(void) {
   CHECK_EQUAL(recovery.ring_replaced, 1);
   CHECK_EQUAL(recovery.was_clean, 0);
   close_and_free(log);
-  CHECK_EQUAL(entries(join(log_path, QUARANTINE_NAME)), 1);
+  CHECK_EQUAL(entries(join(log_path, QUARANTINE_NAME)), 2); /* and its note */
   end();
 
   test("a damaged ring elsewhere is quarantined");
@@ -378,7 +378,7 @@ static void damaged(void) {
   CHECK_EQUAL(recovery.ring_replaced, 1);
   CHECK_EQUAL(recovery.was_clean, 0);
   close_and_free(log);
-  CHECK_EQUAL(entries(join(log_path, QUARANTINE_NAME)), 1);
+  CHECK_EQUAL(entries(join(log_path, QUARANTINE_NAME)), 2); /* and its note */
   CHECK_EQUAL(entries(in_memory("rings")), 0);
   end();
 }

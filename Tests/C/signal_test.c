@@ -270,7 +270,7 @@ static void *only_handles(void *context) {
 }
 
 static void handler_claims_nothing(void) {
-  test("a handler on a thread that has no lane borrows one and leaves none behind");
+  test("case 17: a handler on a thread that has no lane borrows one and leaves none behind");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   storm_log = open_storm(directory, WEIR_FULL_DROP_NEWEST, 0);
@@ -430,24 +430,24 @@ int main(void) {
   if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0);
   install_handlers();
   handler_claims_nothing();
-  test("a storm of signals, lanes dropping the newest");
+  test("case 17: a storm of signals, lanes dropping the newest");
   storm(WEIR_FULL_DROP_NEWEST, 0);
-  test("a storm of signals, lanes waited for without end");
+  test("case 17: a storm of signals, lanes waited for without end");
   storm(WEIR_FULL_DROP_NEWEST, UINT64_MAX);
-  test("a storm of signals, lanes dropping the oldest");
+  test("case 17: a storm of signals, lanes dropping the oldest");
   storm(WEIR_FULL_DROP_OLDEST, 0);
-  test("a storm of timers");
+  test("case 17: a storm of timers");
   timer_storm();
   plain_in_handlers = 1;
-  test("a storm of signals whose handlers capture as ordinary code does");
+  test("case 17: a storm of signals whose handlers capture as ordinary code does");
   storm(WEIR_FULL_DROP_NEWEST, 0);
   if (!can_step()) printf("skipped: a signal at each instruction, for want of ptrace\n");
   for (plain_in_handlers = 0; plain_in_handlers < 2 && can_step(); plain_in_handlers++) {
-    at_each_instruction(INLINED, "a signal at each instruction of a capture that is inlined");
-    at_each_instruction(ONE_CALL, "a signal at each instruction of weir_capture");
-    at_each_instruction(FULL_NEWEST, "a signal at each instruction of captures to a lane that is full");
-    at_each_instruction(FULL_OLDEST, "a signal at each instruction of captures that overwrite the oldest");
-    at_each_instruction(FIRST_OF_A_LOG, "a signal at each instruction of a thread's first capture to a log");
+    at_each_instruction(INLINED, "case 17: a signal at each instruction of a capture that is inlined");
+    at_each_instruction(ONE_CALL, "case 17: a signal at each instruction of weir_capture");
+    at_each_instruction(FULL_NEWEST, "case 17: a signal at each instruction of captures to a lane that is full");
+    at_each_instruction(FULL_OLDEST, "case 17: a signal at each instruction of captures that overwrite the oldest");
+    at_each_instruction(FIRST_OF_A_LOG, "case 17: a signal at each instruction of a thread's first capture to a log");
   }
   return finish();
 }

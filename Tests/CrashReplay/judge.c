@@ -70,8 +70,10 @@ static void take_event(judge *judge, const victim_plan *plan, judged_event *one,
   memcpy(&one->number, event->payload + 4, 8);
   const char *name = victim_type_name(victim_type(plan->seed, one->thread, one->number));
   uint64_t bytes = victim_payload(wanted, plan, one->thread, one->number);
-  if (bytes != event->payload_bytes || memcmp(wanted, event->payload, bytes) != 0 || event->field_count != 3 ||
-      event->name_bytes != strlen(name) || memcmp(name, event->name, event->name_bytes) != 0) {
+  one->undefined = event->name_bytes == 0 && event->fields == NULL && event->definition == 0;
+  int named = event->field_count == 3 && event->name_bytes == strlen(name) && event->name &&
+              memcmp(name, event->name, event->name_bytes) == 0;
+  if (bytes != event->payload_bytes || memcmp(wanted, event->payload, bytes) != 0 || !(named || one->undefined)) {
     judge_fault(judge, "offset %" PRIu64 ": event %" PRIu64 " of thread %u is not what was captured", event->offset,
                 one->number, one->thread);
   }
@@ -200,6 +202,10 @@ static void hold_event(holding *holding, const judged_event *event) {
   }
   *seen = 1;
   holding->sums.events++;
+  if (event->undefined &&
+      (holding->fate != FATE_POWER_CUT || report_is_durable(report, event->thread, event->number))) {
+    judge_fault(holding->judge, "offset %" PRIu64 ": the definition of its event is lost", event->offset);
+  }
   if (said->answer == ANSWER_BEGAN) {
     holding->sums.in_flight++;
   } else if (said->answer != ANSWER_ACCEPTED) {
@@ -245,13 +251,13 @@ static void hold_counts(holding *holding, uint64_t opening) {
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     uint64_t told = reason == WEIR_LOST_OVERWRITTEN ? holding->missing[opening] : refused[reason];
     if (reason == WEIR_DROP_CLOSED && gaps[reason] < told) continue; /* those after its last block */
-    spare += gaps[reason] - told; /* compared below; wraps only where that fails */
+    if (gaps[reason] > told) spare += gaps[reason] - told;
     if (holding->fate == FATE_POWER_CUT ? gaps[reason] <= told + flight || reason == WEIR_LOST_OVERWRITTEN
                                         : gaps[reason] >= told && gaps[reason] - told <= flight) {
       continue;
     }
-    judge_fault(holding->judge, "opening %" PRIu64 ": %" PRIu64 " events %s, and the log counts %" PRIu64, opening, told,
-                weir_drop_name(reason), gaps[reason]);
+    judge_fault(holding->judge, "opening %" PRIu64 ": %" PRIu64 " events %s, and the log counts %" PRIu64, opening,
+                told, weir_drop_name(reason), gaps[reason]);
   }
   holding->sums.overwritten += gaps[WEIR_LOST_OVERWRITTEN];
   if (holding->fate == FATE_KILLED && spare > flight) {

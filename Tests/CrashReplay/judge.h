@@ -31,6 +31,7 @@ typedef struct judged_event {
   uint64_t number;
   uint64_t content; /* checksum of name, fields and payload; of notices too */
   int notice;
+  int undefined;    /* right, but its type's definition is lost: after a power cut that may be, if it was not durable */
 } judged_event;
 
 /* A reading of a whole log, notices included. */

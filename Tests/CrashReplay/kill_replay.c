@@ -29,7 +29,9 @@ static void spin_until(uint64_t end) {
 }
 
 /* Every order of magnitude from a microsecond to 16 ms is as likely. */
-static uint64_t random_moment(uint64_t *state) { return replay_below(state, UINT64_C(1000) << replay_below(state, 15)); }
+static uint64_t random_moment(uint64_t *state) {
+  return replay_below(state, UINT64_C(1000) << replay_below(state, 15));
+}
 
 static int any_syncing(const report *report) {
   for (int i = 0; i < REPORT_THREADS; i++) {
@@ -168,5 +170,6 @@ static void round_of_kills(replay *replay, uint64_t seed) {
 
 int main(int argc, char **argv) {
   replay replay = replay_start(argc, argv, 10000);
+  replay.by_chance = 1;
   return replay_run(&replay, round_of_kills);
 }

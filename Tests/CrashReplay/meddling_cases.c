@@ -93,7 +93,11 @@ static weir_log *begin(scene *scene, const char *folder, uint32_t *type) {
 
 /* Puts right what can be, so that the log can be looked at. */
 static void mend(const scene *scene, target target, deed deed) {
-  if (deed == FORBIDDEN) CHECK_EQUAL(chmod(scene->path, target == DIRECTORY ? 0700 : 0600), 0);
+  char path[4096];
+  snprintf(path, sizeof path, "%s", scene->path);
+  /* Sealed by now, and called so. */
+  if (target == ACTIVE) path[strlen(path) - strlen(ACTIVE_SUFFIX) + strlen(SEALED_SUFFIX)] = 0;
+  if (deed == FORBIDDEN) CHECK_EQUAL(chmod(path, target == DIRECTORY ? 0700 : 0600), 0);
   if (deed == RENAMED && target == DIRECTORY) CHECK_EQUAL(rename(scene->moved, scene->path), 0);
 }
 
@@ -105,7 +109,7 @@ static void judge(const scene *scene, uint64_t lost) {
   weir_error error;
   weir_status status;
   found_event found;
-  uint64_t next = 0, missing = 0;
+  uint64_t next = 0, missing = 0, notices = 0;
   REQUIRE(weir_reader_open(scene->directory, NULL, &reader, &error) == WEIR_OK);
   while ((status = weir_reader_next(reader, &event, &skip, &error)) == WEIR_OK || status == WEIR_SKIPPED) {
     if (status == WEIR_SKIPPED) {
@@ -115,13 +119,14 @@ static void judge(const scene *scene, uint64_t lost) {
       continue;
     }
     if (name_is(&event, "numbered")) CHECK(take_numbered(&event, &found) && found.number == next);
+    else notices++;
     CHECK_EQUAL(event.offset, next);
     next = event.offset + 1;
   }
   weir_reader_close(reader);
   CHECK_EQUAL(status, WEIR_END);
   CHECK_EQUAL(missing, lost);
-  CHECK_EQUAL(next, scene->accepted);
+  CHECK_EQUAL(next, scene->accepted + notices);
 }
 
 static void check_message(const weir_error *error, const char *about) {
@@ -152,7 +157,7 @@ static void check_next_opening(const scene *scene, target target, deed deed) {
     check_message(&error, scene->path);
     mend(scene, target, deed);
     status = open_log(scene->directory, &log, &recovery, &error);
-  } else {
+  } else if (target != DIRECTORY) {
     mend(scene, target, deed);
   }
   if (!CHECK_EQUAL(status, WEIR_OK)) {
@@ -164,7 +169,7 @@ static void check_next_opening(const scene *scene, target target, deed deed) {
   CHECK_EQUAL(recovery.ring_replaced, ring_lost);
   CHECK_EQUAL(recovery.was_clean, !ring_lost);
   CHECK_EQUAL(recovery.missing_events, 0);
-  CHECK_EQUAL(recovery.first_offset, scene->accepted);
+  CHECK_EQUAL(recovery.first_offset, scene->accepted + (uint64_t)ring_lost); /* the log has a notice of that */
   close_and_free(log);
 }
 
@@ -177,7 +182,7 @@ static void closed_after(const char *folder, target target, deed deed) {
   capture_all(&scene, log, type, AFTER);
   CHECK_EQUAL(scene.accepted, BEFORE + AFTER);
   weir_error error;
-  if (!CHECK_EQUAL(weir_sync(log, UINT64_C(20000000000), NULL, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+  CHECK_EQUAL(weir_sync(log, UINT64_C(20000000000), NULL, &error), WEIR_OK);
   close_and_free(log);
   if (target == DIRECTORY) mend(&scene, target, deed);
   check_next_opening(&scene, target, deed);
@@ -185,7 +190,7 @@ static void closed_after(const char *folder, target target, deed deed) {
   end(&scene);
 }
 
-/* The same, but the writer is killed: with a removed file go the events that were nowhere else, and that is reported. */
+/* The same, but the writer is killed: with a removed file go the events that were nowhere else. That is reported. */
 static void killed_after(const char *folder, target target, deed deed) {
   test(name_of("case 36", target, deed, ", then killed"));
   uint32_t type;
@@ -213,7 +218,8 @@ static void killed_after(const char *folder, target target, deed deed) {
   weir_recovery recovery;
   if (!CHECK_EQUAL(open_log(scene.directory, &log, &recovery, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
   else close_and_free(log);
-  scene.accepted = recovery.first_offset; /* the offsets that are known of, be they lost or not */
+  /* The offsets that are known of, be they lost or not, but for that of the notice of a lost ring. */
+  scene.accepted = recovery.first_offset - recovery.ring_replaced;
   if (target == RING) {
     CHECK_EQUAL(recovery.ring_replaced, 1); /* an unknown loss: what was in the lanes */
     CHECK(scene.accepted >= numbers[0] && scene.accepted <= numbers[1]);

@@ -31,7 +31,8 @@ typedef struct replay_shared {
 
 static void usage(const char *program, int status) {
   fprintf(status ? stderr : stdout,
-          "usage: %s [--rounds N] [--seconds N] [--seed N] [--first N] [--only NAME] [--jobs N] [--keep DIR]\n",
+          "usage: %s [--rounds N] [--seconds N] [--seed N] [--first N] [--repeat N] [--only NAME] [--jobs N]"
+          " [--keep DIR]\n",
           program);
   exit(status);
 }
@@ -46,13 +47,14 @@ static uint64_t number_of(const char *program, const char *text) {
 
 replay replay_start(int argc, char **argv, uint64_t rounds) {
   static const struct option options[] = {
-      {"rounds", 1, NULL, 'r'}, {"seconds", 1, NULL, 's'}, {"seed", 1, NULL, 'x'}, {"first", 1, NULL, 'f'},
-      {"only", 1, NULL, 'o'},   {"jobs", 1, NULL, 'j'},    {"keep", 1, NULL, 'k'}, {"help", 0, NULL, 'h'},
+      {"rounds", 1, NULL, 'r'}, {"seconds", 1, NULL, 's'}, {"seed", 1, NULL, 'x'},
+      {"first", 1, NULL, 'f'},  {"repeat", 1, NULL, 'e'},  {"only", 1, NULL, 'o'},
+      {"jobs", 1, NULL, 'j'},   {"keep", 1, NULL, 'k'},    {"help", 0, NULL, 'h'},
       {NULL, 0, NULL, 0}};
   const char *given = getenv("WEIR_SEED"), *program = argv[0];
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  replay replay = {.program = program, .rounds = rounds, .keep = ".build/crash-artifacts"};
+  replay replay = {.program = program, .rounds = rounds, .repeat = 1, .keep = ".build/crash-artifacts"};
   replay.seed = given ? number_of(program, given) : (uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec / 1000;
   replay.jobs = (uint32_t)get_nprocs();
   for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -63,11 +65,13 @@ replay replay_start(int argc, char **argv, uint64_t rounds) {
     if (option == 'r') replay.rounds = number_of(program, optarg);
     if (option == 's') replay.seconds = number_of(program, optarg);
     if (option == 'x') replay.seed = number_of(program, optarg);
+    if (option == 'e') replay.repeat = number_of(program, optarg);
     if (option == 'f') replay.first = number_of(program, optarg);
     if (option == 'j') replay.jobs = (uint32_t)number_of(program, optarg);
   }
   if (optind != argc) usage(program, 2);
   if (replay.jobs < 1) replay.jobs = 1;
+  if (replay.repeat < 1) replay.repeat = 1;
   if (replay.jobs > 256) replay.jobs = 256;
   replay.round = replay.first;
   replay.shared = mmap(NULL, sizeof(replay_shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -153,8 +157,8 @@ static void keep_evidence(replay *replay) {
     fprintf(stderr, "  evidence: %s\n", path);
   }
   if (access(replay->disk, F_OK) == 0) replay_copy(replay->disk, join(path, "disk"));
-  fprintf(stderr, "  to repeat: %s --seed %" PRIu64 " --first %" PRIu64 " --rounds 1 --jobs 1\n", replay->program,
-          replay->seed, replay->round);
+  fprintf(stderr, "  to repeat: %s --seed %" PRIu64 " --first %" PRIu64 " --rounds 1%s\n", replay->program,
+          replay->seed, replay->round, replay->by_chance ? " --repeat 1000" : " --jobs 1");
 }
 
 void replay_fail(replay *replay, const char *format, ...) {
@@ -187,8 +191,8 @@ static void name_folders(replay *replay, uint32_t job, char *const bases[2]) {
 static void work(replay *replay, void (*round)(struct replay *, uint64_t), uint32_t job, char *const bases[2]) {
   while (!is_over(replay)) {
     uint64_t taken = replay->shared->next++;
-    if (taken >= replay->rounds) break;
-    replay->round = replay->first + taken;
+    if (taken >= replay->rounds * replay->repeat) break;
+    replay->round = replay->first + taken / replay->repeat;
     replay->shared->doing[job] = replay->round;
     name_folders(replay, job, bases);
     REQUIRE(mkdir(replay->folder, 0700) == 0);
@@ -202,12 +206,18 @@ static void work(replay *replay, void (*round)(struct replay *, uint64_t), uint3
   }
 }
 
+/* On one line of a terminal; elsewhere a line every half a minute. */
 static void show_progress(const replay *replay, uint64_t began, int last) {
+  enum { QUIET_SECONDS = 30 };
+  static uint64_t shown;
   double seconds = (double)(now_ns() - began) / 1e9;
   uint64_t done = replay->shared->done;
-  if (!isatty(STDOUT_FILENO) && !last) return;
-  printf("\r%s: %" PRIu64 " of %" PRIu64 " rounds, %.1f s, %.0f a second%s", replay->program, done, replay->rounds,
-         seconds, seconds > 0 ? (double)done / seconds : 0.0, last ? "\n" : "   ");
+  int terminal = isatty(STDOUT_FILENO);
+  if (!terminal && !last && (uint64_t)seconds / QUIET_SECONDS == shown) return;
+  shown = (uint64_t)seconds / QUIET_SECONDS;
+  printf("%s%s: %" PRIu64 " of %" PRIu64 " rounds, %.1f s, %.0f a second%s", terminal ? "\r" : "", replay->program,
+         done, replay->rounds * replay->repeat, seconds, seconds > 0 ? (double)done / seconds : 0.0,
+         terminal && !last ? "   " : "\n");
   fflush(stdout);
 }
 
@@ -245,7 +255,8 @@ int replay_run(replay *replay, void (*round)(struct replay *, uint64_t)) {
   pid_t jobs[256] = {0};
   uint64_t began = now_ns();
   uint32_t left = 0;
-  if (replay->jobs > replay->rounds) replay->jobs = replay->rounds > 0 ? (uint32_t)replay->rounds : 1;
+  uint64_t rounds = replay->rounds * replay->repeat;
+  if (replay->jobs > rounds) replay->jobs = rounds > 0 ? (uint32_t)rounds : 1;
   for (uint32_t job = 0; job < replay->jobs; job++) {
     jobs[job] = fork();
     REQUIRE(jobs[job] >= 0);

@@ -6,12 +6,14 @@
  *     --seconds N   no further round is begun after so long: unlimited
  *     --seed N      of everything random; WEIR_SEED=N does the same. Printed at the start
  *     --first N     the first round to do: 0
+ *     --repeat N    how often to do each round: 1
  *     --only NAME   only the cases or sweeps whose name holds this
  *     --jobs N      rounds at a time, each in a process of its own: one for each processor
  *     --keep DIR    where the evidence of a failure goes: .build/crash-artifacts
  *
  * Round r of a seed makes the same choices whatever else runs, so `--seed S --first r --rounds 1` repeats it; a program
- * prints that command when a round fails. A round that crashes or hangs is a failure like any other.
+ * prints that command when a round fails (where moments matter, with --repeat). A round that crashes or hangs is a
+ * failure like any other.
  */
 #ifndef WEIR_REPLAY_H
 #define WEIR_REPLAY_H
@@ -26,6 +28,8 @@ typedef struct replay {
   uint64_t rounds;
   uint64_t seconds; /* 0: unlimited */
   uint64_t first;
+  uint64_t repeat;
+  int by_chance;       /* set by the program: the same choices come out differently each time, as moments do */
   uint32_t jobs;
   const char *only; /* null: all */
   const char *keep;

@@ -92,7 +92,7 @@ void report_opened(report *report, const weir_recovery *recovery);
 /* Notes that all that a thread had captured before its event `end` is durable. */
 void report_durable(report *report, uint32_t thread, uint64_t end);
 
-/* Notes that a thread's event was awaited by its id: with it, those before it in its lane in this opening are durable. */
+/* Notes that a thread's event was awaited by its id: so is what it captured before it to its lane in this opening. */
 void report_durable_event(report *report, uint32_t thread, uint64_t number);
 
 /* Whether an accepted event has to survive a power cut. */

@@ -6,6 +6,10 @@
 #include <dirent.h>
 #include <sys/mman.h>
 
+#include "crc32c.h"
+#include "format.h"
+#include "system.h"
+
 /* ---- Sums -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t page_sum(uint64_t page, const uint8_t *bytes) {
@@ -25,7 +29,7 @@ uint64_t snapshot_sum(const snapshot *snapshot) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < snapshot->count; i++) {
     const snapshot_file *file = &snapshot->files[i];
-    uint64_t name = file->bytes;
+    uint64_t name = file->bytes << 1 | (uint64_t)file->elsewhere;
     for (const char *c = file->name; *c; c++) name = replay_mix(name, (uint8_t)*c);
     sum += replay_mix(name, file->sum); /* a sum, so that the order does not count */
   }
@@ -34,9 +38,10 @@ uint64_t snapshot_sum(const snapshot *snapshot) {
 
 /* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
-void snapshot_start(snapshot *snapshot, const char *directory) {
+void snapshot_start(snapshot *snapshot, const char *directory, const char *ring_directory) {
   memset(snapshot, 0, sizeof *snapshot);
   snapshot->directory = directory;
+  snapshot->ring_directory = ring_directory;
 }
 
 static void forget(snapshot *snapshot, uint32_t index) {
@@ -95,14 +100,13 @@ static int look_at_file(snapshot_file *file) {
   return changed;
 }
 
-int snapshot_scan(snapshot *snapshot) {
+static int scan_directory(snapshot *snapshot, const char *name, int elsewhere) {
   int changed = 0;
-  for (uint32_t i = 0; i < snapshot->count; i++) snapshot->files[i].there = 0;
-  DIR *directory = opendir(snapshot->directory);
+  DIR *directory = opendir(name);
   if (!directory) return 0;
   for (struct dirent *entry; (entry = readdir(directory));) {
     struct stat status;
-    const char *path = join(snapshot->directory, entry->d_name);
+    const char *path = join(name, entry->d_name);
     if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode)) continue;
     snapshot_file *file = find(snapshot, status.st_ino);
     if (!file) {
@@ -115,8 +119,16 @@ int snapshot_scan(snapshot *snapshot) {
     }
     changed |= look_at_file(file);
     file->there = 1;
+    file->elsewhere = elsewhere;
   }
   closedir(directory);
+  return changed;
+}
+
+int snapshot_scan(snapshot *snapshot) {
+  for (uint32_t i = 0; i < snapshot->count; i++) snapshot->files[i].there = 0;
+  int changed = scan_directory(snapshot, snapshot->directory, 0);
+  if (snapshot->ring_directory) changed |= scan_directory(snapshot, snapshot->ring_directory, 1);
   for (uint32_t i = snapshot->count; i-- > 0;) {
     if (snapshot->files[i].there) continue;
     forget(snapshot, i);
@@ -163,18 +175,51 @@ int snapshot_look(snapshot *snapshot, uint64_t address, uint64_t bytes) {
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-void snapshot_write(const snapshot *snapshot, const char *directory) {
+static void write_file(const snapshot_file *file, const char *path) {
   static const uint8_t zeros[SNAPSHOT_PAGE];
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  REQUIRE(fd >= 0 && ftruncate(fd, (off_t)file->bytes) == 0);
+  for (uint64_t at = 0; at < file->bytes; at += SNAPSHOT_PAGE) {
+    uint64_t count = file->bytes - at < SNAPSHOT_PAGE ? file->bytes - at : SNAPSHOT_PAGE;
+    if (memcmp(file->content + at, zeros, count) == 0) continue;
+    REQUIRE(pwrite(fd, file->content + at, count, (off_t)at) == (ssize_t)count);
+  }
+  close(fd);
+}
+
+static uint32_t locator_sum(const ring_locator *locator) {
+  enum { CRC_AT = offsetof(ring_locator, crc) };
+  const uint8_t *bytes = (const uint8_t *)locator;
+  uint64_t state = crc_extend(CRC_START, bytes, CRC_AT);
+  return crc_end(crc_extend(state, bytes + CRC_AT + 4, sizeof *locator - CRC_AT - 4));
+}
+
+/* Makes a locator that is whole belong to the copy. */
+static void rewrite_locator(const char *directory, const char *name, const char *ring_directory) {
+  ring_locator locator;
+  int fd = open(join(directory, name), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  if (pread(fd, &locator, sizeof locator, 0) == sizeof locator && locator.magic == LOCATOR_MAGIC &&
+      locator.crc == locator_sum(&locator)) {
+    int home = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    REQUIRE(home >= 0 && sys_identity(home, &locator.home_inode, &locator.home_born_ns) == 0);
+    close(home);
+    memset(locator.path, 0, sizeof locator.path);
+    locator.path_bytes = (uint32_t)snprintf(locator.path, sizeof locator.path, "%s", ring_directory);
+    locator.crc = locator_sum(&locator);
+    REQUIRE(pwrite(fd, &locator, sizeof locator, 0) == sizeof locator);
+  }
+  close(fd);
+}
+
+void snapshot_write(const snapshot *snapshot, const char *directory, const char *ring_directory) {
   REQUIRE(mkdir(directory, 0700) == 0);
+  if (ring_directory) REQUIRE(mkdir(ring_directory, 0700) == 0);
   for (uint32_t i = 0; i < snapshot->count; i++) {
     const snapshot_file *file = &snapshot->files[i];
-    int fd = open(join(directory, file->name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    REQUIRE(fd >= 0 && ftruncate(fd, (off_t)file->bytes) == 0);
-    for (uint64_t at = 0; at < file->bytes; at += SNAPSHOT_PAGE) {
-      uint64_t count = file->bytes - at < SNAPSHOT_PAGE ? file->bytes - at : SNAPSHOT_PAGE;
-      if (memcmp(file->content + at, zeros, count) == 0) continue;
-      REQUIRE(pwrite(fd, file->content + at, count, (off_t)at) == (ssize_t)count);
-    }
-    close(fd);
+    write_file(file, join(file->elsewhere ? ring_directory : directory, file->name));
   }
+  if (!ring_directory) return;
+  rewrite_locator(directory, LOCATOR_NAME, ring_directory);
+  rewrite_locator(directory, LOCATOR_NEW_NAME, ring_directory);
 }

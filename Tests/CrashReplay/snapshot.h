@@ -19,6 +19,7 @@ typedef struct snapshot_file {
   uint64_t sum;     /* changes with any byte */
   int fd;
   int there;        /* seen by the scan in progress */
+  int elsewhere;    /* in the ring's directory */
 } snapshot_file;
 
 /* Where the stepped process has a file mapped. */
@@ -28,13 +29,14 @@ typedef struct snapshot_range {
 
 typedef struct snapshot {
   const char *directory;
+  const char *ring_directory; /* null: the ring is beside the segments */
   snapshot_file files[SNAPSHOT_FILES];
   uint32_t count;
   snapshot_range ranges[SNAPSHOT_RANGES];
   uint32_t range_count;
 } snapshot;
 
-void snapshot_start(snapshot *snapshot, const char *directory);
+void snapshot_start(snapshot *snapshot, const char *directory, const char *ring_directory);
 void snapshot_free(snapshot *snapshot);
 
 /* Looks at everything. Answers whether anything had changed. */
@@ -49,7 +51,10 @@ int snapshot_look(snapshot *snapshot, uint64_t address, uint64_t bytes);
 /* A number that stands for names and contents as they are. */
 uint64_t snapshot_sum(const snapshot *snapshot);
 
-/* Writes them into a new directory. */
-void snapshot_write(const snapshot *snapshot, const char *directory);
+/*
+ * Writes them into a new directory, those of the ring's directory into another new one (null if there is none). A
+ * locator says which directory it belongs to, and is not followed from a copy; so it is made to say this one.
+ */
+void snapshot_write(const snapshot *snapshot, const char *directory, const char *ring_directory);
 
 #endif

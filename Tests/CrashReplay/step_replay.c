@@ -31,6 +31,8 @@ typedef struct tracing {
   uint64_t *met;     /* states judged, by their sums: a hash set */
   uint64_t stores, snapshots;
   char stage[300];   /* where a state is written out */
+  char ring_stage[300];
+  const char *ring_directory; /* null: no ring but beside the segments */
   swept swept;
 } tracing;
 
@@ -65,7 +67,8 @@ static void judge_state(tracing *tracing) {
   alarm(REPLAY_ROUND_SECONDS);
   victim_plan plan = tracing->plan;
   plan.directory = tracing->stage;
-  snapshot_write(&tracing->snapshot, tracing->stage);
+  if (plan.ring_directory) plan.ring_directory = tracing->ring_stage;
+  snapshot_write(&tracing->snapshot, tracing->stage, tracing->ring_directory ? tracing->ring_stage : NULL);
   if (tracing->before.count > 0) {
     judged_log now;
     judge_read(&tracing->judge, &plan, tracing->report, &now);
@@ -74,8 +77,10 @@ static void judge_state(tracing *tracing) {
   }
   judge_killed(&tracing->judge, &plan, tracing->report, NULL);
   remove_tree(tracing->stage);
+  remove_tree(tracing->ring_stage);
   if (tracing->judge.faults == 0) return;
-  snapshot_write(&tracing->snapshot, join(tracing->replay->folder, "dead"));
+  const char *dead = join(tracing->replay->folder, "dead");
+  snapshot_write(&tracing->snapshot, dead, tracing->ring_directory ? join(tracing->replay->folder, "dead-ring") : NULL);
   tracing->stepper.stopped = 1;
 }
 
@@ -137,19 +142,21 @@ static void check_plausible(tracing *tracing) {
   }
   if (tracing->report->failed) judge_fault(&tracing->judge, "%s", tracing->report->message);
   if (stepper->instructions < sweep->instructions || tracing->stores < sweep->stores || stepper->calls < sweep->calls) {
-    judge_fault(&tracing->judge, "implausibly few instructions (%" PRIu64 "), stores (%" PRIu64 ") or calls (%" PRIu64 ")",
+    judge_fault(&tracing->judge, "implausibly few: %" PRIu64 " instructions, %" PRIu64 " stores, %" PRIu64 " calls",
                 stepper->instructions, tracing->stores, stepper->calls);
   }
 }
 
 static void trace(tracing *tracing, uint64_t seed) {
   const sweep *sweep = tracing->sweep;
+  const char *directory = tracing->plan.directory;
   if (sweep->prepare) {
-    sweep->prepare(&tracing->plan, tracing->report);
-    judge_read(&tracing->judge, &tracing->plan, tracing->report, &tracing->before);
+    victim_plan plan = sweep_plan(sweep, directory, tracing->ring_directory, seed, 1);
+    sweep->prepare(&plan, tracing->report);
+    judge_read(&tracing->judge, &plan, tracing->report, &tracing->before);
   }
   stay_here();
-  snapshot_start(&tracing->snapshot, tracing->plan.directory);
+  snapshot_start(&tracing->snapshot, directory, tracing->ring_directory);
   tracing->swept = (swept){.plan = &tracing->plan, .report = tracing->report};
   tracing->stepper = (stepper){.quantum = sweep->quantum,
                                .random = seed,
@@ -169,18 +176,21 @@ static void round_of_steps(replay *replay, uint64_t seed) {
   REQUIRE(tracing);
   tracing->sweep = &sweeps[replay->round % sweep_count];
   if (!replay_wants(replay, tracing->sweep->name)) return;
-  char directory[300], testimony[300];
+  char directory[300], ring[300], testimony[300];
   snprintf(directory, sizeof directory, "%s/log", replay->folder);
+  snprintf(ring, sizeof ring, "%s/ring", replay->folder);
   snprintf(testimony, sizeof testimony, "%s/report", replay->folder);
   snprintf(tracing->stage, sizeof tracing->stage, "%s/stage", replay->folder);
+  snprintf(tracing->ring_stage, sizeof tracing->ring_stage, "%s/ring-stage", replay->folder);
+  tracing->ring_directory = tracing->sweep->ring == RING_BESIDE ? NULL : ring;
   tracing->replay = replay;
   tracing->report = report_make(testimony);
-  tracing->plan = sweep_plan(tracing->sweep, directory, seed);
+  tracing->plan = sweep_plan(tracing->sweep, directory, ring, seed, 0);
   tracing->met = calloc(MOST_STATES, sizeof *tracing->met);
   REQUIRE(tracing->met);
   trace(tracing, seed);
   const stepper *stepper = &tracing->stepper;
-  printf("\r%-36s %9" PRIu64 " instructions %7" PRIu64 " stores %6" PRIu64 " calls %6" PRIu64 " snapshots judged\n",
+  printf("\r%-46s %9" PRIu64 " instructions %7" PRIu64 " stores %6" PRIu64 " calls %6" PRIu64 " snapshots judged\n",
          tracing->sweep->name, stepper->instructions, tracing->stores, stepper->calls, tracing->snapshots);
   fflush(stdout);
   replay_count(replay, "sweeps", 1);

@@ -1,5 +1,6 @@
 /* sweeps.c: see sweeps.h. */
 #include "check.h"
+#include "format.h"
 #include "stepper.h"
 #include "sweeps.h"
 
@@ -8,7 +9,8 @@
 
 enum { SWEPT_EVENT = 64, SWEPT_LANE = 2048, FULL_LANE = 256, TRIES = 400 };
 
-victim_plan sweep_plan(const sweep *sweep, const char *directory, uint64_t seed) {
+victim_plan sweep_plan(const sweep *sweep, const char *directory, const char *ring_directory, uint64_t seed,
+                       int before) {
   victim_plan plan = victim_plan_small(directory, seed);
   plan.lane_count = 2;
   plan.max_event_bytes = SWEPT_EVENT;
@@ -17,6 +19,9 @@ victim_plan sweep_plan(const sweep *sweep, const char *directory, uint64_t seed)
   plan.segment_bytes = 132 << 10;
   plan.drain_interval_ns = UINT64_C(10000000000); /* only when asked for */
   plan.threads = 2;
+  if (sweep->ring == RING_APART || sweep->ring == (before ? RING_MOVES_BACK : RING_MOVES_AWAY)) {
+    plan.ring_directory = ring_directory;
+  }
   if (sweep->shape) sweep->shape(&plan);
   return plan;
 }
@@ -362,6 +367,30 @@ static void dead_with_losses(const victim_plan *plan, report *report) {
   exit(3);
 }
 
+/* Sets the first lane's head in the file, unless to UINT64_MAX; answers what it was. */
+static uint64_t change_head(const swept *swept, uint64_t to) {
+  uint64_t before;
+  int ring = open(join(swept->plan->directory, RING_NAME), O_RDWR | O_CLOEXEC);
+  off_t at = RING_HEADER_BYTES + offsetof(lane_control, head);
+  REQUIRE(ring >= 0 && pread(ring, &before, sizeof before, at) == sizeof before);
+  REQUIRE(to == UINT64_MAX || pwrite(ring, &to, sizeof to, at) == sizeof to);
+  close(ring);
+  return before;
+}
+
+/* As if it had been killed after a block was appended, before the lane's head moved. */
+static void leave_block(swept *swept) {
+  leave_lanes(swept);
+  drain(swept);
+  uint64_t head = change_head(swept, UINT64_MAX);
+  for (int i = 0; i < 6; i++) capture(swept, 0);
+  drain(swept);
+  capture(swept, 0);
+  change_head(swept, head);
+}
+
+static void dead_with_block(const victim_plan *plan, report *report) { die_after(plan, report, leave_block); }
+
 static uint64_t unsealed_segments(const char *directory) {
   uint64_t count = 0;
   DIR *names = opendir(directory);
@@ -370,23 +399,39 @@ static uint64_t unsealed_segments(const char *directory) {
   return count;
 }
 
-/* Kills victims that roll all the time, until one leaves two segments that are not sealed. */
+/* For the stepper that rolls up to where the next segment is begun and the full one not sealed. */
+typedef struct rolling {
+  swept dead;
+  stepper stepper;
+} rolling;
+
+static int roll_main(void *context) {
+  roll(&((rolling *)context)->dead);
+  return 0;
+}
+
+static void ignore_store(void *context, uint64_t address, uint64_t bytes) { (void)context, (void)address, (void)bytes; }
+static void ignore_call(void *context) { (void)context; }
+static void ignore_mark(void *context, int marked) { (void)context, (void)marked; }
+
+static void stop_at_two(void *context, int maps_changed) {
+  (void)maps_changed;
+  rolling *rolling = context;
+  rolling->stepper.stopped = unsealed_segments(rolling->dead.plan->directory) >= 2;
+}
+
 static void dead_with_two_segments(const victim_plan *plan, report *report) {
-  victim_plan busy = *plan;
-  busy.lane_bytes = 4096;
-  busy.drain_interval_ns = 50000;
-  busy.threads = 1;
-  for (uint64_t i = 0; i < TRIES; i++) {
-    report_clear(report);
-    remove_tree(plan->directory);
-    pid_t victim = victim_start(&busy, report);
-    while (report->threads[0].began < 2000 && report->phase <= PHASE_CAPTURING) {}
-    while (unsealed_segments(plan->directory) < 2 && report->phase <= PHASE_CAPTURING) {}
-    int status;
-    if (victim_kill(victim, &status) && unsealed_segments(plan->directory) >= 2) return;
-  }
-  fprintf(stderr, "no kill left two segments unsealed\n");
-  exit(3);
+  rolling rolling = {.dead = {.plan = plan, .report = report}};
+  rolling.stepper = (stepper){.random = plan->seed,
+                              .context = &rolling,
+                              .stored = ignore_store,
+                              .before_call = ignore_call,
+                              .after_call = stop_at_two,
+                              .mark_changed = ignore_mark};
+  stepper_start(&rolling.stepper, roll_main, &rolling);
+  stepper_run(&rolling.stepper);
+  stepper_kill(&rolling.stepper);
+  REQUIRE(unsealed_segments(plan->directory) == 2);
 }
 
 static void reopen(swept *swept) {
@@ -411,6 +456,19 @@ static void capture_while_draining(swept *swept) {
   REQUIRE(pthread_create(&thread, NULL, drain_often, swept) == 0);
   for (int i = 0; i < 12; i++) capture(swept, 0);
   pthread_join(thread, NULL);
+  stepper_mark(0);
+}
+
+/* A producer that waits for the room that each block makes. */
+static void waiting_for_room(victim_plan *plan) {
+  plan->lane_bytes = FULL_LANE;
+  plan->full_wait_ns = UINT64_MAX;
+}
+
+static void capture_when_drained(swept *swept) {
+  open_log(swept);
+  stepper_mark(1);
+  for (int i = 0; i < 30; i++) capture(swept, 0);
   stepper_mark(0);
 }
 
@@ -446,31 +504,55 @@ static void capture_while_rolling(swept *swept) {
 
 /* The least counts are about half of what was seen; compilers and versions of the C library differ. */
 const sweep sweeps[] = {
-    {"capture", NULL, NULL, one_capture, 0, 100, 4, 0},
-    {"capture that claims its lane", NULL, NULL, first_capture, 0, 500, 4, 0},
-    {"capture of a string, inlined", NULL, NULL, capture_string, 0, 80, 4, 0},
-    {"capture that wakes the drainer", soon_drained, NULL, capture_waking, 0, 100, 4, 1},
-    {"capture that is refused", full_lanes, NULL, capture_refused, 0, 100, 1, 0},
-    {"capture that is too large", NULL, NULL, capture_too_large, 0, 80, 1, 0},
-    {"capture of an undefined type", NULL, NULL, capture_undefined, 0, 80, 1, 0},
-    {"capture that evicts", overwriting, NULL, capture_evicting, 0, 500, 15, 0},
-    {"capture that borrows a lane", NULL, NULL, capture_borrowing, 0, 200, 4, 0},
-    {"capture within a capture", NULL, NULL, capture_nested, 0, 150, 4, 0},
-    {"thread's end", two_lanes, NULL, thread_ends, 0, 2000, 5, 5},
-    {"definition", NULL, NULL, define, 0, 1000, 5, 0},
-    {"drain", NULL, NULL, drain_block, 0, 2000, 20, 2},
-    {"drain of refusals and evictions", overwriting, NULL, drain_losses, 0, 2000, 35, 2},
-    {"roll, seal, prepare and sync", NULL, NULL, roll, 0, 20000, 250, 20},
-    {"sync", NULL, NULL, sync_log, 0, 2000, 20, 4},
-    {"durable", NULL, NULL, wait_durable, 0, 2000, 20, 4},
-    {"close", NULL, NULL, close_log, 0, 5000, 20, 15},
-    {"open", NULL, NULL, open_new, 0, 20000, 9, 100},
-    {"recovery", NULL, dead_with_lanes, reopen, 0, 50000, 40, 100},
-    {"recovery of refusals and evictions", overwriting, dead_with_losses, reopen, 0, 50000, 40, 100},
-    {"recovery of two segments", NULL, dead_with_two_segments, reopen, 0, 50000, 40, 100},
-    {"interleaved: captures and drains", two_lanes, NULL, capture_while_draining, 300, 5000, 80, 10},
-    {"interleaved: evictions and drains", overwriting, NULL, capture_while_draining, 150, 5000, 60, 10},
-    {"interleaved: captures and close", two_lanes, NULL, capture_while_closing, 300, 5000, 20, 10},
-    {"interleaved: captures and rolling", two_lanes, NULL, capture_while_rolling, 500, 10000, 250, 10},
+    {"case 1: capture", .run = one_capture, .instructions = 100, .stores = 4},
+    {"case 1: capture that claims its lane", .run = first_capture, .instructions = 500, .stores = 4},
+    {"case 1: capture of a string, inlined", .run = capture_string, .instructions = 80, .stores = 4},
+    {"case 1: capture that wakes the drainer", .shape = soon_drained, .run = capture_waking, .instructions = 100,
+     .stores = 4, .calls = 1},
+    {"case 1: capture that is refused", .shape = full_lanes, .run = capture_refused, .instructions = 100,
+     .stores = 1},
+    {"case 1: capture that is too large", .run = capture_too_large, .instructions = 80, .stores = 1},
+    {"case 1: capture of an undefined type", .run = capture_undefined, .instructions = 80, .stores = 1},
+    {"case 1: capture that evicts", .shape = overwriting, .run = capture_evicting, .instructions = 500, .stores = 15},
+    {"case 14: capture that borrows a lane", .run = capture_borrowing, .instructions = 200, .stores = 4},
+    {"case 17: capture within a capture", .run = capture_nested, .instructions = 150, .stores = 4},
+    {"case 13: thread's end", .shape = two_lanes, .run = thread_ends, .instructions = 2000, .stores = 5, .calls = 5},
+    {"case 1: definition", .run = define, .instructions = 1000, .stores = 5},
+    {"case 2: drain", .run = drain_block, .instructions = 2000, .stores = 20, .calls = 2},
+    {"case 2: drain of refusals and evictions", .shape = overwriting, .run = drain_losses, .instructions = 2000,
+     .stores = 35, .calls = 2},
+    {"case 5: roll, seal, prepare and sync", .run = roll, .instructions = 20000, .stores = 250, .calls = 20},
+    {"case 3: sync", .run = sync_log, .instructions = 2000, .stores = 20, .calls = 4},
+    {"case 3: durable", .run = wait_durable, .instructions = 2000, .stores = 20, .calls = 4},
+    {"case 5: close", .run = close_log, .instructions = 5000, .stores = 20, .calls = 15},
+    {"case 4: open", .run = open_new, .instructions = 20000, .stores = 9, .calls = 100},
+    {"case 8: recovery", .prepare = dead_with_lanes, .run = reopen, .instructions = 50000, .stores = 40,
+     .calls = 100},
+    {"case 2: recovery of a block not handed over", .prepare = dead_with_block, .run = reopen, .instructions = 50000,
+     .stores = 30, .calls = 100},
+    {"case 8: recovery of refusals and evictions", .shape = overwriting, .prepare = dead_with_losses, .run = reopen,
+     .instructions = 50000, .stores = 40, .calls = 100},
+    {"case 8: recovery of two segments", .prepare = dead_with_two_segments, .run = reopen, .instructions = 50000,
+     .stores = 40, .calls = 100},
+    {"case 4: open with a ring apart", .ring = RING_APART, .run = open_new, .instructions = 20000, .stores = 9,
+     .calls = 100},
+    {"case 5: close with a ring apart", .ring = RING_APART, .run = close_log, .instructions = 5000, .stores = 20,
+     .calls = 15},
+    {"case 8: recovery of a ring apart", .ring = RING_APART, .prepare = dead_with_lanes, .run = reopen,
+     .instructions = 50000, .stores = 40, .calls = 100},
+    {"case 8: recovery that puts the ring apart", .ring = RING_MOVES_AWAY, .prepare = dead_with_lanes, .run = reopen,
+     .instructions = 50000, .stores = 40, .calls = 100},
+    {"case 8: recovery that puts the ring back", .ring = RING_MOVES_BACK, .prepare = dead_with_lanes, .run = reopen,
+     .instructions = 50000, .stores = 40, .calls = 100},
+    {"case 2: interleaved captures and drains", .shape = two_lanes, .run = capture_while_draining, .quantum = 300,
+     .instructions = 5000, .stores = 80, .calls = 10},
+    {"case 2: interleaved evictions and drains", .shape = overwriting, .run = capture_while_draining, .quantum = 150,
+     .instructions = 5000, .stores = 60, .calls = 10},
+    {"case 2: interleaved waits for room and drains", .shape = waiting_for_room, .run = capture_when_drained,
+     .quantum = 40, .instructions = 5000, .stores = 80, .calls = 10},
+    {"case 20: interleaved captures and close", .shape = two_lanes, .run = capture_while_closing, .quantum = 300,
+     .instructions = 5000, .stores = 20, .calls = 10},
+    {"case 5: interleaved captures and rolling", .shape = two_lanes, .run = capture_while_rolling, .quantum = 500,
+     .instructions = 10000, .stores = 250, .calls = 10},
 };
 const uint32_t sweep_count = sizeof sweeps / sizeof *sweeps;

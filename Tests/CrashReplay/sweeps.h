@@ -16,6 +16,9 @@ typedef struct swept {
   uint32_t first_type;
 } swept;
 
+/* Where the ring is: of what was there before, and of what is swept. */
+typedef enum sweep_ring { RING_BESIDE, RING_APART, RING_MOVES_AWAY, RING_MOVES_BACK } sweep_ring;
+
 typedef struct sweep {
   const char *name;
   void (*shape)(victim_plan *plan);                      /* changes the smallest plan; may be null */
@@ -25,12 +28,17 @@ typedef struct sweep {
   uint64_t instructions; /* fewer than these mean that it did not go through what it should */
   uint64_t stores;       /* likewise: instructions after which the files had changed */
   uint64_t calls;
+  sweep_ring ring;
 } sweep;
 
 extern const sweep sweeps[];
 extern const uint32_t sweep_count;
 
-/* The smallest plan there is: one lane and a spare one of a few hundred bytes, drained only when asked for. */
-victim_plan sweep_plan(const sweep *sweep, const char *directory, uint64_t seed);
+/*
+ * The smallest plan there is: one lane and a spare one of a few hundred bytes, drained only when asked for. `before`:
+ * of the log that is there before.
+ */
+victim_plan sweep_plan(const sweep *sweep, const char *directory, const char *ring_directory, uint64_t seed,
+                       int before);
 
 #endif

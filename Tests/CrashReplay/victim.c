@@ -58,13 +58,14 @@ victim_plan victim_plan_random(const char *directory, const char *ring_directory
 const char *victim_describe(const victim_plan *plan) {
   static char text[512];
   snprintf(text, sizeof text,
-           "%u threads, %u openings, %" PRIu64 " events each, hold %" PRIu64 ", pause %" PRIu64 " ns, sync every %"
-           PRIu64 ", durable every %" PRIu64 ", synced each %" PRIu64 " ns, largest %" PRIu64 ", lanes %u (%u spare) of %" PRIu64 ", segments of %" PRIu64 ", interval %"
-           PRIu64 " ns, policy %u, wait %" PRIu64 " ns, clock %u, ring %s",
+           "%u threads, %u openings, %" PRIu64 " events each, hold %" PRIu64 ", pause %" PRIu64 " ns, sync every "
+           "%" PRIu64 ", durable every %" PRIu64 ", synced each %" PRIu64 " ns, largest %" PRIu64 ", lanes %u "
+           "(%u spare) of %" PRIu64 ", segments of %" PRIu64 ", interval %" PRIu64 " ns, policy %u, wait %" PRIu64
+           " ns, clock %u, ring %s",
            plan->threads, plan->openings, plan->events, plan->hold, plan->pause_ns, plan->sync_every,
-           plan->durable_every, plan->sync_interval_ns, plan->largest,
-           plan->lane_count, plan->spare_lanes, plan->lane_bytes, plan->segment_bytes, plan->drain_interval_ns,
-           plan->full_policy, plan->full_wait_ns, plan->clock, plan->ring_directory ? "elsewhere" : "here");
+           plan->durable_every, plan->sync_interval_ns, plan->largest, plan->lane_count, plan->spare_lanes,
+           plan->lane_bytes, plan->segment_bytes, plan->drain_interval_ns, plan->full_policy, plan->full_wait_ns,
+           plan->clock, plan->ring_directory ? "elsewhere" : "here");
   return text;
 }
 
@@ -94,8 +95,10 @@ uint64_t victim_payload(uint8_t *payload, const victim_plan *plan, uint32_t thre
 }
 
 uint32_t victim_define(weir_log *log) {
-  const weir_field bytes[] = {{"thread", WEIR_KIND_U32, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_BYTES, 0}};
-  const weir_field text[] = {{"thread", WEIR_KIND_U32, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_STRING, 0}};
+  const weir_field bytes[] = {
+      {"thread", WEIR_KIND_U32, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_BYTES, 0}};
+  const weir_field text[] = {
+      {"thread", WEIR_KIND_U32, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_STRING, 0}};
   const weir_definition definitions[] = {{victim_type_name(0), bytes, 3, NULL, 0, 0},
                                          {victim_type_name(1), text, 3, NULL, 0, 0}};
   uint32_t first = 0;

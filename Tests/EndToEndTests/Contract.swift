@@ -124,7 +124,8 @@ extension EndToEnd {
         ],
         "recover": [
           "previous_opening", "opening", "segments_scanned", "bytes_scanned", "events_in_segments", "lanes_drained",
-          "events_from_lanes", "torn_bytes", "damaged_blocks", "damaged_bytes", "damaged_records", "missing_events",
+          "events_from_lanes", "torn_bytes", "damaged_blocks", "damaged_bytes", "damaged_records", "unkept_bytes",
+          "missing_events",
           "dropped", "overwritten", "first_offset", "duration_nanoseconds", "was_clean", "ring_replaced",
           "ring_vanished",
         ],

@@ -135,7 +135,7 @@ static int kind_of(const char *name, uint64_t *base) {
   *base = 0;
   if (strcmp(name, RING_NAME) == 0) return FILE_RING;
   if (strcmp(name, LOCATOR_NAME) == 0) return FILE_LOCATOR;
-  if (strcmp(name, "start") == 0) return FILE_START;
+  if (strcmp(name, START_NAME) == 0) return FILE_START;
   size_t length = strlen(name);
   return strncmp(name, "weir-", 5) == 0 && length > 5 && strcmp(name + length - 5, ".ring") == 0 ? FILE_FAR_RING : -1;
 }
@@ -226,7 +226,7 @@ static void bring_home(archived *file) {
 
 static void name_of(const archive *archive, const archived *file, char name[64]) {
   static const char *const fixed[FILE_KINDS] = {[FILE_RING] = RING_NAME,         [FILE_LOCATOR] = LOCATOR_NAME,
-                                                [FILE_START] = "start",          [FILE_RING_NEW] = RING_NEW_NAME,
+                                                [FILE_START] = START_NAME,         [FILE_RING_NEW] = RING_NEW_NAME,
                                                 [FILE_ANNOUNCED] = LOCATOR_NEW_NAME};
   uint64_t number = 0;
   for (uint32_t i = 0; i < archive->count && file->kind == FILE_FAR_RING; i++) {

@@ -15,7 +15,8 @@ static const field segment_fields[] = {
     FIELD(segment_header, salt),          FIELD(segment_header, opening),      FIELD(segment_header, base_offset),
     FIELD(segment_header, created_ns),    FIELD(segment_header, previous_salt), FIELD(segment_header, previous_end),
     FIELD(segment_header, previous_base), FIELD(segment_header, incompatible), FIELD(segment_header, compatible),
-    FIELD(segment_header, capacity),      FIELD(segment_header, lane_count),   {256, 8}, {264, 8}, {272, 8}};
+    FIELD(segment_header, capacity),      FIELD(segment_header, lane_count),   {108, 8}, {256, 8},
+    {264, 8}, {272, 8}, {280, 8}};
 static const field block_fields[] = {
     FIELD(block_header, magic),         FIELD(block_header, header_crc),  FIELD(block_header, salt),
     FIELD(block_header, position),      FIELD(block_header, opening),     FIELD(block_header, kind),
@@ -30,7 +31,7 @@ static const field seal_fields[] = {FIELD(seal_summary, next_offset), FIELD(seal
                                     FIELD(seal_summary, notices),     FIELD(seal_summary, blocks),
                                     FIELD(seal_summary, first_ns),    FIELD(seal_summary, last_ns),
                                     {56, 8}, {64, 8},                 FIELD(seal_summary, flags),
-                                    FIELD(seal_summary, definition_bytes)};
+                                    FIELD(seal_summary, definition_bytes), FIELD(seal_summary, totals)};
 static const field definition_fields[] = {FIELD(definition_header, bytes),        FIELD(definition_header, crc),
                                           FIELD(definition_header, type),         FIELD(definition_header, flags),
                                           FIELD(definition_header, fields_bytes), FIELD(definition_header, name_bytes),
@@ -56,6 +57,11 @@ static const field locator_fields[] = {FIELD(ring_locator, magic),        FIELD(
                                        FIELD(ring_locator, next_offset),  FIELD(ring_locator, incompatible),
                                        FIELD(ring_locator, state),        FIELD(ring_locator, path_bytes),
                                        {96, 8}};
+static const field start_fields[] = {
+    FIELD(start_slot, magic),   FIELD(start_slot, major),   FIELD(start_slot, minor),        FIELD(start_slot, crc),
+    FIELD(start_slot, sequence), FIELD(start_slot, first_offset), FIELD(start_slot, salt),   FIELD(start_slot, end),
+    FIELD(start_slot, base),    FIELD(start_slot, segments), FIELD(start_slot, events),      FIELD(start_slot, notices),
+    FIELD(start_slot, incompatible), {136, 8}, {264, 8}};
 static const field word_fields[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}};
 
 #define TABLE(fields) {fields, sizeof fields / sizeof *fields}
@@ -67,7 +73,7 @@ static const struct {
     [PART_RECORD] = TABLE(record_fields),          [PART_SEAL] = TABLE(seal_fields),
     [PART_DEFINITION] = TABLE(definition_fields),  [PART_RING_HEADER] = TABLE(ring_fields),
     [PART_LANE] = TABLE(lane_fields),              [PART_LOCATOR] = TABLE(locator_fields),
-    [PART_WORDS] = TABLE(word_fields)};
+    [PART_START] = TABLE(start_fields),            [PART_WORDS] = TABLE(word_fields)};
 
 const field *fields_of(part_kind kind, uint32_t *count) {
   *count = tables[kind].count;
@@ -202,6 +208,11 @@ void find_parts(const archived *file, parts *found) {
     case FILE_ANNOUNCED:
       if (file->bytes >= sizeof(ring_locator)) add(found, PART_LOCATOR, 0, sizeof(ring_locator));
       break;
+    case FILE_START:
+      for (uint64_t at = 0; at + sizeof(start_slot) <= file->bytes && at <= START_SLOT_STRIDE; at += START_SLOT_STRIDE) {
+        add(found, PART_START, at, sizeof(start_slot));
+      }
+      break;
     default:
       for (uint64_t at = 0; at + 8 <= file->bytes && at < 1024; at += 8) add(found, PART_WORDS, at, 8);
   }
@@ -267,7 +278,7 @@ static void repair_segment(archived *file, int adopt) {
   uint32_t lanes;
   if (file->bytes < SEGMENT_HEADER_BYTES) return;
   memcpy(&lanes, file->data + offsetof(segment_header, lane_count), 4);
-  uint64_t length = SEGMENT_HEADER_BYTES + 8 * (uint64_t)lanes;
+  uint64_t length = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * (uint64_t)lanes;
   if (lanes <= WEIR_MAX_LANES && length <= file->bytes) {
     uint32_t crc = crc32c(file->data + 20, length - 20);
     memcpy(file->data + offsetof(segment_header, header_crc), &crc, 4);
@@ -294,6 +305,15 @@ static void repair_ring(archived *file) {
   repair_definitions(file, header.types_at, header.types_at + end, header.opening);
 }
 
+static void repair_start(archived *file) {
+  for (uint64_t at = 0; at + sizeof(start_slot) <= file->bytes && at <= START_SLOT_STRIDE; at += START_SLOT_STRIDE) {
+    uint8_t *slot = file->data + at;
+    uint64_t state = crc_extend(CRC_START, slot, offsetof(start_slot, crc));
+    uint32_t crc = crc_end(crc_extend(state, slot + 16, sizeof(start_slot) - 16));
+    memcpy(slot + offsetof(start_slot, crc), &crc, 4);
+  }
+}
+
 static void repair_locator(archived *file) {
   if (file->bytes < sizeof(ring_locator)) return;
   uint64_t state = crc_extend(CRC_START, file->data, offsetof(ring_locator, crc));
@@ -310,6 +330,7 @@ void repair_file(archived *file, int adopt) {
     case FILE_RING_NEW: repair_ring(file); break;
     case FILE_LOCATOR:
     case FILE_ANNOUNCED: repair_locator(file); break;
+    case FILE_START: repair_start(file); break;
     default: break;
   }
 }

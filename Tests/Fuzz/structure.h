@@ -17,6 +17,7 @@ typedef enum part_kind {
   PART_RING_HEADER,
   PART_LANE,
   PART_LOCATOR,
+  PART_START,
   PART_WORDS, /* of a file whose structure is not known here: eight bytes anywhere */
   PART_KINDS
 } part_kind;

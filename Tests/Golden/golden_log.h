@@ -174,6 +174,30 @@ static void find_active(const char *directory, char *name, size_t room) {
   require(*name != 0, "there is no active segment");
 }
 
+/* ---- The boot --------------------------------------------------------------------------------------------------- */
+
+static uint32_t crc_of(const uint8_t *bytes, size_t count) {
+  uint32_t crc = 0xffffffff;
+  for (size_t i = 0; i < count; i++) {
+    crc ^= bytes[i];
+    for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+  }
+  return ~crc;
+}
+
+/*
+ * Makes the ring one of another boot, whichever kernel runs: as it is wherever a kept log is read, but for the machine
+ * and the day on which it was made.
+ */
+static void forget_boot(const char *directory) {
+  size_t bytes;
+  uint8_t *ring = load(directory, "ring", &bytes);
+  memset(ring + 112, 0, 16);
+  uint32_t crc = crc_of(ring + 16, 240);
+  memcpy(ring + 12, &crc, 4);
+  store(directory, "ring", ring, bytes);
+}
+
 /* ---- The logs --------------------------------------------------------------------------------------------------- */
 
 /* Two openings, both closed. */

@@ -12,5 +12,6 @@ int main(int count, char **arguments) {
   else if (strcmp(arguments[1], "killed") == 0) make_killed(arguments[2]);
   else if (strcmp(arguments[1], "damaged") == 0) make_damaged(arguments[2]);
   else require(0, "the first argument is not one of closed, killed, damaged");
+  forget_boot(arguments[2]);
   return 0;
 }

@@ -85,7 +85,7 @@ class Record:
 
   def __init__(self, data, at, opening, lane, position):
     require(at + 24 <= len(data), 'a record is cut')
-    self.checksum, self.length, self.type, self.reserved, self.ticks = struct.unpack_from('<4IQ', data, at)
+    self.checksum, self.length, self.type, self.index, self.ticks = struct.unpack_from('<4IQ', data, at)
     self.size = 24 + self.length + 7 & ~7
     require(at + self.size <= len(data), 'a record is cut')
     self.header, self.payload = data[at + 4:at + 24], data[at + 24:at + 24 + self.length]
@@ -94,7 +94,7 @@ class Record:
     self.opening, self.sequence = opening, lane << 48 | position // 8 & 2**48 - 1
 
   def check(self):
-    require(self.reserved == 0 and is_zero(self.padding), 'reserved bytes or padding of a record are not zero')
+    require(is_zero(self.padding), 'padding of a record is not zero')
     require(self.checksum == crc32c(*self.origin, self.payload, self.header), 'a record does not match its checksum')
     return self
 
@@ -138,10 +138,13 @@ class Block:
     require(self.count == 0 or self.kind in (EVENTS, NOTICES), 'a count in a block that counts nothing')
 
   def read_seal(self):
-    require(len(self.payload) >= 192, 'a seal is cut')
-    size = u32(self.payload, 180)
-    require(len(self.payload) == 192 + size and u64(self.payload, 184 + size) == self.at, 'a seal has a wrong length')
-    self.definitions = definitions(self.payload[184:184 + size], self.opening)
+    require(len(self.payload) >= 200, 'a seal is cut')
+    size, count, reserved = struct.unpack_from('<3I', self.payload, 180)
+    end = 192 + size + 16 * count
+    require(size % 8 == 0 and reserved == 0 and len(self.payload) == end + 8 and u64(self.payload, end) == self.at,
+            'a seal has a wrong length')
+    self.definitions = definitions(self.payload[192:192 + size], self.opening)
+    self.totals = [struct.unpack_from('<2IQ', self.payload, 192 + size + 16 * i) for i in range(count)]
 
   def read_records(self):
     at = 0

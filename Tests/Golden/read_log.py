@@ -13,7 +13,7 @@ is, 2 there is no log, or one of a newer version.
 """
 import fcntl, os, re, struct, sys
 
-from read_blocks import GAP, HOLE, NO_LANE, NOTICES, SEAL, Block, Record
+from read_blocks import GAP, HOLE, NO_LANE, NOTICES, SEAL, Block, Definition, Record
 from read_blocks import crc32c, definitions, eight, is_zero, time_of, u32, u64
 from read_values import OBJECT, Damaged, Values, require, string, to_json
 
@@ -22,6 +22,7 @@ REASONS = ['', 'full', 'no_lane', 'too_large', 'closed', 'detached', 'storage', 
            'overwritten']
 REASONS += [f'reason_{number}' for number in range(9, 16)]
 OVERWRITTEN = 8
+UNKNOWN = None
 F_OFD_GETLK = 36
 
 
@@ -36,7 +37,7 @@ class Segment:
 
   def __init__(self, log, name):
     self.log, self.name, self.is_sealed, self.data = log, name, name.endswith('.weir'), log.bytes_of(name)
-    self.salt, self.opening, self.base, self.lane_count, self.handed = 0, 0, int(name[:20]), 256, []
+    self.salt, self.opening, self.base, self.lane_count, self.handed, self.flags = 0, 0, int(name[:20]), 256, [], 0
     self.blocks = []
     start = self.read_header()
     self.definitions = self.seal_definitions()
@@ -45,18 +46,19 @@ class Segment:
   def read_header(self):
     """Answers where the blocks begin."""
     lane_count = u32(self.data, 104) if len(self.data) >= 256 else 257
-    header = self.data[:256 + 8 * lane_count]
-    if (lane_count > 256 or len(header) < 256 + 8 * lane_count or u64(header, 24) == 0 or
+    header = self.data[:256 + 16 * lane_count]
+    if (lane_count > 256 or len(header) < 256 + 16 * lane_count or u64(header, 24) == 0 or
         u32(header, 16) != crc32c(header[20:])):
       if any(self.data): self.log.damaged(self.name, 0, 'the segment header does not match its checksum')
       return 256
     major = struct.unpack_from('<H', header, 8)[0]
     if u64(header, 80) or major == 2: raise Unreadable(f'{self.name} was written by a newer version')
-    if (header[:8] != b'WEIRSEGM' or major != 1 or u32(header, 12) != len(header) or not is_zero(header[108:256]) or
+    if (header[:8] != b'WEIRSEGM' or major != 1 or u32(header, 12) != len(header) or not is_zero(header[124:256]) or
         u64(header, 40) != self.base):
       self.log.damaged(self.name, 0, 'the segment header is wrong')
     self.salt, self.opening, self.base, self.lane_count = u64(header, 24), u64(header, 32), u64(header, 40), lane_count
-    self.handed = [u64(header, at) for at in range(256, len(header), 8)]
+    self.handed = [struct.unpack_from('<2Q', header, at) for at in range(256, len(header), 16)]
+    self.flags = u32(header, 20)
     return len(header)
 
   def block(self, at): return Block(self.data, at, self.salt, self.opening, self.lane_count)
@@ -107,15 +109,35 @@ class Ring:
      self.types_at, self.types_bytes, self.base, incompatible) = struct.unpack_from('<2Q2I8Q', self.data, 16)
     if incompatible: raise Unreadable('the ring was written by a newer version')
     require(file_bytes <= len(self.data), 'the ring is cut')
-    self.log_end, types_end = u64(self.data, 256), u64(self.data, 264)
-    types = self.data[self.types_at:self.types_at + min(types_end, self.types_bytes)]
-    try: self.definitions = definitions(types, self.opening)
-    except Damaged: self.definitions = {}
+    self.log_end, types_end, closed = struct.unpack_from('<3Q', self.data, 256)
+    is_of_another_boot = self.data[112:128] != boot_id()
+    self.is_cut, self.is_empty = is_of_another_boot and closed != 1, is_of_another_boot and closed == 1
+    self.definitions = self.read_definitions(min(types_end, self.types_bytes))
+
+  def read_definitions(self, end):
+    if not self.is_cut:
+      try: return definitions(self.data[self.types_at:self.types_at + end], self.opening)
+      except Damaged: return {}
+    found, at = {}, self.types_at
+    region = self.data[:self.types_at + self.types_bytes]
+    while at < len(region):
+      try:
+        definition = Definition(region, at, self.opening)
+        found.setdefault((self.opening, definition.type), definition)
+        at += definition.size
+      except Damaged: at += 8
+    return found
 
   def read_lanes(self, segments):
     self.take_word(segments)
     log = self.log
     start = max(log.end, self.log_end, self.base)
+    if self.is_cut and not self.is_after_cut:
+      start += 2**32
+      log.say('ring', 256, f'offsets {log.next} to {start - 1} are left out')
+      log.next = start
+      self.notice(HOLE, text('unknown tail') + struct.pack('<IQ?', NO_LANE, 0, False))
+    if self.is_empty: return
     if start > log.next: log.say('ring', 256, f'offsets {log.next} to {start - 1} are missing')
     log.next = max(log.next, start)
     for lane in range(self.lane_count): self.read_lane(lane)
@@ -126,30 +148,52 @@ class Ring:
 
   def take_word(self, segments):
     """What the log says: how far lanes are handed over, which refusals it reports, the last calibration."""
-    self.handed, self.reported, self.calibration, slots = {}, {}, (0, 0, 0), []
+    self.handed, self.records, self.reported, self.calibration, slots = {}, {}, {}, (0, 0, 0), []
+    self.is_after_cut, self.are_totals_known, self.is_from_start = False, True, True
     sealed = [segment for segment in segments if segment.is_sealed][-1:]
     unsealed = [segment for segment in segments if not segment.is_sealed]
+    if self.is_cut: unsealed = [each for each in unsealed if each.opening != self.opening or not each.flags & 1]
     self.is_unsealed = any(segment.opening == self.opening for segment in unsealed)
     for segment in sealed + unsealed:
       if segment.opening != self.opening: continue
-      for lane, position in enumerate(segment.handed): self.hand_over(lane, position)
+      if segment.is_sealed: self.is_from_start = False
+      self.is_after_cut |= bool(segment.flags & 2)
+      for lane, (position, records) in enumerate(segment.handed): self.hand_over(lane, position, records)
+      if segment.is_sealed: self.are_totals_known = bool(segment.blocks) and segment.blocks[-1].kind == SEAL
       for block in segment.blocks:
-        if block.kind == SEAL: continue
+        if block.kind == SEAL:
+          for lane, reason, total in block.totals if segment.is_sealed else []: self.take_total(lane, REASONS[reason], total)
+          continue
         self.calibration = block.calibration
-        if block.hands_over: self.hand_over(block.lane, block.lane_to)
-        for record in block.records if block.kind == NOTICES else []: self.take_notice(record)
+        stands_for = [self.take_notice(record) for record in block.records] if block.kind == NOTICES else []
+        if not block.hands_over: continue
+        before = self.records_of(block.lane)
+        if block.kind == NOTICES: self.hand_over(block.lane, block.lane_to, add(before, *stands_for))
+        elif block.records: self.hand_over(block.lane, block.lane_to, add(number(before, block.records[-1].index), 1))
     for at in (320, 352):
       *calibration, sequence, crc = struct.unpack_from('<QqQ2I', self.data, at)
       if sequence and crc == crc32c(self.data[at:at + 28]): slots.append((sequence, calibration))
     if slots: self.calibration = max(slots)[1]
 
-  def hand_over(self, lane, position): self.handed[lane] = max(position, self.handed.get(lane, 0))
+  def hand_over(self, lane, position, records):
+    if position > self.handed.get(lane, -1): self.handed[lane], self.records[lane] = position, records
+
+  def records_of(self, lane):
+    """How many records come before what the log has handed over of a lane."""
+    return self.records[lane] if lane in self.handed else 0 if self.is_cut and self.is_from_start else UNKNOWN
 
   def take_notice(self, record):
-    if record.type != GAP: return
+    """Answers how many records of a lane the notice stands for."""
     values = Values(record.payload)
-    lane, reason = values.number('<I'), string(values.text())
-    total = values.number('<Q') and values.number('<Q')
+    if record.type == GAP:
+      lane, reason = values.number('<I'), string(values.text())
+      dropped, total = values.number('<Q'), values.number('<Q')
+      self.take_total(lane, reason, total)
+      return dropped if reason == REASONS[OVERWRITTEN] else 0
+    values.text(), values.number('<I'), values.number('<Q')
+    return values.number('<Q') if values.number('<B') else UNKNOWN
+
+  def take_total(self, lane, reason, total):
     self.reported[lane, reason] = max(total, self.reported.get((lane, reason), 0))
 
   def read_lane(self, lane):
@@ -159,7 +203,11 @@ class Ring:
     reported = self.reported_of(lane, OVERWRITTEN, at + 192)
     view = self.data[at + 4096:at + self.stride]
     word = self.handed.get(lane)
-    if tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
+    self.count = self.records_of(lane)
+    if self.is_cut:
+      position = word or 0
+      tail = self.last_record(view, lane, position, tail) or self.last_record(view, lane, position, head) or position
+    elif tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
       self.log.damaged('ring', at, f'positions of lane {lane} are impossible')
       position = head if word is None else word
       if total > reported and evicted % 8 == 0 and evicted > position and \
@@ -169,18 +217,69 @@ class Ring:
         tail = self.run_of_records(view, lane, position)
     elif word is None: position = head
     else: position = max(word if self.is_unsealed else max(word, head), tail - self.lane_bytes)
-    if head <= tail <= head + self.lane_bytes and evicted % 8 == 0 and evicted <= head and total > reported:
+    if not self.is_cut and head <= tail <= head + self.lane_bytes and evicted % 8 == 0 and evicted <= head and total > reported:
       position = max(position, evicted)
-    if total > reported: self.gap(lane, OVERWRITTEN, total, reported)
+    if total > reported and not self.is_cut:
+      self.gap(lane, OVERWRITTEN, total, reported)
+      self.count = add(self.count, total - reported)
     while position < tail:
-      record = self.record(view, lane, position, tail)
+      record = self.next_record(view, lane, position, tail)
       if record:
         self.log.event(record, time_of(record.ticks, self.calibration))
+        self.count = number(self.count, record.index) + 1
         position += record.size
         continue
-      start, position = position, position + 8
-      while position < tail and not self.record(view, lane, position, tail): position += 8
-      self.notice(HOLE, text('damaged in the ring') + struct.pack('<IQ', lane, position - start))
+      start, (position, skipped) = position, self.resync(view, lane, position, tail)
+      self.count, events = add(self.count, skipped), skipped
+      if self.is_cut and skipped is not UNKNOWN and start < evicted <= position and total > reported:
+        overwritten = min(total - reported, skipped)
+        self.gap(lane, OVERWRITTEN, reported + overwritten, reported)
+        events -= overwritten
+        if events == 0: continue
+      self.notice(HOLE, text('lost in a power cut' if self.is_cut else 'damaged in the ring') +
+                  struct.pack('<IQ', lane, position - start) +
+                  (b'\0' if events is UNKNOWN else struct.pack('<BQ', 1, events)))
+
+  def next_record(self, view, lane, position, tail):
+    """The record at `position`, if it is there and, after a power cut, its index follows on."""
+    record = self.record(view, lane, position, tail)
+    if record and self.is_cut and self.count is not UNKNOWN and number(self.count, record.index) - self.count > 16: return None
+    return record
+
+  def find(self, view, lane, start, stop, tail, position):
+    """The first record to be believed in [start, stop), and how many come between `position` and it."""
+    for at in range(start, stop, 8):
+      record = self.record(view, lane, at, tail)
+      if not record: continue
+      if self.count is UNKNOWN: return at, UNKNOWN
+      skipped, size = number(self.count, record.index) - self.count, at - position
+      if skipped > 0 and size // (self.record_bytes + 7 & ~7) <= skipped <= size // 24: return at, skipped
+      if not self.is_cut: return at, UNKNOWN
+    return None, UNKNOWN
+
+  def resync(self, view, lane, position, tail):
+    near = min(tail, position + self.lane_bytes)
+    at, skipped = self.find(view, lane, position + 8, near, tail, position)
+    if at is None: at, skipped = self.find(view, lane, max(near, tail - self.lane_bytes), tail, tail, position)
+    return (tail, UNKNOWN) if at is None else (at, skipped)
+
+  def last_record(self, view, lane, position, hint):
+    """The end of the last record to be found from `position` on; None if there is none."""
+    saved, start = self.count, position
+    while True:
+      record = self.next_record(view, lane, position, position + 2 * self.lane_bytes)
+      if record:
+        position, self.count = position + record.size, number(self.count, record.index) + 1
+        continue
+      begin = position + 8
+      at, skipped = self.find(view, lane, begin, begin + self.lane_bytes, begin + 2 * self.lane_bytes, position)
+      if at is None and hint % 8 == 0 and position + self.lane_bytes < hint < 2**63:
+        begin, hint = hint - self.lane_bytes, 0
+        at, skipped = self.find(view, lane, begin, begin + self.lane_bytes, begin + 2 * self.lane_bytes, position)
+      if at is None: break
+      position, self.count = at, add(self.count, skipped)
+    self.count = saved
+    return position if position > start else None
 
   def evicted(self, at):
     """Up to where, and how many events, later ones overwrote."""
@@ -191,6 +290,7 @@ class Ring:
 
   def reported_of(self, lane, reason, reported_at):
     in_log = self.reported.get((lane, REASONS[reason]), 0)
+    if self.is_cut and self.are_totals_known: return in_log
     return max(u64(self.data, reported_at + 8 * (reason - 1)), in_log)
 
   def run_of_records(self, view, lane, position):
@@ -220,6 +320,20 @@ class Ring:
     header = struct.pack('<4IQ', 0, len(payload), kind, 0, self.calibration[0])
     record = Record(header + payload + bytes(7), 0, self.opening, NO_LANE, 8 * self.log.next)
     self.log.event(record, self.calibration[1])
+
+
+def boot_id():
+  try:
+    with open('/proc/sys/kernel/random/boot_id') as file: return bytes.fromhex(file.read().strip().replace('-', ''))
+  except OSError: return bytes(16)
+
+
+def add(*numbers): return UNKNOWN if UNKNOWN in numbers else sum(numbers)
+
+
+def number(records, index):
+  """How many records come before one of that index, given about how many they are."""
+  return index if records is UNKNOWN else records + (index - records) % 2**32
 
 
 def text(words): return struct.pack('<I', len(words)) + words.encode()
@@ -276,7 +390,9 @@ class Log:
     for block in segment.blocks:
       self.end = max(self.end, block.base + block.count)
       if block.base > self.next:
-        self.say(segment.name, block.at, f'offsets {self.next} to {block.base - 1} are missing')
+        is_left_out = block is segment.blocks[0] and segment.flags & 2
+        self.say(segment.name, block.at,
+                 f'offsets {self.next} to {block.base - 1} are {"left out" if is_left_out else "missing"}')
         self.next = block.base
       for offset, record in enumerate(block.records, block.base):
         if offset < self.next: continue

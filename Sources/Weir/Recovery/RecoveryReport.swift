@@ -25,6 +25,9 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   public var damagedBytes: UInt64
   /// Stretches of a lane that no checksum vouches for. Their bytes were copied to `quarantine/`.
   public var damagedRecords: UInt64
+  /// Of all these damaged bytes, and those of a ring that is unreadable, the ones that were not copied, because
+  /// `quarantine/` is full: it takes 256 MiB, and 512 files. Remove it when you have looked into it.
+  public var unkeptBytes: UInt64
   /// Offsets that had been given and whose events are not there any more.
   public var missingEvents: UInt64
   /// Refusals by the dead process that were not yet in the log, and now are.
@@ -58,6 +61,7 @@ extension RecoveryReport: CustomStringConvertible {
     if tornBytes > 0 { parts.append("cut \(tornBytes) bytes of a half-written block") }
     if damagedBlocks > 0 { parts.append("quarantined \(damagedBlocks) damaged blocks (\(damagedBytes) bytes)") }
     if damagedRecords > 0 { parts.append("quarantined \(damagedRecords) damaged stretches of lanes") }
+    if unkeptBytes > 0 { parts.append("quarantine/ is full: \(unkeptBytes) damaged bytes were not kept") }
     if missingEvents > 0 { parts.append("\(missingEvents) events are missing") }
     if ringVanished {
       parts.append("the ring is not where it was: what it held is lost, how much is unknown")

@@ -34,6 +34,8 @@ public final class EventReader {
     public var bytes: UInt64
     /// Why, in one phrase.
     public var reason: String
+    /// It is not there because retention or the byte limit removed it, and not because of any damage.
+    public var isRemoval: Bool
   }
 
   /// The most that ``skipped`` keeps.
@@ -92,8 +94,8 @@ public final class EventReader {
   /// Waits until there may be more than ``next()`` gave, which is then to be called and may still answer nil; at most that
   /// long (nil: for ever; zero: just looks). False if the time passed.
   ///
-  /// Blocks the thread: tasks follow a log with ``LogDirectory/follow(from:onSkip:)``. Looks for what is new 0.2 ms after
-  /// an event was read, then at intervals that double up to 20 ms, five system calls each.
+  /// Blocks the thread: tasks follow a log with ``LogDirectory/follow(from:onSkip:)``. Looks for what is new at once after
+  /// an event was read, then at intervals that double from 0.2 to 20 ms, five system calls each.
   public func wait(upTo timeout: Duration?) -> Bool {
     var nanoseconds = UInt64.max
     if let (seconds, attoseconds) = timeout?.components {
@@ -107,7 +109,7 @@ public final class EventReader {
   private func report(_ core: weir_skip) {
     let skip = Skip(
       firstOffset: core.first_offset, count: core.count, file: text(ofCArray: core.file), position: core.position,
-      bytes: core.bytes, reason: core.reason.map { String(cString: $0) } ?? "")
+      bytes: core.bytes, reason: core.reason.map { String(cString: $0) } ?? "", isRemoval: core.removed != 0)
     skippedCount += 1
     if skipped.count < Self.maximumSkipped { skipped.append(skip) }
     onSkip?(skip)

@@ -26,7 +26,8 @@ struct CatCommand: ParsableCommand {
       that were refused) and weir.hole (offsets that no event has).
 
       Damage is passed over: each stretch is a line on standard error, all events \
-      outside it are printed, and the exit code is 1. With --follow it goes on as \
+      outside it are printed, and the exit code is 1. What retention removed is \
+      such a line too, but no damage. With --follow it goes on as \
       events come, through the death of the writer and a new one, until SIGINT or \
       SIGTERM.
 
@@ -64,7 +65,7 @@ struct CatCommand: ParsableCommand {
     var isDamaged = false
     let directory = directory
     reader.onSkip = { skip in
-      isDamaged = true
+      if !skip.isRemoval { isDamaged = true }
       writeDiagnostic("\(directory): \(Damage.describe(skip))")
     }
     var left = limit ?? .max

@@ -20,8 +20,8 @@ struct RecoverCommand: ParsableCommand {
         previous_opening (null where there was none) and opening, each 16 hex
         digits as in ids; segments_scanned, bytes_scanned,
         events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
-        damaged_blocks, damaged_bytes, damaged_records, missing_events, dropped,
-        overwritten, first_offset, duration_nanoseconds, was_clean, ring_replaced,
+        damaged_blocks, damaged_bytes, damaged_records, unkept_bytes,
+        missing_events, dropped, overwritten, first_offset, duration_nanoseconds, was_clean, ring_replaced,
         ring_vanished
 
       Examples:
@@ -72,6 +72,7 @@ struct RecoverCommand: ParsableCommand {
       ("damaged blocks", Quantity.count(report.damagedBlocks)),
       ("damaged bytes", Quantity.count(report.damagedBytes)),
       ("damaged records", Quantity.count(report.damagedRecords)),
+      ("damaged bytes not kept", Quantity.count(report.unkeptBytes)),
       ("missing events", Quantity.count(report.missingEvents)),
       ("dropped", Quantity.count(report.dropped)),
       ("overwritten", Quantity.count(report.overwritten)),
@@ -96,6 +97,7 @@ struct RecoverReport: Encodable {
   var damagedBlocks: UInt64
   var damagedBytes: UInt64
   var damagedRecords: UInt64
+  var unkeptBytes: UInt64
   var missingEvents: UInt64
   var dropped: UInt64
   var overwritten: UInt64
@@ -117,6 +119,7 @@ struct RecoverReport: Encodable {
     damagedBlocks = report.damagedBlocks
     damagedBytes = report.damagedBytes
     damagedRecords = report.damagedRecords
+    unkeptBytes = report.unkeptBytes
     missingEvents = report.missingEvents
     dropped = report.dropped
     overwritten = report.overwritten

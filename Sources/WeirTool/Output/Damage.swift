@@ -18,7 +18,8 @@ enum Damage {
   }
 
   static func describe(_ skip: EventReader.Skip) -> String {
-    describe(
+    if skip.isRemoval { return "\(skip.reason): events \(skip.firstOffset) to \(skip.firstOffset &+ skip.count &- 1)" }
+    return describe(
       file: skip.file, problem: skip.reason, position: skip.position, bytes: skip.bytes, firstOffset: skip.firstOffset,
       count: skip.count)
   }

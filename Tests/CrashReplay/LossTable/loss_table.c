@@ -1,6 +1,6 @@
 /*
- * loss_table.c: what a kill -9 loses, side by side: the same events at the same rate, killed at the same moments, kept by
- * what programs use today and by Weir. Each is killed, opened again, read, and held to what it had acknowledged.
+ * loss_table.c: what a kill -9 loses, side by side: the same events at the same rate, killed at the same moments, kept
+ * by what programs use today and by Weir. Each is killed, opened again, read, and held to what it had acknowledged.
  *
  *     loss_table [--kills N] [--seed N] [--only NAME] [--markdown]     the table
  *     loss_table --check                                               a few kills, for make test
@@ -273,7 +273,7 @@ static void wait_and_tell(const plan *plan, uint32_t schedule, pid_t *children, 
   }
 }
 
-/* Where events are paced the rows run side by side, which takes their time together; at full speed one after another. */
+/* Where events are paced the rows run side by side, which takes no longer than one; at full speed one after another. */
 static void run(const plan *plan, uint32_t schedule) {
   pid_t children[SUBJECTS];
   uint32_t count = 0;
@@ -320,7 +320,7 @@ static int by_size(const void *left, const void *right) {
 enum { COLUMNS = 8, CELL_BYTES = 64 };
 
 static const char *const headings[COLUMNS] = {"",           "acknowledged", "a second",   "lost",
-                                              "at one kill", "duplicated",  "damaged", "open again, ms"};
+                                              "worst kill", "duplicated",   "damaged",    "open again, ms"};
 
 /* `bold`: what is wrong stands out in Markdown. */
 static void count_cell(char *cell, uint64_t count, int bold) {
@@ -379,7 +379,8 @@ static void print_settings(const plan *plan) {
     const subject *subject = subjects[i];
     if (!wanted(plan, subject)) continue;
     if (plan->markdown) printf("| %s | %s | %s |\n", subject->title, subject->settings, subject->as_safe);
-    else printf("%s: %s.\n    To lose nothing to a kill: %s.\n", subject->title, subject->settings, subject->as_safe);
+    else printf("%s: %s.\n    To lose nothing to a kill it takes %s.\n", subject->title, subject->settings,
+                subject->as_safe);
   }
 }
 
@@ -413,7 +414,7 @@ static void print_source(const plan *plan) {
   printf("%s`make loss-table` on %s: %" PRIu32 " kills a row, seed %" PRIu64 "; %s, %ld processors, %.0f GB, Linux %s; "
          "load average at the end %.2f %.2f %.2f.\n",
          plan->markdown ? "\n" : "\n", date, plan->kills, plan->seed, processor, sysconf(_SC_NPROCESSORS_ONLN),
-         (double)memory.totalram * memory.mem_unit / (1 << 30), kernel.release, load[0], load[1], load[2]);
+         (double)memory.totalram * memory.mem_unit / 1e9, kernel.release, load[0], load[1], load[2]);
 }
 
 /* ---- What must hold ---------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * queue.c: an in-memory queue with a flush timer, as analytics libraries have it: a call puts the event into a queue and
- * returns; a thread appends what is queued to a file once a second, or when the queue is full, which a call then waits
+ * queue.c: an in-memory queue with a flush timer, as analytics libraries have it: a call puts the event into a queue
+ * and returns; a thread appends what is queued to a file once a second, or when the queue is full, which a call then waits
  * for. An event is sent when it is flushed. (Over a network it would be sent later still.)
  */
 #define _GNU_SOURCE /* pthread_cond_clockwait */
@@ -120,8 +120,8 @@ static int read_back(const char *directory, judge *judge, char *message) {
 const subject memory_queue = {
     .name = "queue",
     .title = "queue in memory, flush timer",
-    .settings = "100,000 events at most, appended to a file once a second or when it is full; full: the call waits",
-    .as_safe = "writing each event before the call returns: the rows above, for their price",
+    .settings = "100,000 events at most, appended to a file once a second or when it is full; then calls wait",
+    .as_safe = "a write before the call returns, as in *JSON Lines, flushed*: a system call an event",
     .loses = 1,
     .open = open_queue,
     .append = append,

@@ -148,21 +148,22 @@ static int read_back(const char *directory, judge *judge, char *message) {
 const subject sqlite_one = {
     .name = "sqlite-1",
     .title = "SQLite, a commit an event",
-    .settings = "journal_mode=WAL, synchronous=NORMAL, a prepared insert, a transaction an event",
-    .as_safe = "nothing against a kill",
+    .settings = "the same, a transaction an event",
+    .as_safe = "nothing more",
     OPENS(open_one)};
 
 const subject sqlite_insert = {
     .name = "sqlite-1000",
     .title = "SQLite, 1,000 a commit, told at insert",
-    .settings = "the same, 1,000 events a transaction, acknowledged when their insert returned",
-    .as_safe = "a caller that waits for the commit: the row below",
+    .settings = "journal_mode=WAL, synchronous=NORMAL, a prepared insert, 1,000 events a transaction; "
+                "acknowledged when the insert returned",
+    .as_safe = "to acknowledge at the commit, as in the next row: callers keep their events until 1,000 are together",
     .loses = 1,
     OPENS(open_at_insert)};
 
 const subject sqlite_commit = {
     .name = "sqlite-1000-commit",
     .title = "SQLite, 1,000 a commit, told at commit",
-    .settings = "the same, acknowledged when their commit returned",
-    .as_safe = "nothing against a kill, if the caller keeps its events until 1,000 are together",
+    .settings = "the same; acknowledged when the commit returned",
+    .as_safe = "nothing more",
     OPENS(open_at_commit)};

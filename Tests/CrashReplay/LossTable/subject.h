@@ -23,7 +23,8 @@ void order_make(order *order, uint64_t seed, uint32_t thread, uint64_t number);
 
 /*
  * What the victim tells, in a shared page outside of the store, which outlives it: of each thread, how many of its
- * orders were begun, and how many were acknowledged. Written with release stores.
+ * orders were begun, and how many were acknowledged. Written with release stores. (Counts suffice where a thread's
+ * orders are acknowledged in their order, so there is no end to how many there may be, as there is to report.h's.)
  */
 typedef struct ledger {
   uint32_t ready; /* the store is open, the threads begin */
@@ -49,7 +50,8 @@ typedef struct subject {
   const char *as_safe;  /* what it would take to lose nothing to a kill, and what that costs */
   int is_weir;
   int loses;            /* by its nature: a run in which it loses nothing was no test */
-  /* Opens or makes the store, and brings it in order after a kill. Null: `message` says why; empty: it can't run here. */
+  /* Opens or makes the store, and brings it in order after a kill. Null: `message` says why. The function itself is
+   * null where the subject can't run. */
   void *(*open)(const char *directory, ledger *ledger, char *message);
   answer (*append)(void *store, const order *order); /* from each thread, in the order of its numbers */
   void (*close)(void *store);                        /* in order */
@@ -61,7 +63,8 @@ void judge_order(judge *judge, const order *order);
 /* Something that is no order: a torn line, a block that fails its checksum. */
 void judge_damage(judge *judge);
 
-extern const subject sqlite_one, sqlite_insert, sqlite_commit, lines_buffered, lines_flushed, memory_queue, weir_log_subject;
+extern const subject sqlite_one, sqlite_insert, sqlite_commit, lines_buffered, lines_flushed, memory_queue,
+    weir_log_subject;
 
 /* ---- JSON Lines, for those who write them ------------------------------------------------------------------------ */
 

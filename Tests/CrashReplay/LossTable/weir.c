@@ -102,8 +102,8 @@ static int read_back(const char *directory, judge *judge, char *message) {
 const subject weir_log_subject = {
     .name = "weir",
     .title = "Weir",
-    .settings = "the defaults; a full lane: the call waits",
-    .as_safe = "–",
+    .settings = "the defaults, but that calls wait where a lane is full",
+    .as_safe = "nothing more",
     .is_weir = 1,
     .open = open_store,
     .append = append,

@@ -1,11 +1,11 @@
 #!/bin/sh
 # try.sh BUILD CC: builds the library once with each of the faults in this folder, and sweeps it. A sweep that does not
-# find the fault is worth nothing, so this fails unless each of them does.
+# find the fault is worth nothing, so this fails unless each of them does. From the top of the source tree.
 set -u
 build=$1/twins
 cc=$2
 here=$(dirname "$0")
-root=$here/../../..
+root=$(pwd)
 flags='-std=gnu11 -O1 -g -pthread -DCHECKS_ARE_SHARED -DWEIR_FAULT_INJECTION'
 harness='report victim judge replay snapshot stepper sweeps step_replay'
 missed=0

@@ -161,7 +161,8 @@ struct CodableEventTests {
     case placed(id: Int, total: Double)
   }
 
-  @Test func versionsOfATypeReadEachOther() throws {
+  @Test("case 44: a case that a type does not know is left out, a newer version reads an older")
+  func versionsOfATypeReadEachOther() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(Old.placed(id: 1))

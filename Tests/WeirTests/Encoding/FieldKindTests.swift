@@ -10,7 +10,7 @@ struct FieldKindTests {
     for value in values { #expect(try roundTrip(Single(value)).event.value == value) }
   }
 
-  @Test func integersKeepTheirExtremes() throws {
+  @Test("case 47: integers keep their extremes") func integersKeepTheirExtremes() throws {
     try check(Int8.min, Int8.max, 0)
     try check(Int16.min, Int16.max)
     try check(Int32.min, Int32.max)
@@ -23,7 +23,7 @@ struct FieldKindTests {
     try check(UInt.max)
   }
 
-  @Test func floatingPointKeepsEveryBit() throws {
+  @Test("case 47: floating point keeps every bit, NaN too") func floatingPointKeepsEveryBit() throws {
     let doubles: [Double] = [
       0, -0.0, .pi, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .nan,
       Double(bitPattern: 0xfff8_dead_beef_0001), Double(bitPattern: 0x7ff0_0000_0000_0001),

@@ -43,7 +43,7 @@ struct PayloadReaderTests {
     #expect(packed([2, 0, 0, 0, 5, 6], .array(.int8)) == ["f0": [5, 6]])
   }
 
-  @Test func textThatIsNotUTF8IsBytes() {
+  @Test("case 47: text that is not UTF-8 is given as bytes") func textThatIsNotUTF8IsBytes() {
     #expect(packed([2, 0, 0, 0, 0xc3, 0xb6], .string) == ["f0": "ö"])
     #expect(packed([2, 0, 0, 0, 0xc3, 0x28], .string) == ["f0": .bytes([0xc3, 0x28])])
     #expect(packed([3, 0, 0, 0, 0xed, 0xa0, 0x80], .string) == ["f0": .bytes([0xed, 0xa0, 0x80])])

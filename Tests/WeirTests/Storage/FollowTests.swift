@@ -89,7 +89,8 @@ struct FollowTests {
         try tracker.drain()
       }
       try tracker.sync()
-      let sealed = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".weir") }.sorted()
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+      let sealed = names.filter { $0.hasSuffix(".weir") }.sorted()
       try #require(sealed.count >= 3)
       try FileManager.default.removeItem(atPath: "\(directory)/\(sealed[0])")
       let gone = try #require(UInt64(sealed[1].prefix(20)))

@@ -5,15 +5,18 @@
  *      event from the middle of the log, weir_stat, and reading all of it. Each in a process of its own, whose peak
  *      memory is printed too.
  *   2. How fast recovery scans what was not sealed, against the CRC32C of the same bytes in memory: three streams of the
- *      processor's instruction, in chunks that stay in the cache and straight from memory.
+ *      processor's instruction, in chunks that stay in the cache and straight from memory; and against pread of those
+ *      files alone, which no scan can beat.
+ *   3. Opening a log whose lanes are as full as they get.
  *
  * Nothing is asserted: the figures depend on the machine, and on what else runs on it.
  */
 #define _GNU_SOURCE 1
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "../C/check.h"
+#include "../../Tests/C/check.h"
 
 #include "crc32c.h"
 #include "directory.h"
@@ -83,7 +86,7 @@ static uint32_t define(weir_log *log) {
   weir_definition definition = {"bench.event", &field, 1, NULL, 0, 0};
   uint32_t type;
   weir_error error;
-  if (weir_define(log, 0, &definition, 1, &type, &error) != WEIR_OK) die(&error);
+  if (weir_define(log, 1, &definition, 1, &type, &error) != WEIR_OK) die(&error);
   return type;
 }
 
@@ -363,6 +366,27 @@ static double scan_rate(const char *path, uint64_t *bytes) {
   return (double)*bytes / (double)took;
 }
 
+/* Reading the same files in pieces of 256 KiB, and nothing else. */
+static double pread_rate(const char *path) {
+  static uint8_t piece[1 << 18];
+  int directory = sys_open_directory(path);
+  segment_list list;
+  REQUIRE(directory >= 0 && segment_list_read(directory, &list) == 0);
+  uint64_t bytes = 0, started = now_ns();
+  for (uint64_t i = 0; i < list.count; i++) {
+    int fd = sys_open_read(directory, list.items[i].name);
+    REQUIRE(fd >= 0);
+    uint64_t at = 0;
+    for (int64_t count; (count = sys_read_at(fd, piece, sizeof piece, at)) > 0;) at += (uint64_t)count;
+    bytes += at;
+    sys_close(fd);
+  }
+  uint64_t took = now_ns() - started;
+  segment_list_free(&list);
+  sys_close(directory);
+  return (double)bytes / (double)took;
+}
+
 static int by_value(const void *left, const void *right) {
   const double *a = left, *b = right;
   return *a < *b ? -1 : *a > *b;
@@ -375,16 +399,17 @@ static void compare_rates(const plan *plan, uint64_t event_bytes) {
   run(fill_large, &wanted, path);
   uint64_t bytes = unseal(path), scanned = 0;
   uint8_t *memory = load(path, bytes);
-  double rates[5][100];
+  double rates[6][100];
   for (uint64_t round = 0; round < plan->rounds; round++) {
     rates[0][round] = crc_rate(crc_extend_plain, memory, bytes, 0);
     rates[1][round] = crc_rate(crc_extend_plain, memory, bytes, 1 << 18);
     rates[2][round] = crc_rate(crc_extend, memory, bytes, 0);
     rates[3][round] = crc_rate(crc_extend, memory, bytes, 1 << 18);
     rates[4][round] = scan_rate(path, &scanned);
+    rates[5][round] = pread_rate(path);
   }
   free(memory);
-  for (int i = 0; i < 5; i++) qsort(rates[i], plan->rounds, sizeof(double), by_value);
+  for (int i = 0; i < 6; i++) qsort(rates[i], plan->rounds, sizeof(double), by_value);
   uint64_t middle = plan->rounds / 2;
   double scan = rates[4][middle];
   static const char *const names[] = {"three streams, from memory", "three streams, from the cache",
@@ -395,9 +420,64 @@ static void compare_rates(const plan *plan, uint64_t event_bytes) {
     printf("  %.2f of CRC32C of the same bytes by %s: %.2f GB/s\n", scan / rates[i][middle], names[i],
            rates[i][middle]);
   }
+  printf("  %.2f of pread of these files in pieces of 256 KiB, without looking at a byte: %.2f GB/s\n",
+         scan / rates[5][middle], rates[5][middle]);
   answer opened = run(open_once, &wanted, path);
   printf("  weir_open of that log: %.1f ms, %.2f GB/s with sealing and all the rest\n", (double)opened.ns / 1e6,
          (double)scanned / (double)opened.ns);
+  remove_tree(path);
+}
+
+/* ---- 3: lanes ---------------------------------------------------------------------------------------------------- */
+
+enum { LANES = 14, LANE_FILL = 480 << 10 }; /* not half of the lane's 1 MiB: there the drainer would come */
+
+static void *fill_lane(void *context) {
+  weir_log *log = context;
+  uint32_t type = weir_find_type(log, 1, "bench.event", 11);
+  for (uint64_t bytes = 0, i = 0; bytes < LANE_FILL; bytes += 72, i++) capture(log, type, 44, i);
+  return NULL;
+}
+
+static void fill_lanes(const plan *plan, const char *path, answer *answer) {
+  (void)plan;
+  weir_options options;
+  weir_options_init(&options);
+  options.drain_interval_ns = UINT64_C(10000000000);
+  weir_log *log;
+  weir_error error;
+  if (weir_open(path, &options, &log, NULL, &error) != WEIR_OK) die(&error);
+  define(log);
+  pthread_t threads[LANES];
+  for (int i = 0; i < LANES; i++) REQUIRE(pthread_create(&threads[i], NULL, fill_lane, log) == 0);
+  for (int i = 0; i < LANES; i++) pthread_join(threads[i], NULL);
+  weir_counters counters;
+  weir_count(log, &counters);
+  answer->extra = counters.accepted - counters.drained;
+}
+
+static void open_default(const plan *plan, const char *path, answer *answer) {
+  (void)plan;
+  weir_log *log;
+  weir_error error;
+  weir_recovery recovery;
+  if (weir_open(path, NULL, &log, &recovery, &error) != WEIR_OK) die(&error);
+  answer->ns = recovery.duration_ns;
+  answer->extra = recovery.events_from_lanes;
+}
+
+static void compare_lanes(const plan *plan) {
+  static answer full[100], empty[100];
+  const char *path = strdup(join(plan->folder, "lanes"));
+  run(open_default, plan, path);
+  for (uint64_t round = 0; round < plan->rounds; round++) {
+    run(fill_lanes, plan, path);
+    full[round] = run(open_default, plan, path);
+    empty[round] = run(open_default, plan, path);
+  }
+  answer with = median(full, plan->rounds), without = median(empty, plan->rounds);
+  printf("opening with %" PRIu64 " events of 72 bytes in %d lanes: %.1f ms; with none: %.1f ms\n", with.extra, LANES,
+         (double)with.ns / 1e6, (double)without.ns / 1e6);
   remove_tree(path);
 }
 
@@ -410,18 +490,19 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--segments") == 0 && value > 0) plan.most = value;
     else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) only = argv[i + 1];
     else {
-      fprintf(stderr, "usage: recovery_bench [--rounds 1 to 100] [--segments N] [--only open|scan]\n");
+      fprintf(stderr, "usage: recovery_bench [--rounds 1 to 100] [--segments N] [--only open|scan|lanes]\n");
       return 2;
     }
     i++;
   }
   char *folder = scratch();
   plan.folder = folder;
-  if (strcmp(only, "scan") != 0) compare_counts(&plan);
-  if (strcmp(only, "open") != 0) {
-    compare_rates(&plan, 48);
+  if (!*only || strcmp(only, "open") == 0) compare_counts(&plan);
+  if (!*only || strcmp(only, "scan") == 0) {
+    compare_rates(&plan, 44);
     compare_rates(&plan, 1000);
   }
+  if (!*only || strcmp(only, "lanes") == 0) compare_lanes(&plan);
   scratch_remove(folder);
   return 0;
 }

@@ -1,0 +1,464 @@
+/* retention.c: see retention.h. */
+#define _GNU_SOURCE
+#include "retention.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory.h"
+#include "error.h"
+#include "log.h"
+#include "quarantine.h"
+#include "recover.h"
+#include "scan.h"
+#include "sizes.h"
+#include "start.h"
+#include "system.h"
+
+enum { MOST_AT_ONCE = 64, LEAST_PAUSE_NS = 1000000000 };
+#define LONG_AGO (INT64_MIN + 1)
+#define LOOK_AGAIN_NS UINT64_C(60000000000)
+/* Of every log: the file `start`, the lock, and what a file system adds to a file's blocks to find them. */
+#define SLACK_BYTES (UINT64_C(128) << 10)
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+
+static uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+/* ---- The oldest segment ------------------------------------------------------------------------------------------ */
+
+/* What a sealed segment holds. */
+typedef struct contents {
+  int there;     /* 0: somebody removed it, or it is not ours: nothing to say of it */
+  segment_end end;
+  uint64_t next_offset;
+  seal_summary summary;
+  uint64_t lost; /* of its events, those that were not delivered */
+} contents;
+
+/* How many of a block's events have an offset at or above `delivered`. */
+static uint64_t undelivered(const block_header *block, uint64_t delivered) {
+  if (block->kind != BLOCK_EVENTS || block->base_offset + block->count <= delivered) return 0;
+  return delivered > block->base_offset ? block->base_offset + block->count - delivered : block->count;
+}
+
+/* Sums up by the blocks: where the seal is damaged, or part of the segment was delivered. 0 or a negative errno. */
+static int sum_blocks(segment_scan *scan, contents *contents, uint64_t delivered, int sealed) {
+  scan_damage damage;
+  scan_result result;
+  scan_rewind(scan);
+  while ((result = scan_next(scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
+    if (result == SCAN_DAMAGE) continue;
+    const block_header *block = &scan->block;
+    contents->lost += undelivered(block, delivered);
+    if (sealed) continue;
+    if (block->kind == BLOCK_EVENTS) contents->summary.events += block->count;
+    if (block->kind == BLOCK_NOTICES) contents->summary.notices += block->count;
+    if (block->kind == BLOCK_EVENTS) contents->summary.last_ns = block->last_ns;
+    uint64_t at = 0;
+    for (uint32_t i = 0; block->kind == BLOCK_NOTICES && i < block->count; i++) {
+      record_header record;
+      memcpy(&record, scan->payload + at, sizeof record);
+      int32_t reason;
+      uint64_t dropped;
+      if (scan_gap(scan->payload + at, &reason, &dropped)) contents->summary.dropped[reason] += dropped;
+      at += record_size(record.length);
+    }
+  }
+  return result == SCAN_ERROR ? damage.error : 0;
+}
+
+/* 0 or a negative errno. */
+static int look_into(const retention *retention, uint64_t base, contents *contents) {
+  memset(contents, 0, sizeof *contents);
+  char name[64];
+  segment_scan scan;
+  scan_damage damage;
+  segment_file_name(name, base, 0);
+  int error = scan_open(&scan, retention->directory, name, base, 0, &damage);
+  if (error == -ENOENT || error == -ELOOP) return 0;
+  if (error != 0) return error;
+  uint64_t delivered = load(&retention->delivered);
+  if (scan.header.salt != 0) {
+    contents->there = 1;
+    contents->end = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = base};
+    int sealed = scan_seal(&scan) == 0;
+    if (sealed) contents->summary = *scan_summary(&scan);
+    contents->next_offset = scan.next_offset;
+    if (sealed && delivered <= scan.header.base_offset) contents->lost = contents->summary.events;
+    else if (!sealed || delivered < scan.next_offset) error = sum_blocks(&scan, contents, delivered, sealed);
+    if (!sealed) contents->next_offset = scan.next_offset;
+    if (contents->summary.events == 0) contents->summary.last_ns = scan.header.created_ns;
+  }
+  scan_close(&scan);
+  return error;
+}
+
+/* ---- Removing ---------------------------------------------------------------------------------------------------- */
+
+static void unlink_segment(retention *retention, const retained *segment) {
+  char name[64];
+  struct stat status;
+  segment_file_name(name, segment->base, 0);
+  int error = sys_status_at(retention->directory, name, &status);
+  if (error == 0) error = sys_unlink(retention->directory, name);
+  /* What can't be unlinked is a leftover: it goes on taking room, and the next opening tries again. */
+  if (error == 0) retention_give(retention, (uint64_t)status.st_blocks * 512);
+}
+
+static void pop(retention *retention) {
+  retention->sealed_bytes -= retention->queue[retention->first].bytes;
+  retention->first++;
+  retention->oldest_ns = INT64_MIN;
+}
+
+/* Whether so many bytes more are too many, once `freed` of those in use are gone. */
+static int is_short_of(const retention *retention, uint64_t needed, uint64_t freed) {
+  return plus(plus(load(&retention->used), needed), SLACK_BYTES) > plus(retention->max_bytes, freed);
+}
+
+/* Adds a segment to what `start` says is removed. */
+static void account(start_slot *start, const contents *contents, int32_t reason) {
+  start->segments++;
+  start->events += contents->summary.events;
+  start->notices += contents->summary.notices;
+  start->lost[reason] += contents->lost;
+  for (int i = 1; i < WEIR_DROP_REASONS; i++) start->dropped[i] += contents->summary.dropped[i];
+  start->salt = contents->end.salt;
+  start->end = contents->end.end;
+  start->base = contents->end.base;
+  if (contents->next_offset > start->first_offset) start->first_offset = contents->next_offset;
+}
+
+/* When the last event of the oldest segment was captured, in `*ns`. 0 or a negative errno. */
+static int oldest_time(retention *retention, int64_t *ns) {
+  if (retention->oldest_ns == INT64_MIN) {
+    contents contents;
+    int error = look_into(retention, retention->queue[retention->first].base, &contents);
+    if (error != 0) return error;
+    retention->oldest_ns = contents.there ? contents.summary.last_ns : LONG_AGO; /* nothing to keep */
+  }
+  *ns = retention->oldest_ns;
+  return 0;
+}
+
+static int is_too_old(const retention *retention, int64_t last_ns) {
+  int64_t now = sys_wall_ns();
+  return retention->retain_ns != UINT64_MAX && last_ns < now && (uint64_t)now - (uint64_t)last_ns > retention->retain_ns;
+}
+
+/* Why the oldest segment is to go, 0 if it is to stay, or a negative errno. */
+static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
+  if (retention->end - retention->first < 2) return 0;
+  if (retention->sealed_bytes > retention->retain_bytes) return WEIR_LOST_EXPIRED;
+  if (retention->retain_ns != UINT64_MAX) {
+    int64_t last_ns;
+    int error = oldest_time(retention, &last_ns);
+    if (error != 0) return error;
+    if (is_too_old(retention, last_ns)) return WEIR_LOST_EXPIRED;
+  }
+  return needed > 0 && retention->displaces && is_short_of(retention, needed, freed) ? WEIR_LOST_DISPLACED : 0;
+}
+
+/*
+ * Removes the oldest segments that are to go, at most MOST_AT_ONCE: one write of `start` for all of them. Answers how
+ * many, or a negative errno; then nothing was removed.
+ */
+static int remove_some(retention *retention, uint64_t needed) {
+  start_slot start = retention->start;
+  retained going[MOST_AT_ONCE];
+  uint64_t lost[WEIR_DROP_REASONS] = {0}, freed = 0, first = retention->first, sealed = retention->sealed_bytes;
+  int count = 0, error = 0;
+  while (count < MOST_AT_ONCE) {
+    int32_t reason = verdict(retention, needed, freed);
+    if (reason <= 0) {
+      error = reason;
+      break;
+    }
+    contents contents;
+    error = look_into(retention, retention->queue[retention->first].base, &contents);
+    if (error != 0) break;
+    if (contents.there) {
+      going[count++] = retention->queue[retention->first];
+      freed += going[count - 1].bytes;
+      lost[reason] += contents.lost;
+      account(&start, &contents, reason);
+    }
+    pop(retention);
+  }
+  if (count == 0) return error;
+  error = start_write(retention->directory, &start);
+  if (error != 0) {
+    retention->first = first;
+    retention->sealed_bytes = sealed;
+    retention->oldest_ns = INT64_MIN;
+    return error;
+  }
+  retention->start = start;
+  __atomic_fetch_add(&retention->expired, lost[WEIR_LOST_EXPIRED], __ATOMIC_RELAXED);
+  __atomic_fetch_add(&retention->displaced, lost[WEIR_LOST_DISPLACED], __ATOMIC_RELAXED);
+  /* The names go from the disk when they may: until then they are leftovers below the start. */
+  for (int i = 0; i < count; i++) unlink_segment(retention, &going[i]);
+  return count;
+}
+
+static uint64_t next_look(retention *retention) {
+  int64_t last_ns;
+  if (retention->retain_ns == UINT64_MAX || retention->end - retention->first < 2) return UINT64_MAX;
+  if (oldest_time(retention, &last_ns) != 0) return sys_monotonic_ns() + LOOK_AGAIN_NS;
+  uint64_t age = last_ns < sys_wall_ns() ? (uint64_t)sys_wall_ns() - (uint64_t)last_ns : 0;
+  uint64_t left = retention->retain_ns > age ? retention->retain_ns - age : 0;
+  /* Not to the instant: nothing but this wakes an idle log. Nor ever beyond a day, for the wall clock may be set. */
+  if (left < LOOK_AGAIN_NS) left = LOOK_AGAIN_NS;
+  return sys_monotonic_ns() + (left < 1440 * LOOK_AGAIN_NS ? left : 1440 * LOOK_AGAIN_NS);
+}
+
+/* Removes all that is to go. 0 or a negative errno. */
+static int remove_due(retention *retention, uint64_t needed) {
+  int result;
+  do result = remove_some(retention, needed);
+  while (result > 0);
+  __atomic_store_n(&retention->failure, result, __ATOMIC_RELEASE);
+  retention->look_at = result < 0 ? sys_monotonic_ns() + LOOK_AGAIN_NS : next_look(retention);
+  if (!is_short_of(retention, retention->reserve, 0)) __atomic_store_n(&retention->limited, 0, __ATOMIC_RELEASE);
+  return result;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+/* The largest that recovery could make of a full ring. */
+static uint64_t reserve_of(const weir_options *options) {
+  uint64_t lanes = options->lane_count * options->lane_bytes;
+  return lanes + lanes / 8 + LEAST_SEGMENT_BYTES(record_size(options->max_event_bytes)) + 2 * WEIR_TYPES_BYTES;
+}
+
+weir_status retention_check(const weir_options *options, uint64_t ring_bytes, weir_error *error) {
+  if (options->max_bytes == 0) return WEIR_OK;
+  uint64_t least = ring_bytes + 3 * options->segment_bytes + 2 * SLACK_BYTES;
+  if (options->limit_policy == WEIR_LIMIT_REFUSE) least += reserve_of(options);
+  if (options->max_bytes >= least) return WEIR_OK;
+  return fail(error, WEIR_ERROR_INVALID, 0, NULL,
+              "the option max_bytes is %llu; with these lanes and segments it must be at least %llu, for the ring, three "
+              "segments and, where the limit refuses events, what the ring holds; raise it, or take fewer or smaller "
+              "lanes or smaller segments",
+              (unsigned long long)options->max_bytes, (unsigned long long)least);
+}
+
+static int append(retention *retention, retained segment) {
+  if (retention->end == retention->room) {
+    /* What was removed from the front is room again once it is half of all. */
+    uint64_t count = retention->end - retention->first, room = retention->room < 64 ? 64 : retention->room;
+    if (count > room / 2) room *= 2;
+    retained *moved = malloc(room * sizeof *moved);
+    if (!moved) return -ENOMEM;
+    if (count > 0) memcpy(moved, retention->queue + retention->first, count * sizeof *moved);
+    free(retention->queue);
+    retention->queue = moved;
+    retention->first = 0;
+    retention->end = count;
+    retention->room = room;
+  }
+  retention->queue[retention->end++] = segment;
+  retention->sealed_bytes += segment.bytes;
+  return 0;
+}
+
+/* Lists the sealed segments, adds up all files. 0 or a negative errno. */
+static int survey(retention *retention) {
+  segment_list list;
+  uint64_t used;
+  int error = segment_list_read(retention->directory, &list);
+  if (error != 0) return error;
+  retention->first = retention->end = retention->sealed_bytes = 0;
+  retention->oldest_ns = INT64_MIN;
+  for (uint64_t i = 0; i < list.count && error == 0; i++) {
+    struct stat status;
+    if (list.items[i].active || sys_status_at(retention->directory, list.items[i].name, &status) != 0) continue;
+    error = append(retention, (retained){list.items[i].base, (uint64_t)status.st_blocks * 512});
+  }
+  segment_list_free(&list);
+  if (error == 0) error = sizes_of_log(retention->directory, &used);
+  if (error == 0) __atomic_store_n(&retention->used, used, __ATOMIC_RELEASE);
+  return error;
+}
+
+/* Removes sealed segments below the start: their removal was decided, and cut short by a kill. 0 or negative errno. */
+static int remove_leftovers(int directory, const start_slot *start) {
+  segment_list list;
+  int error = segment_list_read(directory, &list);
+  for (uint64_t i = 0; error == 0 && i < list.count && list.items[i].base < start->first_offset; i++) {
+    if (!list.items[i].active) error = sys_unlink(directory, list.items[i].name);
+  }
+  segment_list_free(&list);
+  return error;
+}
+
+static weir_status make_retention(event_log *log, const start_slot *start, weir_error *error) {
+  const weir_options *options = &log->options;
+  if (options->max_bytes == 0 && options->retain_bytes == 0 && options->retain_ns == 0) return WEIR_OK;
+  retention *made = log->retention = calloc(1, sizeof *made);
+  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
+  made->directory = log->directory;
+  made->max_bytes = options->max_bytes ? options->max_bytes : UINT64_MAX;
+  made->retain_bytes = options->retain_bytes ? options->retain_bytes : UINT64_MAX;
+  made->retain_ns = options->retain_ns ? options->retain_ns : UINT64_MAX;
+  made->displaces = options->limit_policy == WEIR_LIMIT_DROP_OLDEST;
+  made->reserve = made->displaces || options->max_bytes == 0 ? 0 : reserve_of(options);
+  made->start = *start;
+  made->look_at = UINT64_MAX;
+  made->recovering = 1;
+  /* Made before the disk is full: then only its bytes change, and a removal needs no space. */
+  int result = start->sequence == 0 ? start_write(log->directory, &made->start) : 0;
+  if (result == 0) result = survey(made);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", log->path, NULL);
+}
+
+weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *error) {
+  start_slot start;
+  int result = start_read(log->directory, &start);
+  if (result == 1) {
+    result = remove_leftovers(log->directory, &start);
+    if (result != 0) return fail_system(error, result, "remove what retention left of", log->path, NULL);
+  } else if (result == -ENOTSUP) {
+    return fail(error, WEIR_ERROR_VERSION, 0, log->path,
+                "%s/" START_NAME " was written by a newer version of Weir; open it with that version", log->path);
+  } else if (result != 0 && result != -EBADMSG) {
+    return fail_system(error, result, "read", log->path, START_NAME);
+  }
+  if (result == -EBADMSG) {
+    /* As if there were none. Nothing of what is left is removed for it, and what is not left counts as missing. */
+    memset(&start, 0, sizeof start);
+    recovery->start_damaged = 1;
+    result = quarantine_file(log->directory, START_NAME, START_PROBLEM, 1);
+    if (result < 0) return fail_system(error, result, "quarantine", log->path, START_NAME);
+  }
+  log->start_offset = start.first_offset;
+  return make_retention(log, &start, error);
+}
+
+weir_status retention_settle(event_log *log, weir_error *error) {
+  retention *retention = log->retention;
+  if (!retention) return WEIR_OK;
+  retention->recovering = 0;
+  int result = survey(retention);
+  if (result == 0) result = remove_due(retention, retention->displaces ? 1 : 0);
+  if (result != 0) return fail_system(error, result, "remove old segments of", log->path, NULL);
+  uint32_t limited = !retention->displaces && is_short_of(retention, retention->reserve, 0);
+  __atomic_store_n(&retention->limited, limited, __ATOMIC_RELEASE);
+  return WEIR_OK;
+}
+
+void retention_free(event_log *log) {
+  if (!log->retention) return;
+  free(log->retention->queue);
+  free(log->retention);
+  log->retention = NULL;
+}
+
+/* ---- Room -------------------------------------------------------------------------------------------------------- */
+
+/* Takes the bytes if they fit below the limit, less what is to stay free. */
+static int try_take(retention *retention, uint64_t bytes, uint64_t reserve) {
+  uint64_t used = load(&retention->used);
+  do {
+    uint64_t after = plus(plus(used, bytes), plus(reserve, SLACK_BYTES));
+    if (after > retention->max_bytes) return 0;
+  } while (!__atomic_compare_exchange_n(&retention->used, &used, used + bytes, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  return 1;
+}
+
+/* Has the sealer remove what it may; or does it, where there is no sealer yet. 0 or a negative errno. */
+static int make_room(event_log *log, uint64_t bytes) {
+  retention *retention = log->retention;
+  sealer *sealer = &log->sealer;
+  pthread_mutex_lock(&sealer->mutex);
+  if (!sealer->running) {
+    pthread_mutex_unlock(&sealer->mutex);
+    return remove_due(retention, bytes);
+  }
+  uint64_t ticket = ++retention->asked;
+  retention->wanted = bytes;
+  pthread_cond_signal(&sealer->wakes);
+  while (sealer->running && retention->answered < ticket) pthread_cond_wait(&sealer->settled, &sealer->mutex);
+  pthread_mutex_unlock(&sealer->mutex);
+  return __atomic_load_n(&retention->failure, __ATOMIC_ACQUIRE);
+}
+
+/* The files may take less by now than was counted: quarantine/ was emptied, or a file removed by hand. */
+static void measure(retention *retention) {
+  uint64_t now = sys_monotonic_ns(), before = load(&retention->used), used;
+  if (now - retention->measured_at < LEAST_PAUSE_NS) return;
+  retention->measured_at = now;
+  if (sizes_of_log(retention->directory, &used) != 0) return;
+  /* Only if nothing changed meanwhile; what is being sealed may count twice, or not at all. */
+  __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+int retention_take(event_log *log, uint64_t bytes) {
+  retention *retention = log->retention;
+  if (!retention || retention->max_bytes == UINT64_MAX) return 0;
+  bytes = (bytes + 4095) & ~UINT64_C(4095);
+  uint64_t reserve = retention->recovering ? 0 : retention->reserve;
+  int taken = try_take(retention, bytes, reserve), error = 0;
+  if (!taken) {
+    error = make_room(log, bytes);
+    taken = try_take(retention, bytes, reserve);
+  }
+  if (!taken) {
+    measure(retention);
+    taken = try_take(retention, bytes, reserve);
+  }
+  if (taken) return 0;
+  return error != 0 ? error : -BYTE_LIMIT_REACHED;
+}
+
+int retention_take_copy(retention *retention, uint64_t bytes) {
+  if (!retention || retention->max_bytes == UINT64_MAX) return 0;
+  return try_take(retention, (bytes + 4095) & ~UINT64_C(4095), 0) ? 0 : -BYTE_LIMIT_REACHED;
+}
+
+void retention_give(retention *retention, uint64_t bytes) {
+  if (!retention) return;
+  bytes = (bytes + 4095) & ~UINT64_C(4095);
+  uint64_t used = load(&retention->used);
+  while (!__atomic_compare_exchange_n(&retention->used, &used, used > bytes ? used - bytes : 0, 0, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE)) {
+    continue;
+  }
+}
+
+void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes) {
+  if (!retention) return;
+  __atomic_fetch_add(&retention->used, bytes, __ATOMIC_ACQ_REL);
+  retention_give(retention, taken);
+  /* Without memory for it this one is not removed before the next opening. */
+  append(retention, (retained){base, bytes});
+  retention->look_at = 0;
+}
+
+void retention_deliver(retention *retention, uint64_t offset) {
+  uint64_t before = load(&retention->delivered);
+  while (before < offset && !__atomic_compare_exchange_n(&retention->delivered, &before, offset, 0, __ATOMIC_ACQ_REL,
+                                                         __ATOMIC_ACQUIRE)) {
+    continue;
+  }
+}
+
+/* ---- The sealer's part ------------------------------------------------------------------------------------------- */
+
+uint64_t retention_due(const retention *retention) {
+  if (!retention) return UINT64_MAX;
+  return retention->answered < retention->asked ? 0 : retention->look_at;
+}
+
+void retention_serve(event_log *log) {
+  retention *retention = log->retention;
+  sealer *sealer = &log->sealer;
+  uint64_t asked = retention->asked, wanted = retention->answered < asked ? retention->wanted : 0;
+  pthread_mutex_unlock(&sealer->mutex);
+  remove_due(retention, wanted);
+  pthread_mutex_lock(&sealer->mutex);
+  retention->answered = asked;
+  pthread_cond_broadcast(&sealer->settled);
+}

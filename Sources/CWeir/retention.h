@@ -1,0 +1,96 @@
+/*
+ * retention.h: the bounds of a log: the byte limit, and the removal of the oldest sealed segments by age, by size, and
+ * at the limit. See weir.h for what each option means.
+ *
+ * What is kept true:
+ *   - Before a file is made there is room for it below the limit: `used` counts it from then on.
+ *   - What is removed is named in `start`, on the disk, before anything is unlinked (start.h).
+ *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a ring
+ *     that a power cut threw back would hand over once more what was removed.
+ *   - Only the sealer's thread removes; before that thread runs, and in recovery, the opening does.
+ */
+#ifndef WEIR_RETENTION_H
+#define WEIR_RETENTION_H
+
+#include "format.h"
+
+struct event_log;
+
+/* A sealed segment: 16 bytes of memory each, of a log with bounds. */
+typedef struct retained {
+  uint64_t base;
+  uint64_t bytes; /* allocated */
+} retained;
+
+typedef struct retention {
+  int directory; /* the log's */
+  uint64_t max_bytes;    /* UINT64_MAX: no limit */
+  uint64_t retain_bytes; /* UINT64_MAX: all */
+  uint64_t retain_ns;    /* UINT64_MAX: for ever */
+  int displaces;         /* WEIR_LIMIT_DROP_OLDEST */
+  uint64_t reserve;      /* below the limit, so that what a full ring holds can be recovered. 0 if it can displace */
+
+  uint64_t used;        /* atomic: bytes of all files */
+  uint64_t measured_at; /* monotonic: when they were last added up. The preparer's */
+  int recovering;       /* what is written is what the reserve is for */
+  uint32_t limited;     /* atomic: not even the reserve is left: no capture is accepted */
+
+  /* The sealer's, or the opening's. */
+  retained *queue; /* sealed segments, the oldest first: [first, end) */
+  uint64_t first, end, room;
+  uint64_t sealed_bytes; /* of them */
+  int64_t oldest_ns;     /* when the last event of the oldest was captured; INT64_MIN: not looked at yet */
+  start_slot start;
+  uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */
+
+  /* The preparer asks the sealer for room. Guarded by the sealer's mutex. */
+  uint64_t wanted;
+  uint64_t asked, answered;
+  int failure;        /* atomic: the negative errno of the last removal, 0 */
+
+  uint64_t delivered; /* atomic: every offset below it was delivered, wherever it had to be */
+  uint64_t expired;   /* atomic: events removed in this opening that were not */
+  uint64_t displaced; /* the same, to make room */
+} retention;
+
+/* Whether the options of an opening make sense together. */
+weir_status retention_check(const weir_options *options, uint64_t ring_bytes, weir_error *error);
+
+/*
+ * For a log whose directory is locked: removes the leftovers of a retention that was cut short; if there are bounds,
+ * sets log->retention. Before recovery, whose segments count too.
+ */
+weir_status retention_open(struct event_log *log, weir_recovery *recovery, weir_error *error);
+
+/* After recovery, and again once the ring is made: adds up all files, and removes what is due. */
+weir_status retention_settle(struct event_log *log, weir_error *error);
+
+void retention_free(struct event_log *log);
+
+/*
+ * Room for a segment of `bytes`, before it is made: 0, and it counts as used; -BYTE_LIMIT_REACHED; or the error of a
+ * removal that was to make room. Waits for the sealer where that removes. Without bounds it answers 0 at once.
+ */
+int retention_take(struct event_log *log, uint64_t bytes);
+void retention_give(retention *retention, uint64_t bytes);
+
+/* The same for the copy of a segment that takes the place of one which is there; nothing is removed for it. */
+int retention_take_copy(retention *retention, uint64_t bytes);
+
+/* A segment has its sealed name; of it `taken` bytes counted, now `bytes` are allocated. */
+void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes);
+
+/*
+ * Says that every event with an offset below it was delivered to whoever is to have it: removing those is no loss. Only
+ * grows.
+ */
+void retention_deliver(retention *retention, uint64_t offset);
+
+/* Monotonic: when retention_serve is next to be called; 0: now. */
+uint64_t retention_due(const retention *retention);
+
+/* On the sealer's thread: answers who asked for room, and removes what is due. Under the sealer's mutex, but not all
+ * the time. */
+void retention_serve(struct event_log *log);
+
+#endif

@@ -1,0 +1,92 @@
+/* start.c: see start.h. */
+#include "start.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "scan.h"
+#include "system.h"
+
+static uint32_t checksum(const start_slot *slot) {
+  uint64_t state = crc_extend(CRC_START, slot, offsetof(start_slot, crc));
+  return crc_end(crc_extend(state, &slot->sequence, sizeof *slot - offsetof(start_slot, sequence)));
+}
+
+static int check(const start_slot *slot) {
+  if (slot->magic != START_MAGIC) return -EBADMSG;
+  int intact = slot->crc == checksum(slot);
+  /* As with the locator: no single flipped bit makes version 1 the next one. */
+  if (slot->major == FORMAT_MAJOR + 1 || (slot->major > FORMAT_MAJOR && intact)) return -ENOTSUP;
+  if (!intact || slot->sequence == 0) return -EBADMSG;
+  if (slot->incompatible != 0) return -ENOTSUP;
+  if (slot->first_offset >= MAX_OFFSET || slot->events > slot->first_offset) return -EBADMSG;
+  return slot->notices > slot->first_offset - slot->events ? -EBADMSG : 0;
+}
+
+static int read_slots(int fd, start_slot *best) {
+  int found = -EBADMSG;
+  memset(best, 0, sizeof *best);
+  for (uint64_t i = 0; i < START_SLOTS; i++) {
+    start_slot slot;
+    int64_t got = sys_read_at(fd, &slot, sizeof slot, i * START_SLOT_STRIDE);
+    if (got < 0) return (int)got;
+    int error = got == sizeof slot ? check(&slot) : -EBADMSG;
+    if (error == -ENOTSUP) return error;
+    if (error != 0 || slot.sequence <= best->sequence) continue;
+    *best = slot;
+    found = 1;
+  }
+  return found;
+}
+
+int start_read(int directory, start_slot *slot) {
+  memset(slot, 0, sizeof *slot);
+  int fd = sys_open_read(directory, START_NAME);
+  if (fd < 0) return fd == -ENOENT ? 0 : fd;
+  int result = -EBADMSG;
+  /* Of a live log a slot may be written while it is read; twice in a row that takes two syncs of the disk. */
+  for (int i = 0; i < 3 && result == -EBADMSG; i++) result = read_slots(fd, slot);
+  sys_close(fd);
+  return result;
+}
+
+/* The file under its temporary name, with both slots, so that none is ever one that nothing was written to. */
+static int make(int directory, const start_slot *slot) {
+  static const uint8_t zeros[START_SLOTS * START_SLOT_STRIDE];
+  int error = sys_unlink(directory, START_NEW_NAME);
+  if (error != 0 && error != -ENOENT) return error;
+  int fd = sys_open_create(directory, START_NEW_NAME);
+  if (fd < 0) return fd;
+  error = sys_write_at(fd, zeros, sizeof zeros, 0);
+  for (uint64_t i = 0; i < START_SLOTS && error == 0; i++) {
+    error = sys_write_at(fd, slot, sizeof *slot, i * START_SLOT_STRIDE);
+  }
+  if (error == 0) error = sys_sync_data(fd);
+  sys_close(fd);
+  if (error == 0) error = sys_rename(directory, START_NEW_NAME, START_NAME);
+  return error == 0 ? sys_sync_directory(directory) : error;
+}
+
+int start_write(int directory, start_slot *slot) {
+  start_slot next = *slot;
+  next.magic = START_MAGIC;
+  next.major = FORMAT_MAJOR;
+  next.minor = FORMAT_MINOR;
+  next.sequence++;
+  next.changed_ns = sys_wall_ns();
+  next.crc = checksum(&next);
+  int fd = sys_open_write(directory, START_NAME), error;
+  if (fd == -ENOENT) {
+    error = make(directory, &next);
+  } else if (fd < 0) {
+    error = fd;
+  } else {
+    error = sys_write_at(fd, &next, sizeof next, next.sequence % START_SLOTS * START_SLOT_STRIDE);
+    if (error == 0) error = sys_sync_data(fd);
+    sys_close(fd);
+  }
+  /* After a sync that failed the slot may be there or not: the next one goes to the same place, the other is whole. */
+  if (error == 0) *slot = next;
+  return error;
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""cases.py: which test puts the log through which fault. The faults are numbered 1 to 56; a test of one begins its name
+with "case N: ". Without an argument this prints the tests of each case, and fails if a case has neither a test nor a
+reason why not (below). With --write it puts the table into README.md beside it. Run from the top of the source tree.
+"""
+
+import pathlib
+import re
+import sys
+
+FAULTS = """
+before and after each store of a capture
+after a block is appended, before the lane's head moves
+after the head moved, before the segment is synced
+in segment creation, preallocation, header
+between seal, sync, rename, directory sync
+while a cursor slot is written
+after a provider's acknowledgement, before the cursor is durable
+during recovery, up to ten times over
+while a batch segment is written, renamed, its raw segment unlinked
+while segments are deleted
+a crash of the host elsewhere; the OOM killer
+a producer stopped for long while the drainer runs
+a thread that ends, or is cancelled, with an undrained lane
+more threads than lanes
+fork while another thread is mid-capture
+exec
+a capture from a signal handler, at every instruction
+a stale owner whose pid a live process has
+two processes opening one directory
+close while others capture
+clean reboot, container restart
+a power cut, nothing synced yet
+a power cut after an awaited watermark
+names durable without content, content without names
+a tail block of any sectors, garbage, or old contents
+pages of the ring newer than their neighbours
+cursor newer than segments, segments newer than cursor
+an unlink durable before the cursor
+files of length zero
+no space at any step
+quotas, a read-only remount, limits of the process
+fdatasync fails once, then "succeeds"
+EIO reading; a segment truncated under a reader
+fallocate not supported
+EINTR and short writes everywhere
+files deleted, renamed, chmod-ed while open
+files moved to a machine with another page size
+a slow disk
+the byte limit reached, nothing delivered
+each header byte flipped; lengths 0, 1, maximal, negative
+a flipped bit in block k of n
+segments duplicated, swapped, missing, foreign
+a payload that imitates a record or a block
+newer versions, unknown flags, an unknown event case
+bad cursors, bad acknowledgements
+bad LZ4 frames
+events of zero bytes, the largest size, one more; odd text, NaN
+position counters about to wrap
+clocks that jump
+stray files, links, wrong digits, an open directory
+a directory that is empty, read-only, full, removed
+a provider that crashes, times out, acknowledges late
+random kills with lost acknowledgements
+a slow and a fast provider together
+reopening with 1, 100, 10,000 segments
+the same kill schedule against what users run today
+""".strip().splitlines()
+
+# Why a case has no test.
+UNTESTED = {
+    case: "comes with delivery: there are no cursors, providers and batch segments yet"
+    for case in (6, 7, 9, 27, 28, 45, 46, 52, 53, 54)
+}
+
+HERE = pathlib.Path("Tests/CrashReplay")
+NAMED = re.compile(r'"case ((?:\d+)(?:(?:, | and )\d+)*)\b')
+
+
+def find_tests():
+    """The files that have tests of each case, the harness's own first."""
+    found = {case: [] for case in range(1, len(FAULTS) + 1)}
+    files = [path for kind in ("*.c", "*.h", "*.swift") for path in sorted(pathlib.Path("Tests").rglob(kind))]
+    for path in sorted(files, key=lambda path: (HERE not in path.parents, str(path))):
+        for match in NAMED.finditer(path.read_text(errors="replace")):
+            for case in re.findall(r"\d+", match.group(1)):
+                name = str(path.relative_to(HERE if HERE in path.parents else "Tests"))
+                if int(case) in found and name not in found[int(case)]:
+                    found[int(case)].append(name)
+    return found
+
+
+def table(found):
+    lines = ["| | fault | tests |", "|---|---|---|"]
+    for case, fault in enumerate(FAULTS, 1):
+        tests = ", ".join(f"`{name}`" for name in found[case])
+        lines.append(f"| {case} | {fault} | {tests or UNTESTED.get(case, '')} |")
+    return "\n".join(lines)
+
+
+def main():
+    found = find_tests()
+    if sys.argv[1:] == ["--write"]:
+        readme = HERE / "README.md"
+        before, rest = readme.read_text().split("<!-- cases -->\n", 1)
+        after = rest.split("<!-- end -->", 1)[1]
+        readme.write_text(f"{before}<!-- cases -->\n{table(found)}\n<!-- end -->{after}")
+    else:
+        print(table(found))
+    missing = [case for case in found if not found[case] and case not in UNTESTED]
+    if missing:
+        sys.exit(f"no test is named after: {', '.join(map(str, missing))}")
+    print(f"{sum(map(bool, found.values()))} of {len(FAULTS)} cases have tests, the others a reason", file=sys.stderr)
+
+
+main()
