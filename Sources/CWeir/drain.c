@@ -163,7 +163,7 @@ static void collect(const event_log *log, const lane *lane, const lane_view *vie
 
 /* Writes the definitions block for types that the segment does not have yet. */
 static int append_definitions(event_log *log, const uint32_t *types, uint32_t count) {
-  const uint8_t *region = log->ring + log->header->types_at;
+  const uint8_t *region = log->definitions;
   uint8_t entries[MAX_DEFINITION_BYTES];
   for (uint32_t i = 0; i < count; i++) {
     type_entry *type = &log->types[types[i]];

@@ -7,7 +7,7 @@
  * it may be handed over. It makes one system call, mmap, and touches no memory of the log's files.
  *
  *     label  store                                   order    pairs with
- *     G1     guarded.version, even, after the rest   release  acquire load in find, before the rest
+ *     G1     guarded.version odd, the rest, even     release  acquire loads in find: version, the rest, version
  *     G2     event_log.mapping_lost                  seq_cst  acquire load in guard_tripped; after it the pages are private
  */
 #define _GNU_SOURCE
@@ -41,10 +41,9 @@ static int change(guarded *range, uintptr_t expected, uintptr_t from, uintptr_t 
   if (!__atomic_compare_exchange_n(&range->version, &version, version + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
     return 0;
   }
-  __atomic_thread_fence(__ATOMIC_RELEASE);
-  __atomic_store_n(&range->from, from, __ATOMIC_RELAXED);
-  __atomic_store_n(&range->to, to, __ATOMIC_RELAXED);
-  __atomic_store_n(&range->log, log, __ATOMIC_RELAXED);
+  __atomic_store_n(&range->from, from, __ATOMIC_RELEASE); /* G1: after the odd version */
+  __atomic_store_n(&range->to, to, __ATOMIC_RELEASE);     /* G1 */
+  __atomic_store_n(&range->log, log, __ATOMIC_RELEASE);   /* G1 */
   __atomic_store_n(&range->version, version + 2, __ATOMIC_RELEASE); /* G1 */
   return 1;
 }
@@ -67,10 +66,9 @@ static event_log *find(uintptr_t address) {
   for (int i = 0; i < GUARD_RANGES; i++) {
     const guarded *range = &table[i];
     uint64_t version = __atomic_load_n(&range->version, __ATOMIC_ACQUIRE); /* G1 */
-    uintptr_t from = __atomic_load_n(&range->from, __ATOMIC_RELAXED);
-    uintptr_t to = __atomic_load_n(&range->to, __ATOMIC_RELAXED);
-    event_log *log = __atomic_load_n(&range->log, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    uintptr_t from = __atomic_load_n(&range->from, __ATOMIC_ACQUIRE); /* G1: before the second look at the version */
+    uintptr_t to = __atomic_load_n(&range->to, __ATOMIC_ACQUIRE);     /* G1 */
+    event_log *log = __atomic_load_n(&range->log, __ATOMIC_ACQUIRE);  /* G1 */
     if (version % 2 != 0 || version != __atomic_load_n(&range->version, __ATOMIC_RELAXED)) continue;
     if (from <= address && address < to) return log;
   }

@@ -155,6 +155,7 @@ typedef struct event_log {
   uint64_t ring_bytes;
   int ring_inherited; /* by the child of the fork in progress */
   ring_header *header; /* = ring */
+  const uint8_t *definitions; /* what `at` in types counts from: the ring's type region, or in recovery a copy of it */
   char ring_path[sizeof((ring_locator *)0)->path]; /* the option ring_directory; empty: beside the segments */
   int ring_elsewhere;  /* a locator says where */
   int ring_in_memory;  /* it has no disk behind it */

@@ -28,6 +28,7 @@
 #include "quarantine.h"
 #include "scan.h"
 #include "system.h"
+#include "warm.h"
 
 /* Files of an opening that did not get to its end. More than fit are found by another listing. */
 typedef struct leftovers {
@@ -40,6 +41,8 @@ typedef struct recovery {
   event_log *log;   /* the opening that recovers: path, directory, options */
   event_log *dead;  /* the ring of the dead one, mapped; null if there is none */
   uint8_t *words;   /* under another boot id: copies of its header and control pages, which recovery changes instead */
+  uint8_t *definitions; /* and of its type region, with what the log has and the ring has lost behind it */
+  uint64_t definitions_bytes;
   uint8_t boot_id[16]; /* of the running kernel */
   ring_place place; /* where that is, or was */
   handover handover;
@@ -139,6 +142,38 @@ static int read_ring_header(int fd, ring_header *header) {
   return count == sizeof *header ? ring_check_header(header, (uint64_t)status.st_size) : -EBADMSG;
 }
 
+/* Puts entries behind the definitions that are known; types_load, or adopt_missing, says which are looked at. */
+static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
+  uint64_t total = recovery->definitions_bytes + bytes;
+  uint8_t *grown = realloc(recovery->definitions, total + 8);
+  if (!grown) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
+                recovery->log->path);
+  }
+  if (bytes > 0) memcpy(grown + recovery->definitions_bytes, entries, bytes);
+  recovery->definitions = grown;
+  recovery->definitions_bytes = total;
+  recovery->dead->definitions = grown;
+  return WEIR_OK;
+}
+
+/* Of a segment of the dead opening, the definitions that its ring has lost with pages that the disk did not get. */
+static weir_status adopt_missing(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
+  event_log *dead = recovery->dead;
+  uint64_t at = 0;
+  for (;;) {
+    uint64_t from = at;
+    const definition_header *entry = definition_next(entries, bytes, &at, dead->header->opening);
+    if (!entry) return WEIR_OK;
+    if (entry->type == 0 || entry->type >= MAX_TYPES || entry->bytes > MAX_DEFINITION_BYTES) continue;
+    if (dead->types[entry->type].bytes > 0) continue;
+    uint32_t place = (uint32_t)recovery->definitions_bytes;
+    weir_status status = adopt_definitions(recovery, entries + from, at - from);
+    if (status != WEIR_OK) return status;
+    dead->types[entry->type] = (type_entry){.at = place, .bytes = (uint32_t)(at - from)};
+  }
+}
+
 /*
  * The ring is of another boot: nothing of it changes, so that recovery always begins with the same. If the machine went
  * down after a close it has nothing to give, whatever its pages say.
@@ -153,6 +188,8 @@ static weir_status distrust(recovery *recovery) {
   if (!recovery->words) {
     return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, dead->path, "out of memory to recover %s", dead->path);
   }
+  weir_status status = adopt_definitions(recovery, dead->definitions, dead->header->types_bytes);
+  if (status != WEIR_OK) return status;
   memcpy(recovery->words, dead->header, RING_HEADER_BYTES);
   dead->header = (ring_header *)(void *)recovery->words;
   for (uint32_t i = 0; i < dead->lane_count; i++) {
@@ -236,7 +273,8 @@ static weir_status find_ring(recovery *recovery) {
  * records that are zero fail their checksums. 1; 0 if it is no such ring; or a negative errno.
  */
 static int mend_cut_ring(recovery *recovery, int fd) {
-  enum { MOST_GIB = 8 }; /* a header may be forged, and this takes room on the disk */
+  /* A header may be forged, and this takes room on the disk and in memory: of a larger ring an eighth must be left. */
+  enum { SMALL_BYTES = 64 << 20, LEAST_SHARE = 8 };
   ring_header *header = calloc(1, sizeof *header);
   if (!header) return -ENOMEM;
   struct stat status;
@@ -244,7 +282,8 @@ static int mend_cut_ring(recovery *recovery, int fd) {
   int64_t count = sys_read_at(fd, header, sizeof *header, 0);
   uint64_t bytes = header->file_bytes;
   int is_cut = error == 0 && count == sizeof *header && ring_check_header(header, UINT64_MAX) == 0 &&
-               bytes > (uint64_t)status.st_size && bytes >> 30 < MOST_GIB;
+               bytes > (uint64_t)status.st_size &&
+               (bytes <= SMALL_BYTES || bytes / LEAST_SHARE <= (uint64_t)status.st_size);
   free(header);
   if (error != 0 || count < 0 || !is_cut) return error != 0 ? error : count < 0 ? (int)count : 0;
   error = quarantine_copy(recovery->log->directory, fd, RING_NAME, "the ring was cut short");
@@ -293,6 +332,7 @@ static void detach_dead(recovery *recovery) {
   if (dead->lanes) sys_unmap((uint8_t *)dead->lanes, dead->lane_count * sizeof *dead->lanes);
   free(dead);
   free(recovery->words);
+  free(recovery->definitions);
 }
 
 /* ---- Segments that were not sealed ------------------------------------------------------------------------------- */
@@ -386,6 +426,11 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
     }
     if (result == SCAN_TAIL) pass_lost_end(recovery, &scan);
   }
+  weir_status status = WEIR_OK;
+  if (recovery->dead && recovery->dead->rebooted && scan.header.opening == recovery->dead->header->opening &&
+      scan_summary(&scan)) {
+    status = adopt_missing(recovery, scan_seal_definitions(&scan), scan_summary(&scan)->definition_bytes);
+  }
   error = handover_sealed(&recovery->handover, &scan);
   if (all_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
     memcpy(recovery->last_boot_id, scan.header.boot_id, sizeof recovery->last_boot_id);
@@ -396,6 +441,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
     if (recovery->told < 0 && error == 0) error = recovery->told;
   }
   scan_close(&scan);
+  if (status != WEIR_OK) return status;
   return error == 0 ? WEIR_OK : segment_failure(recovery, error, "read", name->name);
 }
 
@@ -419,9 +465,10 @@ static weir_status take_last_sealed(recovery *recovery) {
   return WEIR_OK;
 }
 
-static weir_status recover_segments(recovery *recovery, unsealed *found) {
+static weir_status scan_segments(recovery *recovery, unsealed *found, warmer *warmer) {
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
+    warmer_follow(warmer, i);
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
     int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
                               recovery->report);
@@ -432,10 +479,23 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
       recovery->told = found[i].ring_told == 1 && sums->notices == 1 && sums->events == 0;
     }
     memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);
+    if (recovery->dead && recovery->dead->rebooted && found[i].opening == recovery->dead->header->opening) {
+      weir_status status = adopt_missing(recovery, found[i].definitions, found[i].definitions_bytes);
+      if (status != WEIR_OK) return status;
+    }
     /* Without a ring, which knows exactly, a damaged last block's own word says which offsets had been given. */
     if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
   }
   return WEIR_OK;
+}
+
+static weir_status recover_segments(recovery *recovery, unsealed *found) {
+  warmer warmer;
+  warmer_start(&warmer, recovery->log->directory, recovery->list.items + recovery->first_unsealed,
+               recovery->list.count - recovery->first_unsealed);
+  weir_status status = scan_segments(recovery, found, &warmer);
+  warmer_stop(&warmer);
+  return status;
 }
 
 /* A segment that had to take another name must not be in the way of the next. */

@@ -95,6 +95,57 @@ static int look_into(const retention *retention, uint64_t base, contents *conten
   return error;
 }
 
+/* ---- The queue --------------------------------------------------------------------------------------------------- */
+
+static int append(retention *retention, retained segment) {
+  if (retention->end == retention->room) {
+    /* What was removed from the front is room again once it is half of all. */
+    uint64_t count = retention->end - retention->first, room = retention->room < 64 ? 64 : retention->room;
+    if (count > room / 2) room *= 2;
+    retained *moved = malloc(room * sizeof *moved);
+    if (!moved) return -ENOMEM;
+    if (count > 0) memcpy(moved, retention->queue + retention->first, count * sizeof *moved);
+    free(retention->queue);
+    retention->queue = moved;
+    retention->first = 0;
+    retention->end = count;
+    retention->room = room;
+  }
+  retention->queue[retention->end++] = segment;
+  retention->sealed_bytes += segment.bytes;
+  return 0;
+}
+
+/*
+ * Lists the sealed segments. Any that was left out would be passed over by `start` without being counted, so it is all
+ * of them or an error. 0 or a negative errno.
+ */
+static int list_sealed(retention *retention) {
+  segment_list list;
+  int error = segment_list_read(retention->directory, &list);
+  retention->first = retention->end = retention->sealed_bytes = 0;
+  retention->oldest_ns = INT64_MIN;
+  for (uint64_t i = 0; error == 0 && i < list.count; i++) {
+    struct stat status;
+    if (list.items[i].active || list.items[i].base < retention->start.first_offset) continue;
+    error = sys_status_at(retention->directory, list.items[i].name, &status);
+    if (error == 0) error = append(retention, (retained){list.items[i].base, (uint64_t)status.st_blocks * 512});
+    else if (error == -ENOENT) error = 0;
+  }
+  segment_list_free(&list);
+  retention->unlisted = error != 0;
+  return error;
+}
+
+/* The same, and adds up all files. */
+static int survey(retention *retention) {
+  uint64_t used;
+  int error = list_sealed(retention);
+  if (error == 0) error = sizes_of_log(retention->directory, &used);
+  if (error == 0) __atomic_store_n(&retention->used, used, __ATOMIC_RELEASE);
+  return error;
+}
+
 /* ---- Removing ---------------------------------------------------------------------------------------------------- */
 
 static void unlink_segment(retention *retention, const retained *segment) {
@@ -216,9 +267,11 @@ static uint64_t next_look(retention *retention) {
 
 /* Removes all that is to go. 0 or a negative errno. */
 static int remove_due(retention *retention, uint64_t needed) {
-  int result;
-  do result = remove_some(retention, needed);
-  while (result > 0);
+  int result = retention->unlisted ? list_sealed(retention) : 0;
+  if (result == 0) {
+    do result = remove_some(retention, needed);
+    while (result > 0);
+  }
   __atomic_store_n(&retention->failure, result, __ATOMIC_RELEASE);
   retention->look_at = result < 0 ? sys_monotonic_ns() + LOOK_AGAIN_NS : next_look(retention);
   if (!is_short_of(retention, retention->reserve, 0)) __atomic_store_n(&retention->limited, 0, __ATOMIC_RELEASE);
@@ -245,50 +298,18 @@ weir_status retention_check(const weir_options *options, uint64_t ring_bytes, we
               (unsigned long long)options->max_bytes, (unsigned long long)least);
 }
 
-static int append(retention *retention, retained segment) {
-  if (retention->end == retention->room) {
-    /* What was removed from the front is room again once it is half of all. */
-    uint64_t count = retention->end - retention->first, room = retention->room < 64 ? 64 : retention->room;
-    if (count > room / 2) room *= 2;
-    retained *moved = malloc(room * sizeof *moved);
-    if (!moved) return -ENOMEM;
-    if (count > 0) memcpy(moved, retention->queue + retention->first, count * sizeof *moved);
-    free(retention->queue);
-    retention->queue = moved;
-    retention->first = 0;
-    retention->end = count;
-    retention->room = room;
-  }
-  retention->queue[retention->end++] = segment;
-  retention->sealed_bytes += segment.bytes;
-  return 0;
-}
-
-/* Lists the sealed segments, adds up all files. 0 or a negative errno. */
-static int survey(retention *retention) {
-  segment_list list;
-  uint64_t used;
-  int error = segment_list_read(retention->directory, &list);
-  if (error != 0) return error;
-  retention->first = retention->end = retention->sealed_bytes = 0;
-  retention->oldest_ns = INT64_MIN;
-  for (uint64_t i = 0; i < list.count && error == 0; i++) {
-    struct stat status;
-    if (list.items[i].active || sys_status_at(retention->directory, list.items[i].name, &status) != 0) continue;
-    error = append(retention, (retained){list.items[i].base, (uint64_t)status.st_blocks * 512});
-  }
-  segment_list_free(&list);
-  if (error == 0) error = sizes_of_log(retention->directory, &used);
-  if (error == 0) __atomic_store_n(&retention->used, used, __ATOMIC_RELEASE);
-  return error;
-}
-
 /* Removes sealed segments below the start: their removal was decided, and cut short by a kill. 0 or negative errno. */
 static int remove_leftovers(int directory, const start_slot *start) {
   segment_list list;
   int error = segment_list_read(directory, &list);
   for (uint64_t i = 0; error == 0 && i < list.count && list.items[i].base < start->first_offset; i++) {
-    if (!list.items[i].active) error = sys_unlink(directory, list.items[i].name);
+    const segment_name *name = &list.items[i];
+    segment_scan scan;
+    scan_damage damage;
+    if (name->active || scan_open(&scan, directory, name->name, name->base, 0, &damage) != 0) continue;
+    int ours = scan.header.salt != 0;
+    scan_close(&scan);
+    if (ours) error = sys_unlink(directory, name->name);
   }
   segment_list_free(&list);
   return error;
@@ -432,8 +453,7 @@ void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint6
   if (!retention) return;
   __atomic_fetch_add(&retention->used, bytes, __ATOMIC_ACQ_REL);
   retention_give(retention, taken);
-  /* Without memory for it this one is not removed before the next opening. */
-  append(retention, (retained){base, bytes});
+  if (append(retention, (retained){base, bytes}) != 0) retention->unlisted = 1;
   retention->look_at = 0;
 }
 

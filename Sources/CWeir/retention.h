@@ -39,6 +39,7 @@ typedef struct retention {
   retained *queue; /* sealed segments, the oldest first: [first, end) */
   uint64_t first, end, room;
   uint64_t sealed_bytes; /* of them */
+  int unlisted;          /* there was no memory for one: they are listed anew before any is removed */
   int64_t oldest_ns;     /* when the last event of the oldest was captured; INT64_MIN: not looked at yet */
   start_slot start;
   uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */

@@ -112,6 +112,7 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
   log->ring_in_memory = sys_is_memory(fd);
   log->ring_bytes = (uint64_t)status.st_size;
   log->header = (ring_header *)log->ring;
+  log->definitions = log->ring + log->header->types_at;
   log->producer.opening = log->header->opening;
   return point_lanes(log, error);
 }
@@ -176,7 +177,8 @@ static int write_empty(int fd, const ring_header *header, const uint8_t *definit
 /*
  * The file that becomes the ring, under its temporary name. A drained ring of the same size is used again: its blocks
  * are allocated already, so a full disk does not keep the log from opening. A ring that an opening before this one died
- * over stays in use, so that at any moment there is either a ring or one being made.
+ * over stays in use, so that at any moment there is either a ring or one being made. On the disk, too, the old name is
+ * gone before the file changes: a power cut would leave a ring of parts of both.
  */
 static int open_new(const ring_place *place, uint64_t bytes) {
   struct stat status;
@@ -188,7 +190,12 @@ static int open_new(const ring_place *place, uint64_t bytes) {
   }
   if (error != 0 && error != -ENOENT) return error;
   int fd = sys_open_write(place->directory, place->new_name);
-  return fd == -ENOENT ? sys_open_create(place->directory, place->new_name) : fd;
+  if (fd == -ENOENT) return sys_open_create(place->directory, place->new_name);
+  if (fd < 0) return fd;
+  error = sys_sync_directory(place->directory);
+  if (error == 0) return fd;
+  sys_close(fd);
+  return error;
 }
 
 /* ---- Where it goes ----------------------------------------------------------------------------------------------- */

@@ -16,7 +16,8 @@ typedef struct sizing {
 static int take_file(void *context, const char *name) {
   sizing *sizing = context;
   struct stat status;
-  if (sys_status_at(sizing->directory, name, &status) != 0) return 0; /* renamed or removed meanwhile */
+  int error = sys_status_at(sizing->directory, name, &status);
+  if (error != 0) return error == -ENOENT ? 0 : error; /* renamed or removed meanwhile */
   sizing->bytes += (uint64_t)status.st_blocks * 512;
   if (S_ISDIR(status.st_mode) && strcmp(name, QUARANTINE_NAME) == 0) sizing->has_quarantine = 1;
   return 0;

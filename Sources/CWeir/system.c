@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/futex.h>
 #include <linux/magic.h>
 #include <linux/membarrier.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -199,7 +201,7 @@ int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
   FAULT();
   int over = check_size_limit(at + count);
   if (over != 0) return over;
-  OBSERVE(.fd = fd);
+  OBSERVE(.fd = fd, .bytes = count, .at = at);
   uint64_t done = 0;
   while (done < count) {
     ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, count - done, (off_t)(at + done));
@@ -222,9 +224,29 @@ static int allocate_by_writing(int fd, uint64_t bytes) {
   return 0;
 }
 
+/*
+ * On btrfs a page that is stored to again after its writeback gets a new block, allocated or not, and on a full disk
+ * none: SIGBUS for whoever stores. Not if the file is marked before it has a block. Its checksums go with that; ours
+ * stay. Through an overlay the mark goes to the file below it, whatever file system that is on. 0 or a negative errno.
+ */
+static int keep_in_place(int fd) {
+  struct statfs system;
+  struct stat status;
+  int flags = 0;
+  if (fstatfs(fd, &system) != 0 || fstat(fd, &status) != 0) return -errno;
+  uint32_t type = (uint32_t)system.f_type;
+  if (status.st_size > 0 || (type != BTRFS_SUPER_MAGIC && type != OVERLAYFS_SUPER_MAGIC)) return 0;
+  int known = ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0;
+  if (known && (flags & FS_NOCOW_FL)) return 0; /* its directory has the mark */
+  flags |= FS_NOCOW_FL;
+  if (known && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0) return 0;
+  return type == OVERLAYFS_SUPER_MAGIC ? 0 : -EOPNOTSUPP;
+}
+
 int sys_allocate(int fd, uint64_t bytes) {
   FAULT();
   int error = check_size_limit(bytes);
+  if (error == 0) error = keep_in_place(fd);
   if (error != 0) return error;
   OBSERVE(.fd = fd);
   do error = fallocate(fd, 0, 0, (off_t)bytes) != 0 ? errno : 0;

@@ -336,7 +336,7 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
 
 void types_load(event_log *log) {
   const ring_header *header = log->header;
-  const uint8_t *region = log->ring + header->types_at;
+  const uint8_t *region = log->definitions;
   uint64_t end = header->types_end < header->types_bytes ? header->types_end : header->types_bytes;
   uint32_t limit = 0;
   if (log->rebooted) end = header->types_bytes;

@@ -184,7 +184,7 @@ static int complete_definitions(unsealed *found, const event_log *dead) {
   if (!dead || dead->header->opening != found->opening) return 0;
   for (uint32_t type = 1; type < MAX_TYPES; type++) {
     if (!has(found->used, type) || has(found->defined, type) || dead->types[type].bytes == 0) continue;
-    const uint8_t *region = dead->ring + dead->header->types_at;
+    const uint8_t *region = dead->definitions;
     int error = keep_definition(found, (const definition_header *)(region + dead->types[type].at));
     if (error != 0) return error;
   }
@@ -258,7 +258,7 @@ int unsealed_seal(unsealed *found, int directory, const segment_name *name, cons
 }
 
 int unsealed_retire(const unsealed *found, int directory, const segment_name *name, segment_end *last) {
-  if (name->active ? found->foreign || found->empty : found->salt == 0) return 0;
+  if (name->active ? found->foreign || found->empty || found->redone : found->salt == 0) return 0;
   *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
   if (!name->active) return 0;
   int fd = sys_open_write(directory, name->name);

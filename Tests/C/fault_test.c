@@ -1,9 +1,9 @@
 /*
- * fault_test.c: the n-th call of any operation of the system fails, once or from then on, for every n until what is done
- * gets through: opening a log that a kill left, capturing, draining, rolling, syncing, closing, reading. Whatever fails,
- * and whenever: the process lives, an error is one line that says what failed, where, and what to do, no descriptor
- * stays open, captures are accepted again once the fault is gone, and the next opening without one has everything that
- * was accepted, under the offsets that a reader had seen before it.
+ * fault_test.c: the n-th call of any operation of the system fails, once or from then on, for every n until what is
+ * done gets through: opening a log that a kill left, capturing, draining, rolling, syncing, closing, reading. Whatever
+ * fails, and whenever: the process lives, an error is one line that says what failed, where, and what to do, no
+ * descriptor stays open, captures are accepted again once the fault is gone, and the next opening without one has
+ * everything that was accepted, under the offsets that a reader had seen before it.
  *
  *     fault_test           the first twenty n and a sample of the rest, each with one of the errors
  *     fault_test --long    each n with each of them, of every operation by itself too
@@ -174,7 +174,8 @@ static void look_with_fault(const char *directory, const found_log *whole) {
 }
 
 typedef enum phase { IN_OPENING, IN_USE, IN_CLOSE, IN_READING, IN_LOOKING, PHASES } phase;
-static const char *const phase_names[PHASES] = {"opening", "capturing, rolling, syncing", "closing", "reading", "looking"};
+static const char *const phase_names[PHASES] = {"opening", "capturing, rolling, syncing", "closing", "reading",
+                                                "looking"};
 
 /* One log, dead with events in its lanes, and one fault. Answers whether it came to it. */
 static int one_fault(const plan *plan, phase phase) {

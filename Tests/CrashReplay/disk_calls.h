@@ -1,8 +1,8 @@
 /*
  * disk_calls.h: the C library's calls that reach the disk, in a form that behaves badly when told to: interrupted
  * calls, short transfers, slow syncs, missing fallocate, unreadable files. They take the place of the library's own in
- * the program whose one source file includes this. Everything above them is as users have it, the retries in system.c too,
- * which the faults that system.c itself injects would not pass through.
+ * the program whose one source file includes this. Everything above them is as users have it, the retries in system.c
+ * too, which the faults that system.c itself injects would not pass through.
  */
 #ifndef WEIR_CRASH_REPLAY_DISK_CALLS_H
 #define WEIR_CRASH_REPLAY_DISK_CALLS_H

@@ -181,8 +181,8 @@ static void interrupted_calls(const char *folder) {
 /*
  * Every size and position in the files is a multiple of 4096 or of eight, whatever the machine's pages are; nothing is
  * mapped at another position than 0 of its file, and what is asked of single pages (populating) is a hint whose failure
- * costs a fault. So a log is right on 16 and 64 KiB pages if it is right with a ring and segments that end inside of such a
- * page, and written by one process and read by pread.
+ * costs a fault. So a log is right on 16 and 64 KiB pages if it is right with a ring and segments that end within
+ * such a page, and written by one process and read by pread.
  */
 static void odd_sizes(const char *folder) {
   test("case 37: files whose sizes are no multiple of 16 or 64 KiB pages");

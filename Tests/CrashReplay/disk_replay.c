@@ -148,7 +148,7 @@ static uint64_t count_holes(const report *report, const judged_log *log, uint64_
   return holes;
 }
 
-/* What the opening after a cut says: that it was one, that more may be lost than can be known, and exactly the holes. */
+/* What the opening after a cut says: that it was one, that more may be lost than is known, and exactly the holes. */
 static void hold_recovery(cut *cut, const report *report, const judged_log *before, const weir_recovery *recovery) {
   uint64_t in_flight, holes = count_holes(report, before, &in_flight);
   replay_count(cut->replay, "events missing between survivors", holes);
@@ -207,6 +207,29 @@ static void hold_newest(cut *cut, const report *report, const judged_log *log, c
   }
 }
 
+/* What was there before recovery is there after it, under the same offsets, and nothing more of that life. */
+static void hold_same(cut *cut, const judged_log *before, const judged_log *after,
+                      const uint64_t from[REPORT_THREADS]) {
+  uint64_t at = 0;
+  for (uint64_t i = 0; i < after->count; i++) {
+    const judged_event *now = &after->events[i];
+    if (now->notice || now->thread >= REPORT_THREADS || now->number >= from[now->thread]) continue;
+    while (at < before->count && before->events[at].notice) at++;
+    if (at < before->count && before->events[at].offset == now->offset && before->events[at].content == now->content) {
+      at++;
+      continue;
+    }
+    judge_fault(&cut->judge, "recovery has event %" PRIu64 " of thread %u at %" PRIu64 ", a reading before it has not",
+                now->number, now->thread, now->offset);
+    return;
+  }
+  while (at < before->count && before->events[at].notice) at++;
+  if (at < before->count) {
+    judge_fault(&cut->judge, "event %" PRIu64 " of thread %u at %" PRIu64 " was there before recovery only",
+                before->events[at].number, before->events[at].thread, before->events[at].offset);
+  }
+}
+
 /* Judges what is mounted, once as it is, and after one recovery and another. */
 static void judge_disk(cut *cut, report *report) {
   judge *judge = &cut->judge;
@@ -231,6 +254,7 @@ static void judge_disk(cut *cut, report *report) {
   if (judge->faults == 0) live_on(cut, report, &plan, 20, &logs[0]);
   if (judge->faults == 0) judge_read(judge, &plan, report, &logs[1]);
   if (judge->faults == 0) hold_newest(cut, report, &logs[1], from);
+  if (judge->faults == 0) hold_same(cut, &logs[0], &logs[1], from);
   if (judge->faults == 0) judge_hold(judge, &logs[1], report, FATE_POWER_CUT, NULL);
   if (judge->faults == 0) live_on(cut, report, &plan, 0, NULL);
   if (judge->faults == 0) judge_read(judge, &plan, report, &logs[2]);
@@ -268,22 +292,26 @@ static void shut_down(cut *cut) {
   disk_unmount(cut->disk);
 }
 
-/* Copies a report that its victim goes on writing. */
-static report *copy_report(const report *from) {
+/* Copies the report of a victim that is stopped meanwhile, or an event's answer could be newer than its id. */
+static report *copy_report(const report *from, pid_t victim) {
   report *copy = report_make(NULL);
+  siginfo_t info;
+  kill(victim, SIGSTOP);
+  waitid(P_PID, (id_t)victim, &info, WSTOPPED | WEXITED | WNOWAIT);
   memcpy(copy, from, sizeof *copy);
+  kill(victim, SIGCONT);
   return copy;
 }
 
 /* Copies the device. What was durable before the copy is in it, what began before the end of it may be. */
-static report *take_snapshot(cut *cut, const char *outer, int number) {
+static report *take_snapshot(cut *cut, pid_t victim, const char *outer, int number) {
   char path[400];
   snprintf(path, sizeof path, "%s/snapshot-%d", outer, number);
-  report *before = copy_report(cut->report);
+  report *before = copy_report(cut->report, victim);
   int from = open(cut->image, O_RDONLY | O_CLOEXEC), to = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   REQUIRE(from >= 0 && to >= 0 && ioctl(to, FICLONE, from) == 0);
   close(from), close(to);
-  report *said = copy_report(cut->report);
+  report *said = copy_report(cut->report, victim);
   for (int t = 0; t < REPORT_THREADS; t++) {
     report_thread *thread = &said->threads[t];
     thread->durable = before->threads[t].durable;
@@ -305,7 +333,7 @@ static void take_snapshots(cut *cut) {
     pid_t victim = start_victim(cut);
     for (; count < SNAPSHOTS; count++) {
       let_run(cut, 40000000);
-      said[count] = take_snapshot(cut, outer, count);
+      said[count] = take_snapshot(cut, victim, outer, count);
     }
     end_victim(cut, victim);
     disk_unmount(cut->disk);
@@ -323,7 +351,7 @@ static void take_snapshots(cut *cut) {
   disk_unmount(outer);
 }
 
-/* The device is a file that nbdkit makes of the image, with a filter in between that fails writes from some moment on. */
+/* The device is a file that nbdkit makes of the image, with a filter between that fails writes from some moment on. */
 static void fail_device(cut *cut) {
   char fuse[300], trigger[300], plain[300];
   snprintf(fuse, sizeof fuse, "%s/fuse", cut->replay->folder);

@@ -124,11 +124,19 @@ void judge_read(judge *judge, const victim_plan *plan, const report *report, jud
       take(judge, plan, report, log, &event);
       continue;
     }
+    if (skip.removed) {
+      log->removed += skip.count;
+      log->first_kept = skip.first_offset + skip.count;
+      continue;
+    }
     log->skips++;
     log->skipped_events += skip.count;
   }
   if (log->end != WEIR_END) judge_fault(judge, "reading ended early: %s", error.message);
   weir_reader_close(reader);
+  if (log->removed > 0 && weir_stat_directory(plan->directory, &log->stat, &error) != WEIR_OK) {
+    judge_fault(judge, "the log can't be summed up: %s", error.message);
+  }
 }
 
 void judged_log_free(judged_log *log) {
@@ -265,6 +273,28 @@ static void hold_counts(holding *holding, uint64_t opening) {
   }
 }
 
+/* The counts of a log of which something was removed, gap records too: its sums have them all. */
+static void hold_totals(holding *holding) {
+  const uint64_t *counted = holding->log->stat.dropped;
+  uint64_t lost = counted[WEIR_LOST_OVERWRITTEN] + counted[WEIR_LOST_EXPIRED] + counted[WEIR_LOST_DISPLACED];
+  uint64_t missing = holding->sums.missing, flight = 0;
+  for (uint64_t i = 0; i < holding->report->openings; i++) flight += holding->unanswered[i];
+  if (lost < missing || lost - missing > flight) {
+    judge_fault(holding->judge, "%" PRIu64 " events are not there, and the log counts %" PRIu64 " lost", missing, lost);
+  }
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    uint64_t told = 0;
+    if (reason >= WEIR_LOST_OVERWRITTEN && reason <= WEIR_LOST_DISPLACED) continue;
+    for (uint64_t i = 0; i < holding->report->openings; i++) told += holding->refused[i][reason];
+    if (reason == WEIR_DROP_CLOSED ? counted[reason] <= told + flight
+                                   : counted[reason] >= told && counted[reason] - told <= flight) {
+      continue;
+    }
+    judge_fault(holding->judge, "%" PRIu64 " events %s, and the log counts %" PRIu64, told, weir_drop_name(reason),
+                counted[reason]);
+  }
+}
+
 void judge_hold(judge *judge, const judged_log *log, const report *report, judge_fate fate, judge_sums *sums) {
   holding *holding = calloc(1, sizeof *holding);
   REQUIRE(holding);
@@ -285,7 +315,8 @@ void judge_hold(judge *judge, const judged_log *log, const report *report, judge
     if (!event->notice) hold_event(holding, event);
   }
   hold_reported(holding);
-  for (uint64_t i = 0; i < report->openings; i++) hold_counts(holding, i);
+  for (uint64_t i = 0; i < report->openings && log->removed == 0; i++) hold_counts(holding, i);
+  if (log->removed > 0 && fate == FATE_KILLED) hold_totals(holding);
   if (fate == FATE_KILLED && log->skips + log->holes > 0) {
     judge_fault(judge, "%" PRIu64 " skips (%" PRIu64 " events) and %" PRIu64 " holes after a mere kill", log->skips,
                 log->skipped_events, log->holes);
@@ -298,11 +329,14 @@ void judge_hold(judge *judge, const judged_log *log, const report *report, judge
 /* ---- Before and after -------------------------------------------------------------------------------------------- */
 
 void judge_same(judge *judge, const judged_log *earlier, const judged_log *later, int whole) {
-  if (later->count < earlier->count || (whole && later->count > earlier->count)) {
-    judge_fault(judge, "%" PRIu64 " events were there, and now %" PRIu64, earlier->count, later->count);
+  uint64_t gone = 0;
+  while (gone < earlier->count && earlier->events[gone].offset < later->first_kept) gone++;
+  uint64_t count = earlier->count - gone;
+  if (later->count < count || (whole && later->count > count)) {
+    judge_fault(judge, "%" PRIu64 " events were there, and now %" PRIu64, count, later->count);
   }
-  for (uint64_t i = 0; i < earlier->count && i < later->count; i++) {
-    const judged_event *a = &earlier->events[i], *b = &later->events[i];
+  for (uint64_t i = 0; i < count && i < later->count; i++) {
+    const judged_event *a = &earlier->events[gone + i], *b = &later->events[i];
     if (a->offset == b->offset && a->id.opening == b->id.opening && a->id.sequence == b->id.sequence &&
         a->time_ns == b->time_ns && a->content == b->content) {
       continue;

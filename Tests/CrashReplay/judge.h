@@ -2,7 +2,7 @@
  * judge.h: reads a log by the public reader and holds it to what the victims reported. What it holds it to, for a log
  * whose writers were merely killed:
  *
- *   whatever was accepted is there, once, under its id, each byte right, or was counted as overwritten;
+ *   whatever was accepted is there, once, under its id, each byte right, or was counted as overwritten or removed;
  *   whatever was refused is not there, and was counted once, by its reason;
  *   of each thread at most one event a life is there of which no answer is known: the one in flight;
  *   a thread's events are in the order of their numbers (in a lane, where it had several);
@@ -43,6 +43,9 @@ typedef struct judged_log {
   uint64_t holes;          /* of these, those of damage in a lane */
   uint64_t skips;          /* times that the reader passed something over */
   uint64_t skipped_events; /* offsets in them */
+  uint64_t removed;        /* offsets that retention removed: no skips */
+  uint64_t first_kept;     /* the first offset after those */
+  weir_stat stat;          /* the log's sums, where something was removed */
   weir_status end;         /* WEIR_END, or what the reader failed with */
 } judged_log;
 
@@ -59,7 +62,7 @@ typedef struct judge_sums {
   uint64_t in_flight;   /* delivered without having been answered: the kill came between */
   uint64_t refused;     /* by what the victims reported */
   uint64_t overwritten; /* counted as such by the log */
-  uint64_t missing;     /* accepted, and not there (drop oldest, or a power cut) */
+  uint64_t missing;     /* accepted, and not there (overwritten, removed, or lost in a power cut) */
 } judge_sums;
 
 void judge_fault(judge *judge, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -71,7 +74,10 @@ void judged_log_free(judged_log *log);
 /* Holds a reading to the report. `sums` may be null. */
 void judge_hold(judge *judge, const judged_log *log, const report *report, judge_fate fate, judge_sums *sums);
 
-/* That `later` begins with all of `earlier`: same offsets, ids, times and bytes. `whole`: and has nothing more. */
+/*
+ * That `later` begins with all of `earlier`, but for what was removed since: same offsets, ids, times and bytes.
+ * `whole`: and has nothing more.
+ */
 void judge_same(judge *judge, const judged_log *earlier, const judged_log *later, int whole);
 
 /* That weir_verify finds nothing, counts all that was read, and that no writer holds the log. */

@@ -108,11 +108,23 @@ static void look(life *life, const victim_plan *plan) {
   life->first = 0;
 }
 
+/* Every fifth log has its oldest segments removed: beyond a few, or at a limit of all its files. */
+static void choose_bounds(life *life, victim_plan *of_log) {
+  uint64_t choice = replay_below(&life->state, 10);
+  if (choice == 0) of_log->retain_bytes = VICTIM_LEAST_SEGMENT * (1 + replay_below(&life->state, 3));
+  if (choice != 1) return;
+  of_log->limit_policy = WEIR_LIMIT_DROP_OLDEST;
+  of_log->max_bytes = (2 << 20) + replay_below(&life->state, 1 << 20);
+}
+
 /* The plan of the next victim: events are the log's, everything else is its own. */
 static victim_plan next_plan(life *life, const victim_plan *of_log) {
   victim_plan plan = victim_plan_random(of_log->directory, of_log->ring_directory, replay_random(&life->state));
   plan.seed = of_log->seed;
   plan.largest = of_log->largest;
+  plan.limit_policy = of_log->limit_policy;
+  plan.max_bytes = of_log->max_bytes;
+  plan.retain_bytes = of_log->retain_bytes;
   return plan;
 }
 
@@ -146,6 +158,7 @@ static void round_of_kills(replay *replay, uint64_t seed) {
   life.report = report_make(testimony);
   victim_plan of_log = victim_plan_random(directory, ring, seed), plan = of_log;
   of_log.ring_directory = ring;
+  choose_bounds(&life, &of_log);
   uint64_t victims = replay_below(&life.state, 2) ? 1 : 2 + replay_below(&life.state, 5);
   for (uint64_t i = 0; i < victims && life.judge.faults == 0; i++) {
     plan = next_plan(&life, &of_log);
@@ -156,7 +169,8 @@ static void round_of_kills(replay *replay, uint64_t seed) {
   judge_sums sums = {0};
   if (life.judge.faults == 0) judge_killed(&life.judge, &plan, life.report, &sums);
   replay_count(replay, "events accepted", sums.accepted);
-  replay_count(replay, "of them missing and counted as overwritten", sums.missing);
+  replay_count(replay, "of them overwritten or removed, each counted in the log", sums.missing);
+  replay_count(replay, "logs of which segments were removed", life.last.removed > 0);
   replay_count(replay, "events in flight found in the log", sums.in_flight);
   replay_count(replay, "captures refused, each counted in the log", sums.refused);
   replay_count(replay, on_disk ? "logs on a disk" : "logs in memory", 1);

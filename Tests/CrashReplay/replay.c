@@ -12,7 +12,7 @@ _Atomic uint64_t checks_passed, checks_failed;
 const char *test_name = "";
 
 typedef struct counter {
-  char name[48];
+  char name[88];
   _Atomic uint64_t value;
 } counter;
 
@@ -110,7 +110,7 @@ static counter *find_counter(replay_shared *shared, const char *name) {
       if (!counter->name[0]) snprintf(counter->name, sizeof counter->name, "%s", name);
       atomic_store(&shared->counters_lock, 0);
     }
-    if (strcmp(counter->name, name) == 0) return counter;
+    if (strncmp(counter->name, name, sizeof counter->name - 1) == 0) return counter;
   }
   fprintf(stderr, "there is room for %d counters\n", REPLAY_COUNTERS);
   abort();

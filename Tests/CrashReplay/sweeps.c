@@ -248,9 +248,10 @@ static uint64_t segments(const swept *swept) {
 /* Captures and drains until the active segment has room for a few blocks more. */
 static void nearly_fill_segment(swept *swept) {
   enum { BLOCK_HEADER = 128, LEFT = 5000 };
-  weir_counters counters = {0};
-  uint64_t records = 0;
-  while (records + counters.blocks * BLOCK_HEADER < swept->plan->segment_bytes - LEFT) {
+  weir_counters counters;
+  weir_count(swept->log, &counters);
+  uint64_t records = 0, before = counters.blocks;
+  while (records + (counters.blocks - before) * BLOCK_HEADER < swept->plan->segment_bytes - LEFT) {
     uint8_t payload[VICTIM_FIXED_BYTES + 4096];
     uint64_t number = swept->report->threads[0].began;
     records += 24 + ((victim_payload(payload, swept->plan, 0, number) + 7) & ~UINT64_C(7));
@@ -434,6 +435,35 @@ static void dead_with_two_segments(const victim_plan *plan, report *report) {
   REQUIRE(unsealed_segments(plan->directory) == 2);
 }
 
+static void keep_little(victim_plan *plan) { plan->retain_bytes = plan->segment_bytes; }
+
+static void leave_segments(swept *swept) {
+  for (int i = 0; i < 3; i++) {
+    nearly_fill_segment(swept);
+    roll_over(swept);
+  }
+  weir_close(swept->log, NULL);
+}
+
+/* More segments than the next opening is to keep. */
+static void closed_with_segments(const victim_plan *plan, report *report) {
+  victim_plan keeping = *plan;
+  keeping.retain_bytes = 0;
+  die_after(&keeping, report, leave_segments);
+}
+
+static void open_and_remove(swept *swept) {
+  weir_counters counters;
+  stepper_mark(1);
+  open_log(swept);
+  do {
+    sleep_ns(1000000);
+    weir_count(swept->log, &counters);
+  } while (counters.expired == 0);
+  capture(swept, 0);
+  stepper_mark(0);
+}
+
 static void reopen(swept *swept) {
   stepper_mark(1);
   open_log(swept);
@@ -544,6 +574,8 @@ const sweep sweeps[] = {
      .instructions = 50000, .stores = 40, .calls = 100},
     {"case 8: recovery that puts the ring back", .ring = RING_MOVES_BACK, .prepare = dead_with_lanes, .run = reopen,
      .instructions = 50000, .stores = 40, .calls = 100},
+    {"case 10: opening that removes segments", .shape = keep_little, .prepare = closed_with_segments,
+     .run = open_and_remove, .instructions = 20000, .stores = 9, .calls = 100},
     {"case 2: interleaved captures and drains", .shape = two_lanes, .run = capture_while_draining, .quantum = 300,
      .instructions = 5000, .stores = 80, .calls = 10},
     {"case 2: interleaved evictions and drains", .shape = overwriting, .run = capture_while_draining, .quantum = 150,

@@ -261,8 +261,8 @@ static void repair_block(archived *file, uint64_t at, int adopt) {
   if (header.kind == BLOCK_DEFINITIONS) {
     repair_definitions(file, payload, end, header.opening);
   } else if (header.kind == BLOCK_SEAL) {
-    if (end - payload > sizeof(seal_summary)) {
-      repair_definitions(file, payload + sizeof(seal_summary), end - 8, header.opening);
+    if (end - payload > sizeof(seal_summary) + SEAL_POSITION_BYTES) {
+      repair_definitions(file, payload + sizeof(seal_summary), end - SEAL_POSITION_BYTES, header.opening);
     }
     if (adopt && end - payload >= 8) memcpy(file->data + end - 8, &header.position, 8);
   } else {

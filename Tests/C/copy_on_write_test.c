@@ -1,0 +1,101 @@
+/*
+ * copy_on_write_test.c: case 30 on a file system that writes elsewhere what it writes again: a log on a btrfs that fills
+ * up. No store to what was allocated may find the disk full (it would be SIGBUS, for the host): the process lives,
+ * captures are refused for want of storage and accepted again when there is space, and nothing that was accepted is
+ * lost. Needs root, a loop device and mkfs.btrfs.
+ */
+#include "capture_check.h"
+
+#include <sys/mount.h>
+
+static char *folder;
+
+static int run(const char *format) {
+  char command[16384];
+  snprintf(command, sizeof command, format, folder, folder, folder);
+  return system(command);
+}
+
+static int mount_image(void) {
+  if (geteuid() != 0) return 0;
+  return run("truncate -s 200M '%s/image' && mkfs.btrfs -q '%s/image' >/dev/null 2>&1") == 0 &&
+         run("mkdir '%s/mount' && mount -o loop '%s/image' '%s/mount' 2>/dev/null") == 0;
+}
+
+/* Writes until nothing more fits, not even a page. */
+static void fill_disk(const char *path) {
+  static char junk[1 << 20];
+  for (size_t i = 0; i < sizeof junk; i++) junk[i] = (char)random_below(256);
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  REQUIRE(fd >= 0);
+  for (int pass = 0; pass < 3; pass++) {
+    size_t count = sizeof junk;
+    while (count >= 4096) {
+      if (write(fd, junk, count) <= 0) count /= 2;
+    }
+    fsync(fd);
+  }
+  close(fd);
+}
+
+/* Captures until `wanted` answers of one kind have come. Answers how many were accepted. */
+static uint64_t capture_until(weir_log *log, uint32_t type, uint64_t from, int32_t wanted, uint64_t count) {
+  uint64_t accepted = 0, end = now_ns() + 20000000000u;
+  for (uint64_t seen = 0; seen < count && now_ns() < end;) {
+    int32_t answer = capture_numbered(log, type, 0, from + accepted, 1000, NULL);
+    accepted += answer == WEIR_ACCEPTED;
+    seen += answer == wanted;
+    if (answer != WEIR_ACCEPTED) sleep_ns(100000);
+  }
+  return accepted;
+}
+
+static void test_full(void) {
+  test("case 30: no space on a copy-on-write file system, at every phase of the lanes and segments");
+  const char *directory = join(folder, "mount/log"), *filler = join(folder, "mount/filler");
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 3;
+  options.lane_bytes = 1 << 18;
+  options.segment_bytes = 1 << 20;
+  weir_log *log;
+  weir_error error = {0};
+  if (!CHECK_EQUAL(weir_open(directory, &options, &log, NULL, &error), WEIR_OK)) {
+    fprintf(stderr, "%s\n", error.message);
+    return;
+  }
+  uint32_t type = define_numbered(log);
+  uint64_t accepted = capture_until(log, type, 0, WEIR_ACCEPTED, 2000);
+  for (int round = 0; round < 3; round++) {
+    CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, &error), WEIR_OK); /* written back: what is stored next is stored anew */
+    fill_disk(filler);
+    accepted += capture_until(log, type, accepted, WEIR_DROP_STORAGE, 50);
+    weir_counters counters;
+    weir_count(log, &counters);
+    CHECK_EQUAL(counters.storage, WEIR_ERROR_NO_SPACE);
+    CHECK(counters.dropped[WEIR_DROP_STORAGE] >= 50u * (unsigned)(round + 1));
+    REQUIRE(unlink(filler) == 0);
+    sync();
+    uint64_t more = capture_until(log, type, accepted, WEIR_ACCEPTED, 500);
+    CHECK_EQUAL(more, 500);
+    accepted += more;
+  }
+  close_and_free(log);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 0), accepted);
+  found_free(&found);
+}
+
+int main(void) {
+  random_start("copy_on_write_test");
+  folder = scratch();
+  if (mount_image()) {
+    test_full();
+    CHECK_EQUAL(umount(join(folder, "mount")), 0);
+  } else {
+    printf("SKIPPED: case 30 on btrfs, because it takes root, a loop device and mkfs.btrfs\n");
+  }
+  scratch_remove(folder);
+  return finish();
+}

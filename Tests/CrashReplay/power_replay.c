@@ -1,0 +1,88 @@
+/*
+ * power_replay.c: simulated power cuts. A round records one run of a log, makes images of what random power cuts at
+ * random moments of it may have left on the disk, recovers each, and holds it to the run: see recording.h, images.h and
+ * power_run.h. The recovery of some images is recorded and cut off itself, and what that leaves is recovered.
+ *
+ * --rounds counts images, a hundred of which are made of one run. Which versions of a page a run has hangs on how its
+ * threads were scheduled; so a seed repeats the choices, and the image that failed is kept.
+ */
+#include "check.h"
+#include "power_run.h"
+#include "replay.h"
+
+enum { IMAGES = 100 };
+
+static report *said;
+
+static void count(replay *replay, const image_plan *image, const power_sums *sums) {
+  const weir_recovery *found = &sums->found;
+  replay_count(replay, "images", 1);
+  replay_count(replay, "events in them", sums->events);
+  replay_count(replay, "events accepted by then", sums->accepted);
+  replay_count(replay, "events missing", sums->missing);
+  replay_count(replay, "of them in exact holes", found->missing_events);
+  replay_count(replay, "images with an unknown tail", found->unknown_tail);
+  replay_count(replay, "images with holes", found->missing_events > 0);
+  replay_count(replay, "images of a closed log", found->rebooted && !found->unknown_tail);
+  replay_count(replay, "images without a log", (uint64_t)!sums->was_log);
+  replay_count(replay, "images with torn blocks", found->torn_bytes > 0);
+  replay_count(replay, "images with garbage in unwritten blocks", image->blanks != BLANKS_ZERO);
+}
+
+/* The image as it was, for whoever looks into a failure: recovery changes it. */
+static void build(const power_run *run, const image_plan *image, const char *path, const char *kept) {
+  remove_tree(path);
+  remove_tree(kept);
+  image_build(run->recording, image, path);
+  (void)kept;
+}
+
+static void try_image(replay *replay, power_run *run, uint64_t seed) {
+  char path[300], cut[300], evidence[300];
+  snprintf(path, sizeof path, "%s/image", replay->folder);
+  snprintf(cut, sizeof cut, "%s/cut", replay->folder);
+  snprintf(evidence, sizeof evidence, "%s/evidence", replay->folder);
+  image_plan image = image_plan_random(run->recording, seed);
+  build(run, &image, path, evidence);
+  judge judge = {0};
+  power_sums sums;
+  int again = seed % 10 == 0;
+  if (again) {
+    power_cut_recovery(run, path, replay_mix(seed, 3), cut);
+    remove_tree(path);
+    REQUIRE(rename(cut, path) == 0);
+    replay_count(replay, "recoveries cut off", 1);
+  }
+  power_hold(&judge, run, &image, path, again, &sums);
+  count(replay, &image, &sums);
+  if (judge.faults > 0) {
+    if (!again) image_build(run->recording, &image, evidence);
+    replay_fail(replay, "%s%s: %" PRIu64 " faults: %s (%s)", image_describe(&image),
+                again ? ", its recovery cut off" : "", judge.faults, judge.text, victim_describe(&run->plan));
+  }
+}
+
+static void round_of_images(replay *replay, uint64_t seed) {
+  char directory[300];
+  snprintf(directory, sizeof directory, "%s/log", replay->folder);
+  if (!said) said = report_make(NULL);
+  else report_clear(said);
+  power_run run;
+  victim_plan plan = power_plan(directory, seed);
+  power_run_do(&run, &plan, said);
+  if (run.judge.faults > 0) replay_fail(replay, "the run itself: %s", run.judge.text);
+  replay_count(replay, "runs", 1);
+  replay_count(replay, "moments", run.recording->moments);
+  replay_count(replay, "calls", run.recording->calls);
+  replay_count(replay, "versions of pages", run.recording->versions);
+  remove_tree(directory);
+  for (int i = 0; i < IMAGES && !replay_failed(replay); i++) try_image(replay, &run, replay_mix(seed, 1000 + (uint64_t)i));
+  power_run_free(&run);
+}
+
+int main(int argc, char **argv) {
+  replay replay = replay_start(argc, argv, 100000);
+  replay.by_chance = 1;
+  replay.rounds = (replay.rounds + IMAGES - 1) / IMAGES;
+  return replay_run(&replay, round_of_images);
+}

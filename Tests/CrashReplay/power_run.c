@@ -1,0 +1,437 @@
+/* power_run.c: see power_run.h. */
+#include "check.h"
+#include "power_run.h"
+#include "replay.h"
+
+#include "directory.h"
+#include "log.h"
+#include "scan.h"
+#include "system.h"
+
+const uint8_t power_boot_id[16] = "the next boot..";
+static const uint8_t cut_boot_id[16] = "one in between.";
+
+/* ---- The run ----------------------------------------------------------------------------------------------------- */
+
+victim_plan power_plan(const char *directory, uint64_t seed) {
+  victim_plan plan = victim_plan_random(directory, NULL, seed);
+  uint64_t state = replay_mix(seed, 21);
+  plan.threads = 1 + (uint32_t)replay_below(&state, POWER_THREADS);
+  plan.lane_count = plan.threads + 1 + (uint32_t)replay_below(&state, 2); /* so that each thread has a lane */
+  plan.spare_lanes = 1;
+  plan.lane_bytes = (uint64_t)VICTIM_LEAST_LANE << replay_below(&state, 2);
+  plan.segment_bytes = VICTIM_LEAST_SEGMENT;
+  plan.openings = 1 + (uint32_t)replay_below(&state, 3);
+  plan.events = 1 + replay_below(&state, replay_below(&state, 2) ? 500 : 60);
+  plan.largest = replay_below(&state, 2) ? 40 : VICTIM_MAX_EVENT - VICTIM_FIXED_BYTES;
+  plan.hold = 0;
+  plan.pause_ns = replay_below(&state, 2) ? 200000 : 0;
+  plan.sync_every = replay_below(&state, 2) ? 5 + replay_below(&state, 100) : 0;
+  plan.durable_every = replay_below(&state, 2) ? 5 + replay_below(&state, 100) : 0;
+  if (plan.full_wait_ns == UINT64_MAX) plan.full_wait_ns = 1000000;
+  plan.drain_interval_ns = UINT64_C(50000) << replay_below(&state, 9);
+  plan.idle_at_end = 0;
+  return plan;
+}
+
+static struct {
+  power_run *run;
+  weir_log *log;
+  uint64_t closed, last_offset;
+} live;
+
+static void mark(void *context, uint64_t marks[MOST_MARKS]) {
+  const power_run *run = context;
+  const report *report = run->report;
+  marks[MARK_OPENINGS] = report->openings;
+  marks[MARK_CLOSED] = live.closed;
+  const event_log *log = (const event_log *)live.log;
+  if (log) live.last_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
+  marks[MARK_OFFSET] = live.last_offset;
+  for (int t = 0; t < POWER_THREADS; t++) {
+    marks[MARK_DURABLE + t] = report->threads[t].durable;
+    marks[MARK_BEGAN + t] = report->threads[t].began;
+    marks[MARK_RETURNED + t] = report->threads[t].returned;
+  }
+}
+
+typedef struct producer {
+  power_run *run;
+  uint32_t thread, first_type;
+  uint64_t state;
+} producer;
+
+/* Each thread has a lane of its own, so what it awaits covers all that it captured before. */
+static void await(producer *producer, const weir_id *id) {
+  report *report = producer->run->report;
+  uint64_t end = report->threads[producer->thread].began;
+  weir_error error;
+  weir_status status = id ? weir_durable(live.log, *id, UINT64_MAX, &error)
+                          : weir_sync(live.log, UINT64_MAX, NULL, &error);
+  if (status == WEIR_OK) report_durable(report, producer->thread, end);
+  else if (status != WEIR_ERROR_LOST) report_failure(report, "waiting for the disk", &error);
+}
+
+static void *produce(void *context) {
+  producer *producer = context;
+  const victim_plan *plan = &producer->run->plan;
+  for (uint64_t i = 1; i <= plan->events; i++) {
+    weir_id id;
+    int32_t answer =
+        victim_capture(plan, producer->run->report, live.log, producer->first_type, producer->thread, &id);
+    if (plan->durable_every > 0 && i % plan->durable_every == 0 && answer == WEIR_ACCEPTED) await(producer, &id);
+    if (plan->sync_every > 0 && i % plan->sync_every == 0) await(producer, NULL);
+    if (plan->pause_ns > 0 && replay_below(&producer->state, 8) == 0) {
+      sleep_ns(replay_below(&producer->state, plan->pause_ns));
+    }
+  }
+  return NULL;
+}
+
+/* The recorder asks the log for its offset: it must not be asking while the log goes. */
+static void set_log(power_run *run, weir_log *log) {
+  pthread_mutex_lock(&run->recording->mutex);
+  live.log = log;
+  pthread_mutex_unlock(&run->recording->mutex);
+}
+
+static void do_opening(power_run *run) {
+  producer producers[POWER_THREADS];
+  pthread_t threads[POWER_THREADS];
+  weir_log *log;
+  weir_error error;
+  weir_recovery recovery;
+  if (victim_open(&run->plan, run->report, &log, &recovery, &error) != WEIR_OK) {
+    report_failure(run->report, "weir_open", &error);
+    return;
+  }
+  set_log(run, log);
+  uint32_t first_type = victim_define(log);
+  for (uint32_t t = 0; t < run->plan.threads; t++) {
+    producers[t] = (producer){run, t, first_type, replay_mix(run->plan.seed, 300 + t)};
+    REQUIRE(pthread_create(&threads[t], NULL, produce, &producers[t]) == 0);
+  }
+  for (uint32_t t = 0; t < run->plan.threads; t++) pthread_join(threads[t], NULL);
+  if (weir_close(log, &error) != WEIR_OK) report_failure(run->report, "weir_close", &error);
+  live.closed++;
+  set_log(run, NULL);
+  weir_free(log);
+}
+
+void power_run_do(power_run *run, const victim_plan *plan, report *report) {
+  memset(run, 0, sizeof *run);
+  memset(&live, 0, sizeof live);
+  run->plan = *plan;
+  run->report = report;
+  live.run = run;
+  REQUIRE(mkdir(plan->directory, 0700) == 0);
+  run->recording = recording_start(plan->directory, replay_mix(plan->seed, 5), mark, run);
+  for (uint32_t i = 0; i < plan->openings; i++) do_opening(run);
+  recording_stop(run->recording);
+  judge_read(&run->judge, plan, report, &run->whole);
+  if (report->failed) judge_fault(&run->judge, "the run: %s", report->message);
+}
+
+void power_run_free(power_run *run) {
+  recording_free(run->recording);
+  judged_log_free(&run->whole);
+}
+
+/* ---- Holding an image to it -------------------------------------------------------------------------------------- */
+
+enum { POWER_LANES = 64, LANE_SHIFT = 48 };
+
+typedef struct holding {
+  judge *judge;
+  power_run *run;
+  const uint64_t *least; /* the marks of the moment: what had happened for sure */
+  const uint64_t *most;  /* those of the next one: what can have happened */
+  const image_plan *image;
+  uint64_t (*handed)[POWER_LANES]; /* of each opening's lanes, the position that a header in the image vouches for */
+  int dead;              /* the number of the opening whose ring was there, or -1 */
+  uint8_t *seen;         /* [thread][number] */
+} holding;
+
+static int opening_of(const report *report, uint64_t opening) {
+  for (uint64_t i = 0; i < report->openings; i++) {
+    if (report->opening[i] == opening) return (int)i;
+  }
+  return -1;
+}
+
+static uint8_t *seen_of(const holding *holding, uint32_t thread, uint64_t number) {
+  return &holding->seen[thread * (uint64_t)REPORT_EVENTS + number];
+}
+
+/* Whatever is there was captured by then, is there once, under its id. */
+static void hold_event(const holding *holding, const judged_event *event) {
+  const report *report = holding->run->report;
+  int opening = opening_of(report, event->id.opening);
+  if (event->thread >= REPORT_THREADS || event->number >= report->threads[event->thread].began || opening < 0) {
+    judge_fault(holding->judge, "offset %" PRIu64 ": an event that nobody captured", event->offset);
+    return;
+  }
+  const report_event *said = &report->threads[event->thread].events[event->number];
+  if (event->thread < POWER_THREADS && event->number >= holding->most[MARK_BEGAN + event->thread]) {
+    judge_fault(holding->judge, "offset %" PRIu64 ": event %" PRIu64 " of thread %u had not been captured by then",
+                event->offset, event->number, event->thread);
+  }
+  if (said->answer != ANSWER_ACCEPTED || said->sequence != event->id.sequence || said->opening != opening) {
+    judge_fault(holding->judge, "offset %" PRIu64 ": event %" PRIu64 " of thread %u was refused, or has another id",
+                event->offset, event->number, event->thread);
+  }
+  uint8_t *seen = seen_of(holding, event->thread, event->number);
+  if (*seen) judge_fault(holding->judge, "event %" PRIu64 " of thread %u is there twice", event->number, event->thread);
+  *seen = 1;
+}
+
+/* An offset that the run had given by then is that of the same event. */
+static void hold_offset(const holding *holding, const judged_event *event) {
+  const judged_log *whole = &holding->run->whole;
+  if (event->offset >= holding->most[MARK_OFFSET]) return;
+  uint64_t low = 0, high = whole->count;
+  while (low < high) {
+    uint64_t middle = (low + high) / 2;
+    if (whole->events[middle].offset < event->offset) low = middle + 1;
+    else high = middle;
+  }
+  if (low == whole->count || whole->events[low].offset != event->offset) return;
+  const weir_id *had = &whole->events[low].id;
+  if (had->opening == event->id.opening && had->sequence == event->id.sequence) return;
+  judge_fault(holding->judge, "offset %" PRIu64 " had been given to another event", event->offset);
+}
+
+static void hold_events(const holding *holding, const judged_log *log) {
+  uint64_t after[POWER_THREADS] = {0};
+  for (uint64_t i = 0; i < log->count; i++) {
+    const judged_event *event = &log->events[i];
+    if (i > 0 && event->offset <= log->events[i - 1].offset) {
+      judge_fault(holding->judge, "offset %" PRIu64 " comes after %" PRIu64, event->offset, log->events[i - 1].offset);
+    }
+    hold_offset(holding, event);
+    if (event->notice) continue;
+    hold_event(holding, event);
+    if (event->thread >= POWER_THREADS) continue;
+    if (event->number < after[event->thread]) {
+      judge_fault(holding->judge, "event %" PRIu64 " of thread %u is out of order", event->number, event->thread);
+    }
+    after[event->thread] = event->number + 1;
+  }
+}
+
+/* Events that are missing: all of an opening, those that had to be there, those before a survivor of their lane. */
+typedef struct absent {
+  uint64_t accepted, all, owed, known;
+} absent;
+
+static int is_owed(const holding *holding, uint32_t thread, uint64_t number, int opening) {
+  const image_plan *image = holding->image;
+  if (image->contents == CONTENTS_NEW && image->names == NAMES_NEW && !image->old_sizes) {
+    return number < holding->least[MARK_RETURNED + thread];
+  }
+  return number < holding->least[MARK_DURABLE + thread] || (uint64_t)opening < holding->least[MARK_CLOSED];
+}
+
+static absent count_absent(const holding *holding, int opening) {
+  const report *report = holding->run->report;
+  uint64_t last[POWER_LANES]; /* of each lane the last survivor, or how far a segment's header says that it had come */
+  absent absent = {0};
+  for (uint64_t i = 0; i < POWER_LANES; i++) last[i] = i << LANE_SHIFT | holding->handed[opening][i] / 8;
+  for (uint32_t t = 0; t < POWER_THREADS; t++) {
+    const report_thread *thread = &report->threads[t];
+    uint64_t count = holding->most[MARK_BEGAN + t];
+    for (uint64_t n = 0; n < count; n++) {
+      const report_event *event = &thread->events[n];
+      if (event->opening != opening || !*seen_of(holding, t, n)) continue;
+      uint64_t *its = &last[event->sequence >> LANE_SHIFT];
+      if (*its < event->sequence) *its = event->sequence;
+    }
+  }
+  for (uint32_t t = 0; t < POWER_THREADS; t++) {
+    const report_thread *thread = &report->threads[t];
+    uint64_t count = holding->most[MARK_BEGAN + t];
+    for (uint64_t n = 0; n < count; n++) {
+      const report_event *event = &thread->events[n];
+      if (event->opening != opening || event->answer != ANSWER_ACCEPTED) continue;
+      absent.accepted++;
+      if (*seen_of(holding, t, n)) continue;
+      absent.all += n < holding->least[MARK_RETURNED + t];
+      absent.owed += (uint64_t)is_owed(holding, t, n, opening);
+      absent.known += event->sequence < last[event->sequence >> LANE_SHIFT];
+    }
+  }
+  return absent;
+}
+
+static void hold_refusals(const holding *holding, const judged_log *log, int opening) {
+  const report *report = holding->run->report;
+  for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    if (reason == WEIR_LOST_OVERWRITTEN) continue;
+    uint64_t refused = 0;
+    for (uint32_t t = 0; t < POWER_THREADS; t++) {
+      for (uint64_t n = 0; n < holding->most[MARK_BEGAN + t]; n++) {
+        const report_event *event = &report->threads[t].events[n];
+        refused += event->opening == opening && event->answer == ANSWER_REFUSED + (uint32_t)reason;
+      }
+    }
+    if (log->gaps[opening][reason] > refused) {
+      judge_fault(holding->judge, "%" PRIu64 " refusals (%s) of opening %d, and the log counts %" PRIu64, refused,
+                  weir_drop_name(reason), opening, log->gaps[opening][reason]);
+    }
+  }
+}
+
+/* Of all openings of the run: what is missing, and whether it is told. */
+static void hold_absent(const holding *holding, const judged_log *log, int again, power_sums *sums) {
+  const weir_recovery *found = &sums->found;
+  for (int opening = 0; opening < (int)holding->most[MARK_OPENINGS]; opening++) {
+    absent absent = count_absent(holding, opening);
+    uint64_t overwritten = log->gaps[opening][WEIR_LOST_OVERWRITTEN];
+    sums->accepted += absent.accepted;
+    sums->missing += absent.all;
+    if (absent.owed > overwritten) {
+      judge_fault(holding->judge, "%" PRIu64 " events of opening %d were owed, are missing and not overwritten",
+                  absent.owed - overwritten, opening);
+    }
+    hold_refusals(holding, log, opening);
+    uint64_t told = overwritten + (opening == holding->dead ? found->missing_events : 0);
+    if (!again && absent.known != told) {
+      judge_fault(holding->judge, "opening %d: %" PRIu64 " events missing before survivors, and %" PRIu64
+                  " told (%" PRIu64 " overwritten)", opening, absent.known, told, overwritten);
+    }
+    int silent = !found->unknown_tail && opening == holding->dead;
+    if (!again && silent && absent.all > told) {
+      judge_fault(holding->judge, "%" PRIu64 " events are missing, and no unknown tail is told of", absent.all - told);
+    }
+  }
+}
+
+/* The positions in the headers of the image's segments: proof that so much was captured, whatever is left of it. */
+static void take_headers(holding *holding, const char *directory) {
+  int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  segment_list list;
+  REQUIRE(fd >= 0 && segment_list_read(fd, &list) == 0);
+  for (uint64_t i = 0; i < list.count; i++) {
+    segment_scan scan;
+    scan_damage damage;
+    const segment_name *name = &list.items[i];
+    if (scan_open(&scan, fd, name->name, name->base, name->active, &damage) != 0) continue;
+    int opening = opening_of(holding->run->report, scan.header.opening);
+    for (uint32_t lane = 0; lane < POWER_LANES && opening >= 0 && scan.header_valid; lane++) {
+      uint64_t *handed = &holding->handed[opening][lane];
+      if (lane < scan.header.lane_count && *handed < scan.handed[lane].position) *handed = scan.handed[lane].position;
+    }
+    scan_close(&scan);
+  }
+  segment_list_free(&list);
+  close(fd);
+}
+
+/* ---- Recovering it ----------------------------------------------------------------------------------------------- */
+
+/* Captures a little to the recovered log, as a thread of its own in the report. */
+static void capture_on(holding *holding, const victim_plan *plan, weir_log *log) {
+  enum { EVENTS = 5, THREAD = REPORT_THREADS - 1 };
+  uint32_t first_type = victim_define(log);
+  for (int i = 0; i < EVENTS; i++) {
+    weir_id id;
+    if (victim_capture(plan, holding->run->report, log, first_type, THREAD, &id) != WEIR_ACCEPTED) {
+      judge_fault(holding->judge, "a recovered log refuses events");
+    }
+  }
+}
+
+static int reopen(holding *holding, const victim_plan *plan, int capture, weir_recovery *found) {
+  weir_log *log;
+  weir_error error;
+  if (victim_open(plan, capture ? holding->run->report : NULL, &log, found, &error) != WEIR_OK) {
+    judge_fault(holding->judge, "recovery: %s", error.message);
+    return 0;
+  }
+  if (capture && found->first_offset < holding->most[MARK_OFFSET]) {
+    judge_fault(holding->judge, "offsets go on at %" PRIu64 ", and %" PRIu64 " had been given", found->first_offset,
+                holding->most[MARK_OFFSET]);
+  }
+  if (capture) capture_on(holding, plan, log);
+  if (weir_close(log, &error) != WEIR_OK) judge_fault(holding->judge, "closing: %s", error.message);
+  weir_free(log);
+  return 1;
+}
+
+static void recover_and_hold(holding *holding, const victim_plan *plan, int again, power_sums *sums) {
+  power_run *run = holding->run;
+  judged_log before = {0}, after, later;
+  if (sums->was_log) judge_read(holding->judge, plan, run->report, &before);
+  if (reopen(holding, plan, 1, &sums->found)) {
+    holding->dead = opening_of(run->report, sums->found.previous_opening);
+    judge_read(holding->judge, plan, run->report, &after);
+    if (!again) judge_same(holding->judge, &before, &after, 0);
+    hold_events(holding, &after);
+    hold_absent(holding, &after, again, sums);
+    sums->events = after.count - after.notices;
+    sums->holes = after.holes;
+    if (sums->found.previous_opening != 0 && !sums->found.rebooted) {
+      judge_fault(holding->judge, "it does not say that the machine was started anew");
+    }
+    weir_recovery second;
+    if (reopen(holding, plan, 0, &second)) {
+      judge_read(holding->judge, plan, run->report, &later);
+      judge_same(holding->judge, &after, &later, 1);
+      judged_log_free(&later);
+      if (!second.was_clean) judge_fault(holding->judge, "a second opening finds something to recover");
+    }
+    judged_log_free(&after);
+  }
+  judged_log_free(&before);
+}
+
+void power_hold(judge *judge, power_run *run, const image_plan *image, const char *directory, int again,
+                power_sums *sums) {
+  const recording *recording = run->recording;
+  uint32_t next = image->moment + 1 < recording->moments ? image->moment + 1 : image->moment;
+  holding holding = {.judge = judge,
+                     .run = run,
+                     .least = recording->marks[image->moment],
+                     .most = recording->marks[next],
+                     .image = image,
+                     .dead = -1};
+  memset(sums, 0, sizeof *sums);
+  sums->was_log = judge_is_log(directory);
+  victim_plan plan = run->plan;
+  plan.directory = directory;
+  plan.sync_interval_ns = 0;
+  holding.seen = calloc(REPORT_THREADS, REPORT_EVENTS);
+  holding.handed = calloc(REPORT_OPENINGS, sizeof *holding.handed);
+  REQUIRE(holding.seen && holding.handed);
+  take_headers(&holding, directory);
+  report *report = run->report;
+  uint64_t openings = report->openings;
+  weir_fault_boot_id(power_boot_id);
+  recover_and_hold(&holding, &plan, again, sums);
+  weir_fault_boot_id(NULL);
+  report->openings = openings;
+  report_thread *own = &report->threads[REPORT_THREADS - 1];
+  memset(own->events, 0, own->began * sizeof *own->events);
+  own->began = own->returned = own->accepted = 0;
+  free(holding.seen);
+  free(holding.handed);
+}
+
+void power_cut_recovery(power_run *run, const char *directory, uint64_t seed, const char *to) {
+  victim_plan plan = run->plan;
+  plan.directory = directory;
+  weir_log *log;
+  weir_error error;
+  weir_recovery found;
+  weir_fault_boot_id(cut_boot_id);
+  recording *recording = recording_start(directory, seed, NULL, NULL);
+  if (victim_open(&plan, NULL, &log, &found, &error) == WEIR_OK) {
+    weir_close(log, &error);
+    weir_free(log);
+  }
+  recording_stop(recording);
+  weir_fault_boot_id(NULL);
+  image_plan image = image_plan_random(recording, seed);
+  image_build(recording, &image, to);
+  recording_free(recording);
+}
