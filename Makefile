@@ -273,7 +273,7 @@ MODELS = $(C)/models
 MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
-MODELS_UNSEEN = scan window warm unsealed lost_ring reader handover crc32c check stat verify dead route definitions \
+MODELS_UNSEEN = scan window unsealed lost_ring reader handover crc32c check stat verify dead route definitions \
                 directory quarantine error notice locator system start sizes retention
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
@@ -539,7 +539,7 @@ FUZZ_focus_segment = -DFUZZ_FOCUS=FOCUS_SEGMENTS
 FUZZ_focus_ring = -DFUZZ_FOCUS=FOCUS_RING
 FUZZ_focus_directory = -DFUZZ_FOCUS=FOCUS_ALL
 
-.PHONY: fuzz fuzz-run fuzz-short fuzz-mutated fuzz-corpus $(FUZZ_TARGETS:%=fuzz-%)
+.PHONY: fuzz fuzz-short fuzz-mutated fuzz-corpus $(FUZZ_TARGETS:%=fuzz-%)
 
 fuzz: need-swift need-c
 	@$(MAKE) --no-print-directory -j $(JOBS) $(FUZZ_TARGETS:%=$(FUZZ)/%)
@@ -558,7 +558,7 @@ fuzz-corpus: $(FUZZ_TARGETS:%=$(FUZZ)/%)
 	  ASAN_OPTIONS=detect_leaks=0 $(FUZZ)/$$target -merge=1 -max_len=16384 Tests/Fuzz/corpus/$$target \
 	    $(FUZZ)/found/$$target >$(FUZZ)/$$target.merge.log 2>&1 || exit 1; done
 
-# What `make test` runs: the corpus, the cases, and some thousand mutated files.
+# What `make test` runs: the corpus, the cases, a thousand mutated logs.
 fuzz-short: need-c $(FUZZ_REPLAYS) $(FUZZ)/mutated_files $(FUZZ)/input_cases
 	@for target in $(FUZZ_TARGETS); do \
 	  timeout -s KILL 120 $(FUZZ)/replay-$$target Tests/Fuzz/corpus/$$target $$(ls -d Tests/Fuzz/cases/$$target 2>/dev/null) \

@@ -23,7 +23,6 @@
 #include "recover.h"
 #include "scan.h"
 #include "system.h"
-#include "warm.h"
 
 typedef struct plan {
   const char *folder;
@@ -354,15 +353,11 @@ static double scan_rate(const char *path, uint64_t *bytes) {
   weir_recovery report = {0};
   uint64_t started = now_ns();
   handover_start(handover, 0, 0);
-  warmer warmer;
-  warmer_start(&warmer, directory, list.items, list.count);
   for (uint64_t i = 0; i < list.count; i++) {
     unsealed found = {0};
-    warmer_follow(&warmer, i);
     REQUIRE(unsealed_scan(&found, directory, &list.items[i], NULL, handover, &report) == 0);
     unsealed_free(&found);
   }
-  warmer_stop(&warmer);
   uint64_t took = now_ns() - started;
   *bytes = report.bytes_scanned;
   segment_list_free(&list);

@@ -409,10 +409,16 @@ static step read_segments(weir_reader *reader, weir_error *error) {
       int result = take_block(reader);
       return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
     }
-    case SCAN_SEALED:
-      take_block(reader);
+    case SCAN_SEALED: {
+      /* For what the ring still has of it: the blocks that defined the types may be damaged, and the ring's pages lost. */
+      const segment_scan *scan = &reader->scan;
+      int result = definitions_take(&reader->definitions, scan->block.opening, scan_seal_definitions(scan),
+                                    scan_summary(scan)->definition_bytes);
+      if (result == 0) result = take_block(reader);
+      if (result != 0) return failed(reader, result, reader->name.name, error);
       end_segment(reader);
       return STEP_AGAIN;
+    }
     case SCAN_DAMAGE:
       pass_over(reader, reader->name.name, &damage, damage.reason);
       return STEP_AGAIN;

@@ -28,7 +28,6 @@
 #include "quarantine.h"
 #include "scan.h"
 #include "system.h"
-#include "warm.h"
 
 /* Files of an opening that did not get to its end. More than fit are found by another listing. */
 typedef struct leftovers {
@@ -465,10 +464,9 @@ static weir_status take_last_sealed(recovery *recovery) {
   return WEIR_OK;
 }
 
-static weir_status scan_segments(recovery *recovery, unsealed *found, warmer *warmer) {
+static weir_status recover_segments(recovery *recovery, unsealed *found) {
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
-    warmer_follow(warmer, i);
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
     int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
                               recovery->report);
@@ -487,15 +485,6 @@ static weir_status scan_segments(recovery *recovery, unsealed *found, warmer *wa
     if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
   }
   return WEIR_OK;
-}
-
-static weir_status recover_segments(recovery *recovery, unsealed *found) {
-  warmer warmer;
-  warmer_start(&warmer, recovery->log->directory, recovery->list.items + recovery->first_unsealed,
-               recovery->list.count - recovery->first_unsealed);
-  weir_status status = scan_segments(recovery, found, &warmer);
-  warmer_stop(&warmer);
-  return status;
 }
 
 /* A segment that had to take another name must not be in the way of the next. */
@@ -660,6 +649,7 @@ static weir_status remove_leftovers(recovery *recovery) {
     error = sys_list(recovery->log->directory, remove_leftover, recovery);
   }
   if (error == 0) error = locator_clear(recovery->log->directory, &recovery->place, recovery->dead != NULL);
+  if (error == -ENOTSUP) return newer_version(recovery, LOCATOR_NEW_NAME);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
 }
 

@@ -28,6 +28,7 @@ segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int 
     return NULL;
   }
   *error = sys_allocate(made->fd, capacity);
+  if (*error == 0) sys_gather_pages(made->fd, capacity);
   if (*error == 0) *error = sys_map(made->fd, capacity, &made->map);
   if (*error != 0) {
     segment_discard(made);

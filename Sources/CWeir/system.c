@@ -325,6 +325,19 @@ int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
   return msync(address, bytes, MS_SYNC) != 0 ? -errno : 0;
 }
 
+/*
+ * A page that is made by a store into a mapping is one of 4 KiB, and lies anywhere in memory; those that the kernel
+ * makes while it reads ahead are up to 32 of them in one. Nothing is read from the disk: what is allocated and not
+ * written is known to be zero. On tmpfs allocation has made the pages already.
+ */
+void sys_gather_pages(int fd, uint64_t bytes) {
+  enum { PIECE_BYTES = 128 << 10 };
+  if (sys_is_memory(fd)) return;
+  uint8_t *piece = malloc(PIECE_BYTES);
+  for (uint64_t at = 0; piece && at < bytes && pread(fd, piece, PIECE_BYTES, (off_t)at) > 0; at += PIECE_BYTES) continue;
+  free(piece);
+}
+
 void sys_start_writeback(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
 int sys_sync_data(int fd) {

@@ -31,6 +31,7 @@ int sys_map_private(uint8_t *address, uint64_t bytes);       /* zeros at this ad
 int sys_unmap(uint8_t *address, uint64_t bytes);
 int sys_populate(uint8_t *address, uint64_t bytes);          /* makes pages writable ahead. -EINVAL: Linux can't */
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
+void sys_gather_pages(int fd, uint64_t bytes);               /* makes the cached pages of a new file large; a hint */
 void sys_start_writeback(int fd);                            /* tells the disk to begin; a hint */
 int sys_sync_data(int fd);                                   /* fdatasync */
 int sys_sync_directory(int fd);

@@ -167,6 +167,8 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
   found->salt = scan.header.salt;
   found->opening = scan.header.opening;
   found->next_offset = scan.next_offset;
+  /* A seal says where the log ends even if the last block before it is damaged. */
+  if (found->salt != 0 && handover->log_end < scan.next_offset) handover->log_end = scan.next_offset;
   found->empty = found->summary.events + found->summary.notices == 0 && !found->complete;
   report->bytes_scanned += scan.file_bytes;
   if (error == 0 && !found->complete) {
@@ -243,7 +245,7 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
 }
 
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead) {
-  /* A sealed one is whole as it is: one before it could not be retired, it could. A new one may need a foreign's name. */
+  /* A sealed one is whole as it is: one before it could not be retired, it could. A foreign's name may be needed. */
   if (!name->active && found->salt != 0) return 0;
   if (found->redone) return sys_unlink(directory, name->name);
   if (!name->active || found->foreign) return quarantine_file(directory, name->name, FOREIGN_PROBLEM, 0);

@@ -7,7 +7,7 @@
 #include "crc32c.h"
 #include "log.h"
 
-/* Makes the first lane begin at `start`, which is a multiple of 8. Before the first capture: then nobody looks at it. */
+/* Makes the first lane begin at `start`, a multiple of 8. Before the first capture: then nobody looks at it. */
 static void begin_lane_at(weir_log *handle, uint64_t start) {
   lane *first = &((event_log *)handle)->lanes[0];
   first->handed = start;

@@ -160,7 +160,7 @@ static void *end_capturing(void *context) {
 
 /* `early_key` is older than the process's first log: its destructor runs before Weir's in each pass over the keys. */
 static void captures_from_destructors(void) {
-  test("case 13: destructors capture before and after Weir's own, in a thread that had a lane and in one that had none");
+  test("case 13: destructors capture before and after Weir's own, in a thread with a lane and in one without");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options;

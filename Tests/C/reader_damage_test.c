@@ -185,6 +185,16 @@ typedef struct listing {
   weir_status end;
 } listing;
 
+/* What recovery writes of a ring that it can't read. A reader says the same of it as it passes over it, with no offset. */
+static int tells_of_lost_ring(const weir_event *event) {
+  uint32_t reason_bytes, lane;
+  if (event->type != WEIR_TYPE_HOLE || event->payload_bytes < 8) return 0;
+  memcpy(&reason_bytes, event->payload, 4);
+  if (reason_bytes > event->payload_bytes - 8) return 0;
+  memcpy(&lane, event->payload + 4 + reason_bytes, 4);
+  return lane == NOTICE_LANE;
+}
+
 static listing list_events(const char *path) {
   listing list;
   memset(&list, 0, sizeof list);
@@ -194,7 +204,7 @@ static listing list_events(const char *path) {
   list.end = weir_reader_open(path, NULL, &reader, NULL);
   if (list.end != WEIR_OK) return list;
   while ((list.end = weir_reader_next(reader, &event, &skip, NULL)) == WEIR_OK || list.end == WEIR_SKIPPED) {
-    if (list.end == WEIR_SKIPPED || list.count == 128) continue;
+    if (list.end == WEIR_SKIPPED || list.count == 128 || tells_of_lost_ring(&event)) continue;
     listed *one = &list.events[list.count++];
     one->offset = event.offset;
     one->id = event.id;

@@ -60,9 +60,8 @@ static void fill_blank(builder *builder, uint8_t *bytes) {
     const recorded_file *other = &recording->files[replay_below(&builder->state, recording->file_count)];
     if (other->page_count == 0) return;
     const recorded_page *page = &other->pages[replay_below(&builder->state, other->page_count)];
-    if (page->count > 0 && page->versions[page->count - 1].bytes) {
-      memcpy(bytes, page->versions[page->count - 1].bytes, PAGE_BYTES);
-    }
+    int version = recorded_version(page, builder->plan->moment);
+    if (version >= 0 && page->versions[version].bytes) memcpy(bytes, page->versions[version].bytes, PAGE_BYTES);
   }
 }
 

@@ -29,33 +29,28 @@ static void count(replay *replay, const image_plan *image, const power_sums *sum
   replay_count(replay, "images with garbage in unwritten blocks", image->blanks != BLANKS_ZERO);
 }
 
-/* The image as it was, for whoever looks into a failure: recovery changes it. */
-static void build(const power_run *run, const image_plan *image, const char *path, const char *kept) {
-  remove_tree(path);
-  remove_tree(kept);
-  image_build(run->recording, image, path);
-  (void)kept;
-}
-
 static void try_image(replay *replay, power_run *run, uint64_t seed) {
   char path[300], cut[300], evidence[300];
   snprintf(path, sizeof path, "%s/image", replay->folder);
   snprintf(cut, sizeof cut, "%s/cut", replay->folder);
   snprintf(evidence, sizeof evidence, "%s/evidence", replay->folder);
   image_plan image = image_plan_random(run->recording, seed);
-  build(run, &image, path, evidence);
+  remove_tree(path);
+  remove_tree(evidence);
+  image_build(run->recording, &image, path);
   judge judge = {0};
   power_sums sums;
   int again = seed % 10 == 0;
   if (again) {
     power_cut_recovery(run, path, replay_mix(seed, 3), cut);
     remove_tree(path);
-    REQUIRE(rename(cut, path) == 0);
+    REQUIRE(rename(cut, path) == 0 && replay_copy(path, evidence) == 0);
     replay_count(replay, "recoveries cut off", 1);
   }
   power_hold(&judge, run, &image, path, again, &sums);
   count(replay, &image, &sums);
   if (judge.faults > 0) {
+    /* As it was before: recovery changes it. */
     if (!again) image_build(run->recording, &image, evidence);
     replay_fail(replay, "%s%s: %" PRIu64 " faults: %s (%s)", image_describe(&image),
                 again ? ", its recovery cut off" : "", judge.faults, judge.text, victim_describe(&run->plan));

@@ -127,7 +127,7 @@ extension EndToEnd {
           "events_from_lanes", "torn_bytes", "damaged_blocks", "damaged_bytes", "damaged_records", "unkept_bytes",
           "missing_events",
           "dropped", "overwritten", "first_offset", "duration_nanoseconds", "was_clean", "ring_replaced",
-          "ring_vanished",
+          "ring_vanished", "rebooted", "unknown_tail",
         ],
       ]
       let reasons = ["full", "no_lane", "too_large", "closed", "detached", "storage", "invalid", "overwritten"]

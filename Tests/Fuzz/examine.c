@@ -97,8 +97,9 @@ static const char *differ(const char *problem, const seen_event *left, const see
   for (uint64_t i = 0; i < count; i++) {
     const seen_event *a = &left[i], *b = &right[i];
     if (same_event(a, b)) continue;
-    snprintf(text, sizeof text, "%s: offset %" PRIu64 " id %" PRIx64 "-%" PRIx64 " time %" PRId64 ", then offset %" PRIu64
-             " id %" PRIx64 "-%" PRIx64 " time %" PRId64, problem, a->offset, a->id.opening, a->id.sequence, a->time_ns,
+    snprintf(text, sizeof text,
+             "%s: offset %" PRIu64 " id %" PRIx64 "-%" PRIx64 " time %" PRId64 ", then offset %" PRIu64 " id %" PRIx64
+             "-%" PRIx64 " time %" PRId64, problem, a->offset, a->id.opening, a->id.sequence, a->time_ns,
              b->offset, b->id.opening, b->id.sequence, b->time_ns);
     return text;
   }
@@ -188,8 +189,8 @@ static const char *open_and_close(const char *directory, int captured, int *open
 static int is_notice(const seen_event *event) { return event->id.sequence >> 48 == NOTICE_LANE; }
 
 /*
- * The events of `before`, all of them, then `more` others; what recovery has to tell of the ring comes between. Of a ring
- * that a reader told it can't read, recovery may still find events.
+ * The events of `before`, all of them, then `more` others; what recovery has to tell of the ring comes between. Of a
+ * ring that a reader told it can't read, recovery may still find events.
  */
 static const char *compare(const seen_log *before, const seen_log *after, uint64_t more) {
   if (before->count > SEEN_EVENTS || after->count > SEEN_EVENTS) return NULL;

@@ -1,6 +1,6 @@
 /*
- * replay_inputs.c: runs a fuzz target over files and folders of them, without libFuzzer: the corpus, and the cases, which
- * are inputs that once found a fault. An input that takes longer than HANG_SECONDS ends the program.
+ * replay_inputs.c: runs a fuzz target over files and folders of them, without libFuzzer: the corpus, and the cases,
+ * which are inputs that once found a fault. An input that takes longer than HANG_SECONDS ends the program.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -209,8 +209,9 @@ void find_parts(const archived *file, parts *found) {
       if (file->bytes >= sizeof(ring_locator)) add(found, PART_LOCATOR, 0, sizeof(ring_locator));
       break;
     case FILE_START:
-      for (uint64_t at = 0; at + sizeof(start_slot) <= file->bytes && at <= START_SLOT_STRIDE; at += START_SLOT_STRIDE) {
-        add(found, PART_START, at, sizeof(start_slot));
+      for (uint64_t slot = 0; slot < START_SLOTS; slot++) {
+        uint64_t at = slot * START_SLOT_STRIDE;
+        if (at + sizeof(start_slot) <= file->bytes) add(found, PART_START, at, sizeof(start_slot));
       }
       break;
     default:

@@ -87,10 +87,17 @@ extension FieldValue: CustomStringConvertible {
     case .string(let value): String(reflecting: value)
     case .bytes(let value): "\(value.count) bytes"
     case .uuid(let value): value.uuidString
-    case .date(let value): "\(value)"
+    case .date(let value): Self.text(of: value)
     case .array(let values): "[" + values.map(\.description).joined(separator: ", ") + "]"
     case .object(let object): object.description
     }
+  }
+
+  /// Foundation's own text ends the process where a date is very far from now, and a field may hold any.
+  private static func text(of date: Date) -> String {
+    let seconds = date.timeIntervalSinceReferenceDate
+    let yearsThatHaveFourDigits = -63_145_526_400.0..<252_423_993_600.0
+    return yearsThatHaveFourDigits.contains(seconds) ? "\(date)" : "\(seconds) s from 2001"
   }
 }
 

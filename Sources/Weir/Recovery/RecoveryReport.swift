@@ -28,7 +28,8 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   /// Of all these damaged bytes, and those of a ring that is unreadable, the ones that were not copied, because
   /// `quarantine/` is full: it takes 256 MiB, and 512 files. Remove it when you have looked into it.
   public var unkeptBytes: UInt64
-  /// Offsets that had been given and whose events are not there any more.
+  /// Events that were captured and are not there any more: exactly, as far as others that were captured after them are.
+  /// Of damage in a segment, the offsets.
   public var missingEvents: UInt64
   /// Refusals by the dead process that were not yet in the log, and now are.
   public var dropped: UInt64
@@ -46,10 +47,16 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   /// It was missing because it lay in another directory (``Tracker/Configuration/ringDirectory``) and is not there any
   /// more: the machine was restarted, or the file removed.
   public var ringVanished: Bool
+  /// The machine was started anew since: what the disk had is all there is.
+  public var rebooted: Bool
+  /// Events may have followed the last ones that are there, of which no trace is left: always true after a new start of
+  /// the machine unless the log had been closed. Nothing that was awaited durable.
+  public var unknownTail: Bool
 
-  /// Whether every event that was captured is there, but for those that were overwritten by choice (``overwritten``).
+  /// Whether every event that was captured is there for sure, but for those that were overwritten by choice
+  /// (``overwritten``).
   public var isComplete: Bool {
-    damagedBlocks == 0 && damagedRecords == 0 && missingEvents == 0 && !ringReplaced
+    damagedBlocks == 0 && damagedRecords == 0 && missingEvents == 0 && !ringReplaced && !unknownTail
   }
 }
 
@@ -67,6 +74,9 @@ extension RecoveryReport: CustomStringConvertible {
       parts.append("the ring is not where it was: what it held is lost, how much is unknown")
     } else if ringReplaced {
       parts.append("the ring was missing or unreadable: what it held is lost, how much is unknown")
+    }
+    if unknownTail && !ringReplaced {
+      parts.append("the machine went down, and events after the last ones may be lost, how many is unknown")
     }
     if dropped > 0 { parts.append("\(dropped) events had been refused") }
     if overwritten > 0 { parts.append("\(overwritten) events had been overwritten by later ones") }

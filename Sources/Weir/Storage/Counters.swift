@@ -83,6 +83,6 @@ extension RecoveryReport {
       missingEvents: core.missing_events, dropped: core.dropped, overwritten: core.overwritten,
       firstOffset: core.first_offset,
       durationNanoseconds: core.duration_ns, wasClean: core.was_clean != 0, ringReplaced: core.ring_replaced != 0,
-      ringVanished: core.ring_vanished != 0)
+      ringVanished: core.ring_vanished != 0, rebooted: core.rebooted != 0, unknownTail: core.unknown_tail != 0)
   }
 }

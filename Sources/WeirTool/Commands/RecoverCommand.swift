@@ -22,7 +22,7 @@ struct RecoverCommand: ParsableCommand {
         events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
         damaged_blocks, damaged_bytes, damaged_records, unkept_bytes,
         missing_events, dropped, overwritten, first_offset, duration_nanoseconds, was_clean, ring_replaced,
-        ring_vanished
+        ring_vanished, rebooted, unknown_tail
 
       Examples:
         weir recover events
@@ -78,6 +78,8 @@ struct RecoverCommand: ParsableCommand {
       ("overwritten", Quantity.count(report.overwritten)),
       ("ring replaced", report.ringReplaced ? "yes: what was in it is lost, and how much is unknown" : "no"),
       ("ring vanished", report.ringVanished ? "yes: it lay in another directory, and is not there any more" : "no"),
+      ("machine restarted", report.rebooted ? "yes: what the disk had is all there is" : "no"),
+      ("unknown tail", report.unknownTail ? "yes: events after the last ones may be lost, how many is unknown" : "no"),
       ("first new offset", Quantity.count(report.firstOffset)),
       ("took", Quantity.seconds(report.durationNanoseconds)),
     ])
@@ -106,6 +108,8 @@ struct RecoverReport: Encodable {
   var wasClean: Bool
   var ringReplaced: Bool
   var ringVanished: Bool
+  var rebooted: Bool
+  var unknownTail: Bool
 
   init(_ report: RecoveryReport) {
     previousOpening = report.previousOpening == 0 ? nil : Self.name(report.previousOpening)
@@ -128,6 +132,8 @@ struct RecoverReport: Encodable {
     wasClean = report.wasClean
     ringReplaced = report.ringReplaced
     ringVanished = report.ringVanished
+    rebooted = report.rebooted
+    unknownTail = report.unknownTail
   }
 
   /// As ids begin with it; a number of 64 bits would not survive every JSON reader.

@@ -77,7 +77,10 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
 
   /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
   private static func printable(_ name: String) -> String {
-    let isPlain = name.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "\"") }
+    // The control characters above ASCII too: a terminal may take U+009B for the beginning of a command.
+    let isPlain = name.unicodeScalars.allSatisfy {
+      $0.value > 0x20 && !(0x7f...0x9f).contains($0.value) && $0 != "=" && $0 != "\""
+    }
     guard !isPlain || name.isEmpty else { return name }
     var quoted: [UInt8] = []
     JSONText.append(name, to: &quoted)

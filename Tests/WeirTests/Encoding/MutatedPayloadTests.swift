@@ -92,7 +92,7 @@ private struct Mutator {
 }
 
 struct MutatedPayloadTests {
-  private static var rounds: Int { ProcessInfo.processInfo.environment["WEIR_LONG"] == "1" ? 200_000 : 10_000 }
+  private static var rounds: Int { ProcessInfo.processInfo.environment["WEIR_LONG"] == "1" ? 1_000_000 : 50_000 }
   private static var seed: UInt64 {
     ProcessInfo.processInfo.environment["WEIR_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ..< .max)
   }

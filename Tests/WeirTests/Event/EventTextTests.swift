@@ -36,6 +36,18 @@ struct EventTextTests {
     #expect(Timestamp(nanosecondsSince1970: nanoseconds).description == text)
   }
 
+  @Test(
+    "case 47: a date in a field has a text, be it ever so far away",
+    arguments: [
+      0, -63_145_526_400, 252_423_993_599, -63_145_526_401, 252_423_993_600, 1e19, -1e19, 1e300,
+      Double.greatestFiniteMagnitude, -.greatestFiniteMagnitude, .infinity, -.infinity, .nan, .leastNonzeroMagnitude,
+    ])
+  func anyDateHasAText(_ seconds: Double) {
+    let value = FieldValue.date(Date(timeIntervalSinceReferenceDate: seconds))
+    #expect(!value.description.isEmpty)
+    #expect(!FieldObject([.init(name: "at", value: value)]).description.isEmpty)
+  }
+
   @Test func timestampAgreesWithFoundation() {
     let formatter = ISO8601DateFormatter()
     for day in stride(from: -100_000, to: 100_000, by: 97) {
