@@ -437,6 +437,7 @@ $(LOSS)/loss_table: $(LOSS_SOURCES) Tests/CrashReplay/LossTable/subject.h Tests/
 # a program, all other files are shared by them. Those in REPLAY_PLAIN run the library as users have it, the others one
 # with the fault points of system.c.
 ROUNDS = 10000
+IMAGES = 100000
 SECONDS = 0
 SEED =
 REPLAY = $(C)/replay
@@ -458,6 +459,7 @@ crash-replay: need-c need-python $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	$(REPLAY)/kill_replay --rounds $(ROUNDS) $(REPLAY_OPTIONS)
 	$(REPLAY)/step_replay $(if $(SEED),--seed $(SEED))
 	$(REPLAY)/disk_replay --rounds 300 $(REPLAY_OPTIONS)
+	$(REPLAY)/power_replay --rounds $(IMAGES) $(REPLAY_OPTIONS)
 	@$(MAKE) --no-print-directory crash-replay-twins
 	python3 Tests/CrashReplay/cases.py >/dev/null
 
@@ -465,6 +467,7 @@ crash-replay: need-c need-python $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 crash-replay-short: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	@$(MAKE) --no-print-directory crash-replay-cases
 	timeout -s KILL 240 $(REPLAY)/kill_replay --rounds 200 $(REPLAY_OPTIONS)
+	timeout -s KILL 240 $(REPLAY)/power_replay --rounds 1000 $(REPLAY_OPTIONS)
 	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 1:' $(if $(SEED),--seed $(SEED))
 	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 2: drain' $(if $(SEED),--seed $(SEED))
 
@@ -555,7 +558,7 @@ $(FUZZ_TARGETS:%=fuzz-%): fuzz-%: $(FUZZ)/%
 
 fuzz-corpus: $(FUZZ_TARGETS:%=$(FUZZ)/%)
 	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/found/$$target Tests/Fuzz/corpus/$$target; \
-	  ASAN_OPTIONS=detect_leaks=0 $(FUZZ)/$$target -merge=1 -max_len=16384 Tests/Fuzz/corpus/$$target \
+	  ASAN_OPTIONS=detect_leaks=0 $(FUZZ)/$$target -merge=1 -use_counters=0 -max_len=16384 Tests/Fuzz/corpus/$$target \
 	    $(FUZZ)/found/$$target >$(FUZZ)/$$target.merge.log 2>&1 || exit 1; done
 
 # What `make test` runs: the corpus, the cases, a thousand mutated logs.

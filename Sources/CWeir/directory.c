@@ -93,6 +93,9 @@ typedef struct tail {
 static int take_tail(void *context, const char *name) {
   tail *tail = context;
   segment_name parsed;
+  /* Nearly all of them, in a log of many segments: sealed, and before one that is. */
+  const char *last = tail->last.name;
+  if (tail->has_last && name[0] <= '9' && strlen(name) == strlen(last) && strcmp(name, last) < 0) return 0;
   if (!parse_name(name, &parsed)) return tail->other ? tail->other(tail->context, name) : 0;
   if (!parsed.active && parsed.base <= tail->first) { /* for one base the sealed one comes first */
     if (tail->has_last && parsed.base < tail->last.base) return 0;

@@ -81,7 +81,8 @@ typedef struct ring_header {
   uint64_t log_end;   /* the offset after the last block appended */
   uint64_t types_end; /* bytes of the type region that hold definitions */
   uint64_t closed;    /* 1: all that was captured is in synced segments, and nothing will be any more */
-  uint8_t reserved1[40];
+  uint64_t sync_failed; /* 1: the disk failed to sync a segment of this opening */
+  uint8_t reserved1[32];
   calibration_slot calibration[2];              /* 320 */
   uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 384: refusals of captures that had no lane */
   uint64_t unlaned_reported[WEIR_DROP_REASONS]; /* of them, in gap records of the log */

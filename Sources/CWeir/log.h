@@ -228,6 +228,11 @@ int ring_is_drained(const event_log *log); /* the log has all that it holds, cou
 weir_status ring_retire(event_log *log, weir_error *error); /* removes a drained ring that lies elsewhere */
 uint64_t ring_file_bytes(const weir_options *options); /* of a new ring */
 lane_view ring_lane_view(const event_log *log, uint32_t number);
+/*
+ * Where the ring itself says that a sync of a segment failed. After the death of the process it is what keeps recovery
+ * from trying that file again, which the kernel might call a success.
+ */
+uint64_t *ring_sync_failed(const event_log *log);
 
 /* ---- lane.c ---- */
 void lane_ring_bell(event_log *log);

@@ -8,8 +8,8 @@
 
 enum { NOTICE_SEGMENT_BYTES = 16 << 10 };
 
-_Static_assert(SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES + 3 * sizeof(block_header) + 2 * 1024 + NOTICE_MAX_BYTES +
-                       sizeof(seal_summary) + SEAL_POSITION_BYTES <= NOTICE_SEGMENT_BYTES,
+_Static_assert(SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES + 3 * sizeof(block_header) + 2 * 1024 +
+                       NOTICE_MAX_BYTES + sizeof(seal_summary) + SEAL_POSITION_BYTES <= NOTICE_SEGMENT_BYTES,
                "a segment of one notice, with the built-in definitions twice");
 
 static int append(segment *segment, const char *reason, uint64_t offset) {
@@ -55,7 +55,7 @@ int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, ui
     return error;
   }
   segment_end end = {.salt = made->salt, .end = made->at, .base = offset};
-  retirement retired = segment_retire(made, &log->supply.next_prepared);
+  retirement retired = segment_retire(made, &log->supply.next_prepared, NULL);
   if (retired.failed) segment_abandon(retired.failed);
   if (retired.error == 0) *last = end;
   return retired.error;

@@ -1,8 +1,8 @@
 /*
  * quarantine.h: damaged bytes are copied to the directory quarantine/, under a name that says where they lay, before
  * recovery passes over them; beside each copy lies <name>.json, which says what it is and why. Each call answers 0,
- * QUARANTINE_FULL, or a negative errno; a copy that is there already counts as made. A copy gets its name when all of it
- * is on the disk, and its note comes first: so what a kill leaves is made anew.
+ * QUARANTINE_FULL, or a negative errno; a copy that is there already counts as made. A copy gets its name when all of
+ * it is on the disk, and its note comes first: so what a kill leaves is made anew.
  *
  * Bounded: beyond QUARANTINE_MOST_BYTES or QUARANTINE_MOST_ENTRIES nothing is copied any more. What is there stays: the
  * first damage says most about its cause. Where the disk has no space for a copy the recovery fails with that error,

@@ -185,12 +185,27 @@ static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base,
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
+/* A segment that has its seal and not yet its name: what a lost block defined is in the seal, further on. */
+static void ask_seal(weir_reader *reader) {
+  segment_scan walk = scan_again(&reader->scan);
+  scan_damage damage;
+  scan_result result;
+  do result = scan_next(&walk, 1, &damage);
+  while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
+  if (result == SCAN_SEALED && scan_summary(&walk)) {
+    definitions_take(&reader->definitions, walk.block.opening, scan_seal_definitions(&walk),
+                     scan_summary(&walk)->definition_bytes);
+  }
+  scan_again_close(&walk);
+}
+
 /* The definition of a type, from the segment, else from the ring, else, for the built-in ones, from this library. */
 static const definition *find_definition(weir_reader *reader, uint64_t opening, uint32_t type) {
   const definition *found = definitions_find(&reader->definitions, opening, type);
   if (!found && !reader->asked_ring) {
     reader->asked_ring = 1;
     dead_definitions(reader->directory, opening, &reader->definitions);
+    if (reader->open && reader->name.active) ask_seal(reader);
     found = definitions_find(&reader->definitions, opening, type);
   }
   if (!found && type < WEIR_TYPE_FIRST) {

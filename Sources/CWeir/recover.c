@@ -503,8 +503,9 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
     int error = unsealed_seal(&found[i], directory, &names[i], recovery->dead);
     if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
   }
+  uint64_t *sync_failed = recovery->dead ? ring_sync_failed(recovery->dead) : NULL;
   for (uint64_t i = 0; i < count; i++) {
-    int error = unsealed_retire(&found[i], directory, &names[i], &recovery->last);
+    int error = unsealed_retire(&found[i], directory, &names[i], sync_failed, &recovery->last);
     if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
     pass_name(recovery);
   }

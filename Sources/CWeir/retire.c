@@ -110,12 +110,13 @@ static int rename_sealed(segment *segment) {
 }
 
 /* Takes a segment as far as it can be taken; again after a failure, from where it failed. */
-static int finish(segment *segment, uint64_t *next_prepared) {
+static int finish(segment *segment, uint64_t *next_prepared, uint64_t *sync_failed) {
   if (!segment->synced && !segment->poisoned) {
     segment->poisoned = sys_sync_data(segment->fd) != 0;
     segment->synced = !segment->poisoned;
   }
   if (segment->poisoned) {
+    if (sync_failed) __atomic_store_n(sync_failed, 1, __ATOMIC_RELEASE);
     int error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
     if (error != 0) return error;
   }
@@ -135,7 +136,7 @@ static void tell_retention(const segment *segment) {
   retention_sealed(segment->retention, segment->base_offset, segment->taken, bytes);
 }
 
-retirement segment_retire(segment *first, uint64_t *next_prepared) {
+retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *sync_failed) {
   retirement done = {0};
   int directory = first->directory;
   /* Step by step for all of them: the disk works on them at once, and one commit of its journal serves several. */
@@ -148,7 +149,7 @@ retirement segment_retire(segment *first, uint64_t *next_prepared) {
     segment *each = first;
     first = each->next;
     each->next = NULL;
-    int error = finish(each, next_prepared);
+    int error = finish(each, next_prepared, sync_failed);
     if (error != 0) {
       if (done.error == 0) done.error = error;
       *failed = each;

@@ -60,6 +60,8 @@ int64_t calibration_time(const calibration *calibration, uint64_t ticks) {
   return (int64_t)((uint64_t)calibration->wall_ns + (uint64_t)(since >> 32));
 }
 
+uint64_t *ring_sync_failed(const event_log *log) { return &((ring_header *)(void *)log->ring)->sync_failed; }
+
 lane_view ring_lane_view(const event_log *log, uint32_t number) {
   const ring_header *header = log->header;
   return (lane_view){.data = log->ring + header->lanes_at + number * header->lane_stride + LANE_CONTROL_BYTES,

@@ -44,7 +44,7 @@ int sealer_change(event_log *log, segment *next) {
   if (queued) queue(sealer, done);
   pthread_mutex_unlock(&sealer->mutex);
   if (!done || queued) return 0;
-  retirement retirement = segment_retire(done, &log->supply.next_prepared);
+  retirement retirement = segment_retire(done, &log->supply.next_prepared, ring_sync_failed(log));
   if (retirement.failed) segment_abandon(retirement.failed);
   return retirement.error;
 }
@@ -73,7 +73,7 @@ static void retire(event_log *log, segment *first) {
   pthread_mutex_unlock(&sealer->mutex);
   /* What a segment had in a page that is lost is for recovery to find out: it is not sealed as if it were whole. */
   retirement done = {.error = -MAPPING_LOST, .failed = first};
-  if (!guard_tripped(log)) done = segment_retire(first, &log->supply.next_prepared);
+  if (!guard_tripped(log)) done = segment_retire(first, &log->supply.next_prepared, ring_sync_failed(log));
   pthread_mutex_lock(&sealer->mutex);
   segment **last = &sealer->stuck;
   while (*last) last = &(*last)->next;
@@ -176,6 +176,7 @@ static int sync_active(event_log *log, segment *active) {
     pthread_mutex_unlock(&log->sealer.mutex);
     int error = sys_sync_data(active->fd);
     active->poisoned = error != 0;
+    if (error != 0) __atomic_store_n(ring_sync_failed(log), 1, __ATOMIC_RELEASE);
     if (error == 0 && !active->named) {
       error = sys_sync_directory(active->directory);
       active->named = error == 0;

@@ -89,9 +89,9 @@ typedef struct retirement {
 /*
  * Retires a list of segments (`next`), oldest first: unmaps, cuts, syncs, renames to the sealed names, syncs the
  * directory once; frees them. One whose sync fails is copied to a new file, named by `next_prepared` until it takes the
- * old one's name, as a whole or not at all.
+ * old one's name, as a whole or not at all. `sync_failed` (may be null) becomes 1 then: see ring_sync_failed.
  */
-retirement segment_retire(segment *first, uint64_t *next_prepared);
+retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *sync_failed);
 
 /* Lets go of the file as it is, unsealed, for the next opening to recover. Frees. */
 void segment_abandon(segment *segment);

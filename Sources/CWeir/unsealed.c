@@ -259,13 +259,46 @@ int unsealed_seal(unsealed *found, int directory, const segment_name *name, cons
   return error;
 }
 
-int unsealed_retire(const unsealed *found, int directory, const segment_name *name, segment_end *last) {
+static int copy_bytes(int from, int to, uint64_t bytes) {
+  enum { CHUNK = 1 << 18 };
+  uint8_t *chunk = malloc(CHUNK);
+  int64_t count = chunk ? 1 : -ENOMEM;
+  for (uint64_t at = 0; at < bytes && count > 0; at += (uint64_t)count) {
+    count = sys_read_at(from, chunk, bytes - at < CHUNK ? bytes - at : CHUNK, at);
+    int error = count > 0 ? sys_write_at(to, chunk, (uint64_t)count, at) : 0;
+    if (error != 0) count = error;
+  }
+  free(chunk);
+  return count > 0 ? 0 : count == 0 ? -EIO : (int)count;
+}
+
+/* Puts a synced copy of a sealed file in its place, under its name. */
+static int renew(const unsealed *found, int directory, const char *name, int fd) {
+  static const char copy[] = PREPARED_PREFIX "renewed";
+  int made = sys_open_create(directory, copy);
+  if (made < 0) return made;
+  int error = copy_bytes(fd, made, found->end);
+  if (error == 0) error = sys_sync_data(made);
+  if (error == 0) error = sys_rename(directory, copy, name);
+  if (error != 0) sys_unlink(directory, copy);
+  sys_close(made);
+  return error;
+}
+
+int unsealed_retire(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,
+                    segment_end *last) {
   if (name->active ? found->foreign || found->empty || found->redone : found->salt == 0) return 0;
   *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
   if (!name->active) return 0;
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
-  int error = sys_sync_data(fd);
+  int error;
+  if (!sync_failed || *sync_failed) {
+    error = renew(found, directory, name->name, fd);
+  } else {
+    error = sys_sync_data(fd);
+    if (error != 0) __atomic_store_n(sync_failed, 1, __ATOMIC_RELEASE); /* for the next recovery */
+  }
   sys_close(fd);
   if (error == 0) error = name_sealed(found, directory, name, &last->base);
   return error;

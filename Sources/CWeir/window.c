@@ -16,7 +16,7 @@ static int make_room(window *window, uint64_t bytes) {
   return 0;
 }
 
-/* Moves the window to `position`, keeping what it has of the `bytes` there, and reads the rest. 0 or a negative errno. */
+/* Moves the window to `position`: keeps what it has of the `bytes` there, reads the rest. 0 or a negative errno. */
 static int move(window *window, int fd, uint64_t position, uint64_t bytes) {
   uint64_t kept = 0;
   int follows = position >= window->from && position - window->from <= window->count && window->count > 0;

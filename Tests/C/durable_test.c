@@ -344,6 +344,58 @@ static void test_bytes_gone(void) {
   scratch_remove(path);
 }
 
+/* Opens, captures and dies in a child, with a sync that failed on the way. Answers the inode of the file it was of. */
+static ino_t die_after_failed_sync(const char *path) {
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    weir_log *log = open_rolling(path);
+    uint32_t type = define_numbered(log);
+    for (uint64_t number = 0; number < 50; number++) capture_one(log, type, 0, number, 100);
+    weir_fault_set("sys_sync_data", 1, UINT64_MAX, EIO);
+    weir_status status = weir_sync(log, UINT64_MAX, NULL, NULL);
+    kill(getpid(), status == WEIR_ERROR_IO ? SIGKILL : SIGTERM);
+  }
+  int status;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  return inode_of(path, FIRST_ACTIVE);
+}
+
+static void test_recovery_after_failure(void) {
+  test("case 32: nor by the recovery of a process that died after it, nor by the one after a recovery's own");
+  char *path = scratch();
+  ino_t failed = die_after_failed_sync(path);
+  CHECK(failed != 0);
+  weir_log *log = open_rolling(path);
+  CHECK(inode_of(path, FIRST_SEALED) != 0 && inode_of(path, FIRST_SEALED) != failed);
+  close_and_free(log);
+  expect_all(path, 50);
+  scratch_remove(path);
+
+  path = scratch();
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    log = open_rolling(path);
+    for (uint64_t number = 0; number < 50; number++) capture_one(log, define_numbered(log), 0, number, 100);
+    weir_drain(log, UINT64_MAX, NULL, NULL);
+    kill(getpid(), SIGKILL);
+  }
+  REQUIRE(waitpid(child, NULL, 0) == child);
+  failed = inode_of(path, FIRST_ACTIVE);
+  weir_options options;
+  weir_options_init(&options);
+  weir_error error;
+  weir_fault_set("sys_sync_data", 1, 1, EIO);
+  CHECK_EQUAL(weir_open(path, &options, &log, NULL, &error), WEIR_ERROR_IO);
+  weir_fault_set(NULL, 0, 0, 0);
+  close_and_free(open_rolling(path));
+  CHECK(inode_of(path, FIRST_SEALED) != 0 && inode_of(path, FIRST_SEALED) != failed);
+  expect_all(path, 50);
+  scratch_remove(path);
+}
+
 /* ---- Overwritten ------------------------------------------------------------------------------------------------- */
 
 static void test_overwritten(void) {
@@ -385,6 +437,7 @@ int main(void) {
   test_dead_disk();
   test_dead_at_close();
   test_bytes_gone();
+  test_recovery_after_failure();
   test_overwritten();
   return finish();
 }

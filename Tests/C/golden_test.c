@@ -191,7 +191,25 @@ static void check_made_now(const char *folder, const char *name, void (*make)(co
   free(lines);
 }
 
-/* The same, found by another boot of the machine. */
+/* Of three openings retention removed the first one's segment, but for the unlinking, which a kill cut short. */
+static void make_retained(const char *directory) {
+  closed_opening(directory, WEIR_CLOCK_AUTO, 1);
+  const char *first = join(directory, "00000000000000000000.weir"), *aside = join(directory, "aside");
+  copy_file(first, aside);
+  closed_opening(directory, WEIR_CLOCK_COARSE, 0);
+  weir_options options;
+  weir_options_init(&options);
+  options.retain_bytes = 1;
+  weir_log *log;
+  REQUIRE(weir_open(directory, &options, &log, NULL, NULL) == WEIR_OK);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_free(log);
+  CHECK(access(first, F_OK) != 0 && access(join(directory, "start"), F_OK) == 0);
+  killed_opening(directory, WEIR_CLOCK_AUTO);
+  REQUIRE(rename(aside, first) == 0);
+}
+
+/* A killed one, found by another boot of the machine. */
 static void make_killed_before(const char *directory) {
   make_killed(directory);
   forget_boot(directory);
@@ -257,6 +275,7 @@ int main(void) {
   check_made_now(folder, "closed", make_closed, 0, 0);
   check_made_now(folder, "killed", make_killed, 1, 0);
   check_made_now(folder, "damaged", make_damaged, 1, 1);
+  check_made_now(folder, "retained", make_retained, 1, 0);
   check_made_now(folder, "killed, another boot", make_killed_before, 1, 0);
   check_made_now(folder, "damaged, another boot", make_damaged_before, 1, 1);
   check_overwritten(folder, 0);

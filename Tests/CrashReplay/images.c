@@ -5,10 +5,21 @@
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
 
+/* Of the many moments in which nothing but a call happened, every other image takes one in which something else did. */
+static uint32_t random_moment(const recording *recording, uint64_t *state) {
+  uint32_t moment = (uint32_t)replay_below(state, recording->moments);
+  int busy = (int)replay_below(state, 2);
+  for (int tries = 0; busy && tries < 64; tries++) {
+    uint32_t other = 1 + (uint32_t)replay_below(state, recording->moments - 1);
+    if (memcmp(recording->marks[other], recording->marks[other - 1], sizeof *recording->marks) != 0) return other;
+  }
+  return moment;
+}
+
 image_plan image_plan_random(const recording *recording, uint64_t seed) {
   uint64_t state = replay_mix(seed, 11);
   image_plan plan = {.seed = replay_random(&state)};
-  plan.moment = (uint32_t)replay_below(&state, recording->moments);
+  plan.moment = random_moment(recording, &state);
   plan.contents = (image_contents)replay_below(&state, CONTENTS_KINDS);
   plan.names = (image_names)replay_below(&state, NAMES_KINDS);
   plan.old_sizes = replay_below(&state, 3) == 0;

@@ -224,9 +224,14 @@ typedef struct absent {
   uint64_t accepted, missing, all, owed, known;
 } absent;
 
+/*
+ * A look takes a while, so an image of all that it saw may have what a lane was overwritten with, and not yet the word
+ * of it: with the policy that overwrites, only what was durable is owed in it, too.
+ */
 static int is_owed(const holding *holding, uint32_t thread, uint64_t number, int opening) {
   const image_plan *image = holding->image;
-  if (image->contents == CONTENTS_NEW && image->names == NAMES_NEW && !image->old_sizes) {
+  int overwrites = holding->run->plan.full_policy == WEIR_FULL_DROP_OLDEST;
+  if (!overwrites && image->contents == CONTENTS_NEW && image->names == NAMES_NEW && !image->old_sizes) {
     return number < holding->least[MARK_RETURNED + thread];
   }
   return number < holding->least[MARK_DURABLE + thread] || (uint64_t)opening < holding->least[MARK_CLOSED];
@@ -360,6 +365,19 @@ static int reopen(holding *holding, const victim_plan *plan, int capture, weir_r
   return 1;
 }
 
+/*
+ * What was there before recovery is there after it, the same; but recovery may have found the definition of an event in
+ * another segment that was not sealed either.
+ */
+static void hold_same(const holding *holding, judged_log *before, judged_log *after) {
+  for (uint64_t i = 0; i < before->count && i < after->count; i++) {
+    if (before->events[i].undefined && !after->events[i].undefined) {
+      before->events[i].content = after->events[i].content;
+    }
+  }
+  judge_same(holding->judge, before, after, 0);
+}
+
 static void recover_and_hold(holding *holding, const victim_plan *plan, int again, power_sums *sums) {
   power_run *run = holding->run;
   judged_log before = {0}, after, later;
@@ -367,7 +385,7 @@ static void recover_and_hold(holding *holding, const victim_plan *plan, int agai
   if (reopen(holding, plan, 1, &sums->found)) {
     holding->dead = opening_of(run->report, sums->found.previous_opening);
     judge_read(holding->judge, plan, run->report, &after);
-    if (!again) judge_same(holding->judge, &before, &after, 0);
+    if (!again) hold_same(holding, &before, &after);
     hold_events(holding, &after);
     hold_absent(holding, &after, again, sums);
     sums->events = after.count - after.notices;

@@ -516,7 +516,7 @@ static int lose_and_strike(const char *path, const char *rings, loss loss, int d
   int over = open_struck(path, ring, nth, WEIR_FAULT_KILL, NULL);
   weir_recovery recovery = recover_it(path);
   check_told(path, loss, drained);
-  /* Where the struck opening had its own ring in force, its captures were in it: the loss is told of by the log alone. */
+  /* Where the struck opening had its own ring in force, the log alone tells of the loss. */
   int new_ring = recovery.previous_opening != 0 && !recovery.ring_vanished;
   int nothing = !drained && loss == MISSING_RING;
   CHECK(recovery.ring_replaced || new_ring || nothing);

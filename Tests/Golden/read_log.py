@@ -20,7 +20,7 @@ from read_values import OBJECT, Damaged, Values, require, string, to_json
 DYNAMIC = 3
 REASONS = ['', 'full', 'no_lane', 'too_large', 'closed', 'detached', 'storage', 'invalid',
            'overwritten']
-REASONS += [f'reason_{number}' for number in range(9, 16)]
+REASONS += ['expired', 'displaced'] + [f'reason_{number}' for number in range(11, 16)]
 OVERWRITTEN = 8
 UNKNOWN = None
 F_OFD_GETLK = 36
@@ -364,15 +364,31 @@ class Log:
     except FileNotFoundError: return False
     return struct.unpack('hhqqi4x', answer)[0] != fcntl.F_UNLCK
 
+  def start(self):
+    """Below which offset retention removed everything."""
+    try: data = self.bytes_of('start')
+    except FileNotFoundError: return 0
+    slots = []
+    for slot in (data[:512], data[4096:4608]):
+      if len(slot) < 512 or slot[:8] != b'WEIRSTRT': continue
+      major, sound = struct.unpack_from('<H', slot, 8)[0], u32(slot, 12) == crc32c(slot[:12] + slot[16:])
+      if major == 2 or major > 2 and sound or sound and u64(slot, 80): raise Unreadable('start is of a newer version')
+      sequence, first, events, notices = u64(slot, 16), u64(slot, 24), u64(slot, 64), u64(slot, 72)
+      if sound and sequence and first < 1 << 63 and events + notices <= first: slots.append((sequence, first))
+    if not slots: self.damaged('start', 0, 'neither slot is valid: what was removed counts as missing')
+    return max(slots)[1] if slots else 0
+
   def read(self):
     names = sorted(name for name in os.listdir(self.directory) if re.fullmatch(r'\d{20}\.weir(\.active)?', name))
     if not names and not {'lock', 'ring'} & set(os.listdir(self.directory)): raise Unreadable('there is no log')
+    self.next = start = self.start()
+    names = [name for name in names if not (name.endswith('.weir') and int(name[:20]) < start)]
     ring, segments = self.ring(), []
     if ring: self.definitions.update(ring.definitions)
     for name in names:
       segment = Segment(self, name)
       if not segment.salt: continue
-      if not segments: self.next = segment.base
+      if not segments and not start: self.next = segment.base
       for before in segments: before.data = None
       if segment.is_sealed: segments = []  # of the sealed ones, only the last has a say about the lanes
       segments.append(segment)

@@ -37,6 +37,17 @@ extension Tracker {
     /// What a power cut leaves of the log. ``Tracker/Durability/processCrash``.
     public var durability: Durability
 
+    /// What all the log's files may take on the disk, at every moment; nil for no limit. Nil.
+    ///
+    /// At least the ring, three segments and a little more; an opening with less throws `invalid`, with the number.
+    public var byteLimit: Int?
+
+    /// What happens at ``byteLimit``. ``Tracker/ByteLimitPolicy/refuse``.
+    public var atByteLimit: ByteLimitPolicy
+
+    /// How long events are kept. ``Tracker/Retention/all``.
+    public var retention: Retention
+
     /// Where the time of an event comes from. ``Tracker/ClockSource/automatic``.
     public var clock: ClockSource
 
@@ -71,6 +82,9 @@ extension Tracker {
       drainInterval = .nanoseconds(Int64(clamping: core.drainNanoseconds))
       whenFull = core.whenFull
       durability = .processCrash
+      byteLimit = nil
+      atByteLimit = .refuse
+      retention = .all
       clock = .automatic
       createDirectory = true
       ringDirectory = nil
@@ -82,7 +96,8 @@ extension Tracker {
         laneCount: laneCount, spareLanes: spareLanes, laneBytes: laneBytes, segmentBytes: segmentBytes,
         maximumEventBytes: maximumEventBytes, drainNanoseconds: drainInterval.wholeNanoseconds,
         whenFull: whenFull, clock: clock, createsDirectory: createDirectory,
-        ringDirectory: ringDirectory, durability: durability)
+        ringDirectory: ringDirectory, durability: durability, byteLimit: byteLimit, atByteLimit: atByteLimit,
+        retention: retention)
     }
   }
 

@@ -64,7 +64,8 @@ public enum DropReason: Int32, CaseIterable, Hashable, Sendable {
   case closed = 4
   /// This process is a fork of the one that opened the log.
   case detached = 5
-  /// The lane is full and the log can't grow: the disk is full, or reports errors.
+  /// The lane is full and the log can't grow: the disk is full, or reports errors, or
+  /// ``Tracker/Configuration/byteLimit`` is reached.
   case storage = 6
   /// The event does not agree with its declaration, or the declaration could not be made. See
   /// ``Tracker/lastDefinitionError``.
@@ -72,6 +73,11 @@ public enum DropReason: Int32, CaseIterable, Hashable, Sendable {
   /// No receipt says this: the event was accepted, and a later one overwrote it before it was in the log, by the
   /// policy ``Tracker/OverflowPolicy/dropOldest``. In the statistics of a log.
   case overwritten = 8
+  /// No receipt says this: the event was in the log, and ``Tracker/Configuration/retention`` removed it before it was
+  /// delivered. In the statistics of a log.
+  case expired = 9
+  /// The same, removed to make room at ``Tracker/Configuration/byteLimit``.
+  case displaced = 10
 
   /// The reason for a number of the core.
   @usableFromInline

@@ -47,6 +47,9 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   /// It was missing because it lay in another directory (``Tracker/Configuration/ringDirectory``) and is not there any
   /// more: the machine was restarted, or the file removed.
   public var ringVanished: Bool
+  /// The file that says what retention had removed was damaged, and is in `quarantine/`: until more is removed, what was
+  /// removed counts as missing.
+  public var startDamaged: Bool
   /// The machine was started anew since: what the disk had is all there is.
   public var rebooted: Bool
   /// Events may have followed the last ones that are there, of which no trace is left: always true after a new start of
@@ -56,7 +59,7 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   /// Whether every event that was captured is there for sure, but for those that were overwritten by choice
   /// (``overwritten``).
   public var isComplete: Bool {
-    damagedBlocks == 0 && damagedRecords == 0 && missingEvents == 0 && !ringReplaced && !unknownTail
+    damagedBlocks == 0 && damagedRecords == 0 && missingEvents == 0 && !ringReplaced && !unknownTail && !startDamaged
   }
 }
 
@@ -75,6 +78,7 @@ extension RecoveryReport: CustomStringConvertible {
     } else if ringReplaced {
       parts.append("the ring was missing or unreadable: what it held is lost, how much is unknown")
     }
+    if startDamaged { parts.append("what retention had removed is not known any more, and counts as missing") }
     if unknownTail && !ringReplaced {
       parts.append("the machine went down, and events after the last ones may be lost, how many is unknown")
     }

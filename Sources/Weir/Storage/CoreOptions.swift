@@ -16,6 +16,9 @@ struct CoreOptions {
   var createsDirectory: Bool
   var ringDirectory: String?
   var durability = Tracker.Durability.processCrash
+  var byteLimit: Int?
+  var atByteLimit = Tracker.ByteLimitPolicy.refuse
+  var retention = Tracker.Retention.all
 
   static func defaults() -> CoreOptions {
     var options = weir_options()
@@ -44,6 +47,11 @@ struct CoreOptions {
     options.full_policy = UInt32(whenFull.overwrites ? WEIR_FULL_DROP_OLDEST : WEIR_FULL_DROP_NEWEST)
     options.create = createsDirectory ? 1 : 0
     options.sync_interval_ns = durability.interval
+    // To the core 0 is none: a bound of nothing at all is the least there is, which it refuses or takes as it is.
+    if let byteLimit { options.max_bytes = max(try number(byteLimit, "byteLimit"), 1) }
+    options.limit_policy = UInt32(atByteLimit == .dropOldest ? WEIR_LIMIT_DROP_OLDEST : WEIR_LIMIT_REFUSE)
+    if let bytes = retention.bytes { options.retain_bytes = max(try number(bytes, "retention.bytes"), 1) }
+    options.retain_ns = retention.age.map { max($0.wholeNanoseconds, 1) } ?? 0
     options.clock =
       switch clock {
       case .automatic: UInt32(WEIR_CLOCK_AUTO)

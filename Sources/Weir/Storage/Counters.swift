@@ -23,6 +23,10 @@ public struct Counters: Hashable, Sendable {
   public var damaged: UInt64
   /// Accepted events that later ones overwrote before they were in the log: ``Tracker/OverflowPolicy/dropOldest``.
   public var overwritten: UInt64
+  /// Events, of this and earlier openings, that ``Tracker/Configuration/retention`` removed before they were delivered.
+  public var expired: UInt64
+  /// The same, removed to make room at ``Tracker/Configuration/byteLimit``.
+  public var displaced: UInt64
   /// Events that were in the log and that a failing disk lost before they were synced: readers miss their offsets.
   public var lost: UInt64
   /// Every event with an offset below it survives a power cut: ``Tracker/durableOffset``.
@@ -46,6 +50,8 @@ public struct Counters: Hashable, Sendable {
     syncs = core.syncs
     damaged = core.damaged
     overwritten = core.overwritten
+    expired = core.expired
+    displaced = core.displaced
     lost = core.lost
     durableOffset = core.durable_offset
     dropped = dropCounts(core.dropped)
@@ -83,6 +89,7 @@ extension RecoveryReport {
       missingEvents: core.missing_events, dropped: core.dropped, overwritten: core.overwritten,
       firstOffset: core.first_offset,
       durationNanoseconds: core.duration_ns, wasClean: core.was_clean != 0, ringReplaced: core.ring_replaced != 0,
-      ringVanished: core.ring_vanished != 0, rebooted: core.rebooted != 0, unknownTail: core.unknown_tail != 0)
+      ringVanished: core.ring_vanished != 0, startDamaged: core.start_damaged != 0,
+      rebooted: core.rebooted != 0, unknownTail: core.unknown_tail != 0)
   }
 }

@@ -47,6 +47,8 @@ public struct LogDirectory: Hashable, Sendable {
     public var findings: UInt64
     /// Events that are not readable.
     public var missingEvents: UInt64
+    /// Events that retention removed: they are not missing.
+    public var removedEvents: UInt64
     /// A process has the log open for capture: only what is drained was checked.
     public var isLive: Bool
   }
@@ -71,7 +73,9 @@ public struct LogDirectory: Hashable, Sendable {
     public var laneEvents: UInt64
     /// Bytes of the events in the lanes.
     public var laneBytes: UInt64
-    /// Events refused or overwritten, over all openings in the log, for each reason that occurred.
+    /// Accepted events that retention removed. Those of them that had not been delivered are in ``dropped`` too.
+    public var removed: UInt64
+    /// Events refused, overwritten, or removed undelivered, over all openings of the log, for each reason that occurred.
     public var dropped: [DropReason: UInt64]
     /// Time of the first event; nil if there is none.
     public var firstTime: Timestamp?
@@ -111,7 +115,8 @@ public struct LogDirectory: Hashable, Sendable {
     if Int(status) != WEIR_OK { throw WeirError(status, error) }
     return Verification(
       segments: core.segments, blocks: core.blocks, events: core.events, bytes: core.bytes, tornBytes: core.torn_bytes,
-      laneEvents: core.lane_events, findings: core.findings, missingEvents: core.missing_events, isLive: core.live != 0)
+      laneEvents: core.lane_events, findings: core.findings, missingEvents: core.missing_events,
+      removedEvents: core.removed_events, isLive: core.live != 0)
   }
 
   /// Sums the log up from headers and seals; reads blocks only where a segment is not sealed. Throws as
@@ -123,7 +128,8 @@ public struct LogDirectory: Hashable, Sendable {
     return Statistics(
       segments: core.segments, segmentBytes: core.segment_bytes, totalBytes: core.total_bytes,
       firstOffset: core.first_offset, nextOffset: core.next_offset, events: core.events, notices: core.notices,
-      laneEvents: core.lane_events, laneBytes: core.lane_bytes, dropped: dropCounts(core.dropped),
+      laneEvents: core.lane_events, laneBytes: core.lane_bytes, removed: core.removed,
+      dropped: dropCounts(core.dropped),
       firstTime: core.first_time_ns == 0 ? nil : Timestamp(nanosecondsSince1970: core.first_time_ns),
       lastTime: core.last_time_ns == 0 ? nil : Timestamp(nanosecondsSince1970: core.last_time_ns),
       lanes: Int(core.lanes), lanesInUse: Int(core.lanes_in_use), isLive: core.live != 0, isDamaged: core.damaged != 0,

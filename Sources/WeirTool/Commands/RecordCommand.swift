@@ -87,10 +87,23 @@ struct RecordCommand: ParsableCommand {
       """)
   var ringDirectory: String?
 
+  @Option(help: "What all the log's files may take on the disk, such as 1G. No limit if it is left out.")
+  var maxBytes: ByteCount?
+
+  @Flag(help: "At --max-bytes remove the oldest events, and count them, instead of stopping.")
+  var dropOldest = false
+
+  @Option(help: "Remove segments whose last event is older, such as 7d, 12h, 30m or 90s.")
+  var retain: TimeSpan?
+
+  @Option(help: "Remove the oldest sealed segments beyond so many bytes, such as 512M.")
+  var retainBytes: ByteCount?
+
   func validate() throws {
     guard (1...RecordLimits.threads).contains(threads) else {
       throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
     }
+    guard !dropOldest || maxBytes != nil else { throw ValidationError("--drop-oldest goes with --max-bytes") }
     guard repetitions >= 1 else { throw ValidationError("--repeat must be at least 1") }
   }
 
@@ -127,6 +140,10 @@ struct RecordCommand: ParsableCommand {
     if let laneBytes { configuration.laneBytes = Int(clamping: laneBytes.bytes) }
     if let segmentBytes { configuration.segmentBytes = Int(clamping: segmentBytes.bytes) }
     configuration.ringDirectory = ringDirectory
+    configuration.byteLimit = maxBytes.map { Int(clamping: $0.bytes) }
+    configuration.atByteLimit = dropOldest ? .dropOldest : .refuse
+    configuration.retention = Tracker.Retention(
+      age: retain?.duration, bytes: retainBytes.map { Int(clamping: $0.bytes) })
     return configuration
   }
 
@@ -147,7 +164,7 @@ struct RecordCommand: ParsableCommand {
     switch cause {
     case .storage:
       throw ToolError(
-        "\(directory) can't grow: the disk is full or failed; what is recorded is kept, make room and go on",
+        "\(directory) can't grow: the disk is full or failed, or --max-bytes is reached; what is recorded is kept, make room and go on",
         code: .diskFull)
     case .refused: throw ExitCode.cannotRun
     case .output:

@@ -21,8 +21,8 @@ struct RecoverCommand: ParsableCommand {
         digits as in ids; segments_scanned, bytes_scanned,
         events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
         damaged_blocks, damaged_bytes, damaged_records, unkept_bytes,
-        missing_events, dropped, overwritten, first_offset, duration_nanoseconds, was_clean, ring_replaced,
-        ring_vanished, rebooted, unknown_tail
+        missing_events, dropped, overwritten, first_offset, duration_nanoseconds,
+        was_clean, ring_replaced, ring_vanished, start_damaged, rebooted, unknown_tail
 
       Examples:
         weir recover events
@@ -108,6 +108,7 @@ struct RecoverReport: Encodable {
   var wasClean: Bool
   var ringReplaced: Bool
   var ringVanished: Bool
+  var startDamaged: Bool
   var rebooted: Bool
   var unknownTail: Bool
 
@@ -132,6 +133,7 @@ struct RecoverReport: Encodable {
     wasClean = report.wasClean
     ringReplaced = report.ringReplaced
     ringVanished = report.ringVanished
+    startDamaged = report.startDamaged
     rebooted = report.rebooted
     unknownTail = report.unknownTail
   }

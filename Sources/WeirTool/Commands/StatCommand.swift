@@ -15,9 +15,10 @@ struct StatCommand: ParsableCommand {
       Keys with --json:
         live, damaged, ring_vanished, segments, segment_bytes, total_bytes,
         first_offset, next_offset, events, lane_events, accepted (the sum of these
-        two), notices, lanes, lanes_in_use, lane_bytes, dropped (an object: a number
-        for each reason; `overwritten` are events that had been accepted, and are no
-        longer among them), first_time, last_time (RFC 3339, or null where there is
+        two), removed (accepted events that retention removed, not among these),
+        notices, lanes, lanes_in_use, lane_bytes, dropped (an object: a number for
+        each reason; `overwritten`, `expired` and `displaced` are events that had
+        been accepted, and are no longer among them), first_time, last_time (RFC 3339, or null where there is
         no event)
 
       Examples:
@@ -51,6 +52,7 @@ struct StatReport: Encodable {
   var notices: UInt64
   var laneEvents: UInt64
   var accepted: UInt64
+  var removed: UInt64
   var lanes: UInt64
   var lanesInUse: UInt64
   var laneBytes: UInt64
@@ -71,6 +73,7 @@ struct StatReport: Encodable {
     notices = statistics.notices
     laneEvents = statistics.laneEvents
     accepted = statistics.events + statistics.laneEvents
+    removed = statistics.removed
     lanes = UInt64(statistics.lanes)
     lanesInUse = UInt64(statistics.lanesInUse)
     laneBytes = statistics.laneBytes
@@ -96,6 +99,7 @@ struct StatReport: Encodable {
       ("accepted", Quantity.count(accepted)),
       ("in segments", Quantity.count(events)),
       ("in lanes", "\(Quantity.count(laneEvents)), \(Quantity.bytes(laneBytes))"),
+      ("removed", Quantity.count(removed)),
       ("notices", Quantity.count(notices)),
       ("dropped", losses.isEmpty ? "0" : "\(Quantity.count(total)) (\(reasons))"),
       ("lanes in use", "\(lanesInUse) of \(lanes)"),

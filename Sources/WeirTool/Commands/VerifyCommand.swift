@@ -20,7 +20,7 @@ struct VerifyCommand: ParsableCommand {
 
       Keys with --json:
         intact, live, segments, blocks, events, bytes, torn_bytes, lane_events,
-        missing_events, and findings: an array of objects with the keys
+        missing_events, removed_events (by retention), and findings: an array of objects with the keys
         file, position, bytes, first_offset, count, problem
 
       Examples:
@@ -78,6 +78,7 @@ struct VerifyReport: Encodable {
   var tornBytes: UInt64
   var laneEvents: UInt64
   var missingEvents: UInt64
+  var removedEvents: UInt64
   var findings: [Finding]
 
   init(_ verification: LogDirectory.Verification, _ findings: [Finding]) {
@@ -90,6 +91,7 @@ struct VerifyReport: Encodable {
     tornBytes = verification.tornBytes
     laneEvents = verification.laneEvents
     missingEvents = verification.missingEvents
+    removedEvents = verification.removedEvents
     self.findings = findings
   }
 
@@ -104,6 +106,7 @@ struct VerifyReport: Encodable {
         ("events", Quantity.count(events)),
         ("events in lanes", Quantity.count(laneEvents)),
         ("missing events", Quantity.count(missingEvents)),
+        ("removed events", Quantity.count(removedEvents)),
         ("bytes checked", Quantity.count(bytes)),
         ("torn bytes", Quantity.count(tornBytes)),
       ])

@@ -1,0 +1,19 @@
+// TimeSpan.swift: a length of time as a command-line argument: 90s, 30m, 12h, 7d.
+
+import ArgumentParser
+
+struct TimeSpan: ExpressibleByArgument, Equatable, Sendable {
+  var seconds: UInt64
+
+  var duration: Duration { .seconds(Int64(clamping: seconds)) }
+
+  init?(argument: String) {
+    let units: [Character: UInt64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+    guard let last = argument.last, let unit = units[last], let number = UInt64(argument.dropLast()), number > 0 else {
+      return nil
+    }
+    let (product, isTooMuch) = number.multipliedReportingOverflow(by: unit)
+    guard !isTooMuch else { return nil }
+    seconds = product
+  }
+}

@@ -1,0 +1,446 @@
+/*
+ * power_cases.c: FAULTS cases 22 to 26 and 29, power cuts, one by one. Most take a run with the property that the case is
+ * about, and many images of it (power_run.h); the others break a page or a file of a log by hand. power_replay.c does
+ * the same at length, at random.
+ */
+#include "check.h"
+#include "power_run.h"
+#include "replay.h"
+
+#include "directory.h"
+#include "format.h"
+#include "system.h"
+
+/* ---- Images of a run --------------------------------------------------------------------------------------------- */
+
+static report *said;
+
+typedef struct tried {
+  uint64_t images, faults, events, missing, in_holes, with_holes, tails;
+  char text[2048]; /* of the first that was wrong */
+} tried;
+
+/* Makes the images that `plan` is a pattern of, with different choices, and holds them to the run. */
+static void try_images(power_run *run, const char *folder, image_plan plan, int count, int any_moment, tried *tried) {
+  const char *path = join(folder, "image");
+  uint64_t state = random_below(UINT64_MAX);
+  for (int i = 0; i < count; i++) {
+    plan.seed = replay_random(&state);
+    if (any_moment) plan.moment = (uint32_t)replay_below(&state, run->recording->moments);
+    judge judge = {0};
+    power_sums sums;
+    image_build(run->recording, &plan, path);
+    power_hold(&judge, run, &plan, path, 0, &sums);
+    remove_tree(path);
+    if (judge.faults > 0 && tried->faults == 0) {
+      snprintf(tried->text, sizeof tried->text, "%s: %.1800s", image_describe(&plan), judge.text);
+    }
+    tried->images++;
+    tried->faults += judge.faults;
+    tried->events += sums.events;
+    tried->missing += sums.missing;
+    tried->in_holes += sums.found.missing_events;
+    tried->with_holes += sums.found.missing_events > 0;
+    tried->tails += sums.found.unknown_tail;
+  }
+}
+
+static void check_tried(const tried *tried) {
+  CHECK_EQUAL(tried->faults, 0);
+  if (tried->faults > 0) fprintf(stderr, "%s\n", tried->text);
+}
+
+static victim_plan plain_plan(const char *folder, uint64_t events) {
+  victim_plan plan = power_plan(join(folder, "log"), random_below(UINT64_MAX));
+  plan.threads = 2;
+  plan.lane_count = 3;
+  plan.lane_bytes = 16384;
+  plan.openings = 1;
+  plan.events = events;
+  plan.largest = 400;
+  plan.full_policy = WEIR_FULL_DROP_NEWEST;
+  plan.full_wait_ns = 1000000000;
+  plan.pause_ns = 100000;
+  plan.sync_every = plan.durable_every = plan.sync_interval_ns = 0;
+  plan.drain_interval_ns = 1000000;
+  return plan;
+}
+
+static void do_run(power_run *run, const victim_plan *plan) {
+  report_clear(said);
+  power_run_do(run, plan, said);
+  CHECK_EQUAL(run->judge.faults, 0);
+  if (run->judge.faults > 0) fprintf(stderr, "%s\n", run->judge.text);
+  remove_tree(plan->directory);
+}
+
+static void nothing_synced(const char *folder) {
+  test("case 22: nothing synced yet: exact holes, an unknown tail, no offset or id given twice");
+  power_run run;
+  victim_plan plan = plain_plan(folder, 300);
+  do_run(&run, &plan);
+  tried tried = {0};
+  for (int contents = 0; contents < CONTENTS_KINDS; contents++) {
+    for (int names = 0; names < NAMES_KINDS; names++) {
+      image_plan image = {.contents = (image_contents)contents, .names = (image_names)names};
+      try_images(&run, folder, image, 6, 1, &tried);
+    }
+  }
+  check_tried(&tried);
+  CHECK(tried.missing > 0 && tried.with_holes > 0 && tried.in_holes <= tried.missing);
+  CHECK(tried.tails > tried.images / 4);
+  power_run_free(&run);
+}
+
+static void what_was_awaited(const char *folder) {
+  test("case 23: after an awaited watermark nothing below it is lost");
+  power_run run;
+  victim_plan plan = plain_plan(folder, 120);
+  plan.durable_every = 7;
+  plan.sync_every = 31;
+  do_run(&run, &plan);
+  CHECK(said->threads[0].durable > 0);
+  tried tried = {0}, lied_to = {0};
+  for (int contents = 0; contents < CONTENTS_KINDS; contents++) {
+    image_plan image = {.contents = (image_contents)contents, .names = NAMES_ANY};
+    try_images(&run, folder, image, 12, 1, &tried);
+  }
+  check_tried(&tried);
+  /* The broken twin: a disk that forgets what was synced is found out. */
+  for (uint32_t i = 0; i < run.recording->file_count; i++) run.recording->files[i].sync_count = 0;
+  image_plan image = {.contents = CONTENTS_OLD, .names = NAMES_NEW, .moment = run.recording->moments - 1};
+  try_images(&run, folder, image, 1, 0, &lied_to);
+  CHECK(lied_to.faults > 0);
+  power_run_free(&run);
+}
+
+/* ---- Case 24: names ---------------------------------------------------------------------------------------------- */
+
+static uint64_t parent_inode;
+static _Atomic int parent_syncs, rings_before;
+
+static void watch_parent(const weir_call *call, int after) {
+  struct stat status;
+  if (!after) return;
+  if (strcmp(call->operation, "sys_sync_directory") == 0 && fstat(call->fd, &status) == 0) {
+    parent_syncs += (uint64_t)status.st_ino == parent_inode;
+  }
+  if (call->name && strcmp(call->name, RING_NEW_NAME) == 0) rings_before += parent_syncs == 0;
+}
+
+static void names_and_contents(const char *folder) {
+  test("case 24: a name without its content, content without its name");
+  power_run run;
+  victim_plan plan = plain_plan(folder, 200);
+  plan.sync_every = 60;
+  plan.openings = 2;
+  do_run(&run, &plan);
+  tried tried = {0};
+  image_plan names = {.contents = CONTENTS_OLD, .names = NAMES_NEW, .old_sizes = 1};
+  image_plan contents = {.contents = CONTENTS_NEW, .names = NAMES_OLD};
+  image_plan any = {.contents = CONTENTS_RUN, .names = NAMES_ANY, .old_sizes = 1};
+  try_images(&run, folder, names, 60, 1, &tried);
+  try_images(&run, folder, contents, 60, 1, &tried);
+  try_images(&run, folder, any, 60, 1, &tried);
+  check_tried(&tried);
+  power_run_free(&run);
+
+  test("case 24: the directory's own name is on the disk before there is a ring in it");
+  struct stat status;
+  REQUIRE(stat(folder, &status) == 0);
+  parent_inode = (uint64_t)status.st_ino;
+  weir_log *log;
+  weir_fault_observe(watch_parent);
+  CHECK_EQUAL(weir_open(join(folder, "new"), NULL, &log, NULL, NULL), WEIR_OK);
+  weir_fault_observe(NULL);
+  CHECK_EQUAL(parent_syncs, 1);
+  CHECK_EQUAL(rings_before, 0);
+  weir_close(log, NULL);
+  weir_free(log);
+}
+
+/* ---- Logs broken by hand ----------------------------------------------------------------------------------------- */
+
+enum { EVENTS = 60, LANE_BYTES = 16384, EVENT_BYTES = 84, RECORD_BYTES = 24 + EVENT_BYTES + 4 };
+
+static weir_log *open_small(const char *directory, weir_recovery *recovery) {
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 2;
+  options.spare_lanes = 1;
+  options.lane_bytes = LANE_BYTES;
+  options.max_event_bytes = 1024;
+  options.segment_bytes = VICTIM_LEAST_SEGMENT;
+  options.drain_interval_ns = 10000000000;
+  weir_log *log;
+  weir_error error;
+  if (weir_open(directory, &options, &log, recovery, &error) == WEIR_OK) return log;
+  fprintf(stderr, "%s\n", error.message);
+  return NULL;
+}
+
+static uint32_t define_small(weir_log *log) {
+  weir_field field = {"text", WEIR_KIND_BYTES, 0};
+  weir_definition definition = {"small", &field, 1, NULL, 0, 0};
+  uint32_t type = 0;
+  weir_define(log, 0, &definition, 1, &type, NULL);
+  return type;
+}
+
+/* Event `number`: its number, and bytes that follow from it. */
+static void capture_small(weir_log *log, uint32_t type, uint64_t number) {
+  uint8_t payload[EVENT_BYTES] = {EVENT_BYTES - 4};
+  for (int i = 4; i < EVENT_BYTES; i++) payload[i] = (uint8_t)(number * 31 + (uint64_t)i);
+  memcpy(payload + 4, &number, 8);
+  CHECK_EQUAL(weir_capture(log, type, payload, sizeof payload, NULL), WEIR_ACCEPTED);
+}
+
+/* Captures all of them, draining twice. 0 if the drainer came in between uncalled, as when it has just been started. */
+static int capture_all(weir_log *log, uint64_t drained) {
+  uint32_t type = define_small(log);
+  weir_counters counters;
+  sleep_ns(5000000);
+  for (uint64_t number = 0; number < EVENTS; number++) {
+    capture_small(log, type, number);
+    if (number + 10 != drained && number + 1 != drained) continue;
+    REQUIRE(weir_drain(log, UINT64_MAX, NULL, NULL) == WEIR_OK);
+    sleep_ns(5000000);
+  }
+  weir_count(log, &counters);
+  return counters.drained == drained;
+}
+
+/* A log of EVENTS events, the first `drained` of which are in two blocks of a segment, as a dead process left it. */
+static void leave_log(const char *folder, const char *path, uint64_t drained) {
+  const char *live = join(folder, "live");
+  for (int tries = 0, left = 0; !left; tries++) {
+    REQUIRE(tries < 100);
+    weir_log *log = open_small(live, NULL);
+    left = capture_all(log, drained);
+    if (left) REQUIRE(replay_copy(live, path) == 0);
+    weir_close(log, NULL);
+    weir_free(log);
+    remove_tree(live);
+  }
+}
+
+typedef struct small_log {
+  uint8_t there[EVENTS];
+  uint64_t events, wrong, holes, hole_events, tails, skipped;
+} small_log;
+
+static void take_hole(small_log *found, const weir_event *event) {
+  uint32_t bytes;
+  uint64_t events = 0;
+  memcpy(&bytes, event->payload, 4);
+  if (bytes == strlen("unknown tail")) {
+    found->tails++;
+  } else {
+    if (event->payload[16 + bytes]) memcpy(&events, event->payload + 17 + bytes, 8);
+    found->holes++;
+    found->hole_events += events;
+  }
+}
+
+static small_log read_small(const char *path) {
+  small_log found = {0};
+  weir_reader *reader;
+  weir_event event;
+  weir_skip skip;
+  weir_status status;
+  CHECK_EQUAL(weir_reader_open(path, NULL, &reader, NULL), WEIR_OK);
+  while ((status = weir_reader_next(reader, &event, &skip, NULL)) == WEIR_OK || status == WEIR_SKIPPED) {
+    uint64_t number;
+    if (status == WEIR_SKIPPED) {
+      found.skipped += skip.count;
+      continue;
+    }
+    if (event.type == WEIR_TYPE_HOLE) take_hole(&found, &event);
+    if (event.type < WEIR_TYPE_FIRST) continue;
+    memcpy(&number, event.payload + 4, 8);
+    int right = event.payload_bytes == EVENT_BYTES && number < EVENTS && !found.there[number];
+    for (int i = 12; right && i < EVENT_BYTES; i++) right = event.payload[i] == (uint8_t)(number * 31 + (uint64_t)i);
+    if (right) found.there[number] = 1;
+    found.wrong += !right;
+    found.events++;
+  }
+  CHECK_EQUAL(status, WEIR_END);
+  weir_reader_close(reader);
+  return found;
+}
+
+/* Recovers it under another boot id; what readers find before is what they find after. */
+static small_log recover_small(const char *path, weir_recovery *recovery) {
+  weir_fault_boot_id(power_boot_id);
+  small_log before = read_small(path);
+  weir_log *log = open_small(path, recovery);
+  REQUIRE(log);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_free(log);
+  small_log after = read_small(path);
+  weir_fault_boot_id(NULL);
+  CHECK_EQUAL(after.wrong + before.wrong, 0);
+  CHECK(memcmp(before.there, after.there, sizeof after.there) == 0);
+  CHECK_EQUAL(before.hole_events, after.hole_events);
+  return after;
+}
+
+static void zero(const char *path, uint64_t at, uint64_t bytes) {
+  static const uint8_t zeros[PAGE_BYTES];
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  REQUIRE(fd >= 0 && pwrite(fd, zeros, bytes, (off_t)at) == (ssize_t)bytes);
+  close(fd);
+}
+
+/* The only segment, which is not sealed, and the position of its last block. */
+static char *last_block(const char *path, uint64_t *at, uint64_t *end) {
+  int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  segment_list list;
+  REQUIRE(directory >= 0 && segment_list_read(directory, &list) == 0 && list.count == 1);
+  char *file = strdup(join(path, list.items[0].name));
+  int fd = open(file, O_RDONLY | O_CLOEXEC);
+  static uint8_t bytes[1 << 18];
+  ssize_t count = read(fd, bytes, sizeof bytes);
+  for (ssize_t i = 0; i + (ssize_t)sizeof(block_header) <= count; i += 8) {
+    block_header header;
+    memcpy(&header, bytes + i, sizeof header);
+    if (header.magic != BLOCK_MAGIC || header.position != (uint64_t)i) continue;
+    *at = (uint64_t)i;
+    *end = *at + sizeof header + header.payload_bytes;
+  }
+  close(fd);
+  close(directory);
+  segment_list_free(&list);
+  return file;
+}
+
+static void tail_block(const char *folder) {
+  test("case 25: a last block with any of its sectors missing, or garbage, or an older block in them");
+  const char *whole = join(folder, "whole"), *path = join(folder, "torn");
+  leave_log(folder, whole, 50);
+  uint64_t at = 0, end = 0;
+  char *name = last_block(whole, &at, &end);
+  uint64_t first = at / SECTOR_BYTES, sectors = (end - 1) / SECTOR_BYTES - first + 1, partly = 0;
+  REQUIRE(sectors >= 2 && sectors < 8);
+  for (uint64_t mask = 1; mask < UINT64_C(1) << sectors; mask++) {
+    for (int kind = 0; kind < 3; kind++) {
+      REQUIRE(replay_copy(whole, path) == 0);
+      const char *file = join(path, strrchr(name, '/') + 1);
+      int fd = open(file, O_RDWR | O_CLOEXEC);
+      for (uint64_t i = 0; i < sectors; i++) {
+        uint8_t bytes[SECTOR_BYTES] = {0};
+        if (!(mask >> i & 1)) continue;
+        for (int b = 0; kind == 1 && b < SECTOR_BYTES; b++) bytes[b] = (uint8_t)random_below(256);
+        if (kind == 2) REQUIRE(pread(fd, bytes, sizeof bytes, (off_t)(i * SECTOR_BYTES)) == SECTOR_BYTES);
+        uint64_t from = (first + i) * SECTOR_BYTES, until = from + SECTOR_BYTES;
+        if (from < at) from = at; /* what lies before it in the sector was there already */
+        REQUIRE(pwrite(fd, bytes, until - from, (off_t)from) == (ssize_t)(until - from));
+      }
+      close(fd);
+      /* In half of them two sectors of the ring are gone, too: then some of the block's events are nowhere. */
+      uint64_t in_lane = 42 * RECORD_BYTES / SECTOR_BYTES * SECTOR_BYTES;
+      if (mask & 1) zero(join(path, "ring"), RING_HEADER_BYTES + LANE_CONTROL_BYTES + in_lane, 2 * SECTOR_BYTES);
+      weir_recovery recovery;
+      small_log found = recover_small(path, &recovery);
+      CHECK(recovery.rebooted && recovery.unknown_tail && !recovery.was_clean);
+      CHECK_EQUAL(found.tails, 1);
+      for (int n = 0; n < 41; n++) CHECK(found.there[n]);
+      uint64_t missing = 0, last = 0;
+      for (uint64_t n = 0; n < EVENTS; n++) last = found.there[n] ? n : last;
+      for (uint64_t n = 0; n < last; n++) missing += !found.there[n];
+      CHECK_EQUAL(recovery.missing_events, missing);
+      CHECK_EQUAL(found.hole_events, missing);
+      partly += missing > 0;
+      remove_tree(path);
+    }
+  }
+  CHECK(partly > 0);
+  free(name);
+  remove_tree(whole);
+}
+
+static void ring_pages(const char *folder) {
+  test("case 26: pages of the ring older than their neighbours: exact holes, and what lies past a stale tail is taken");
+  const char *whole = join(folder, "whole"), *path = join(folder, "aged");
+  leave_log(folder, whole, 0);
+  uint64_t lane_at = RING_HEADER_BYTES + LANE_CONTROL_BYTES, used = EVENTS * RECORD_BYTES;
+  for (uint64_t sector = 0; sector * SECTOR_BYTES < used; sector++) {
+    for (int stale_tail = 0; stale_tail < 2; stale_tail++) {
+      REQUIRE(replay_copy(whole, path) == 0);
+      const char *ring = join(path, "ring");
+      zero(ring, lane_at + sector * SECTOR_BYTES, SECTOR_BYTES);
+      if (stale_tail) zero(ring, RING_HEADER_BYTES, SECTOR_BYTES);
+      weir_recovery recovery;
+      small_log found = recover_small(path, &recovery);
+      uint64_t first = sector * SECTOR_BYTES / RECORD_BYTES;
+      uint64_t after = ((sector + 1) * SECTOR_BYTES + RECORD_BYTES - 1) / RECORD_BYTES;
+      uint64_t wanted = after < EVENTS ? after - first : 0; /* else there is no survivor behind it */
+      CHECK_EQUAL(recovery.missing_events, wanted);
+      CHECK_EQUAL(found.hole_events, wanted);
+      CHECK_EQUAL(found.events, after < EVENTS ? EVENTS - wanted : first);
+      CHECK(recovery.unknown_tail && found.tails == 1);
+      remove_tree(path);
+    }
+  }
+  remove_tree(whole);
+
+  power_run run;
+  victim_plan plan = plain_plan(folder, 250);
+  plan.lane_bytes = VICTIM_LEAST_LANE;
+  do_run(&run, &plan);
+  tried tried = {0};
+  static const image_contents kinds[] = {CONTENTS_ONE_OLD, CONTENTS_ONE_NEW, CONTENTS_TORN_ONE, CONTENTS_ANY};
+  for (int i = 0; i < 4; i++) try_images(&run, folder, (image_plan){.contents = kinds[i]}, 40, 1, &tried);
+  check_tried(&tried);
+  power_run_free(&run);
+}
+
+static void empty_files(const char *folder) {
+  test("case 29: files of length zero");
+  const char *whole = join(folder, "whole"), *path = join(folder, "empty");
+  leave_log(folder, whole, 50);
+  int directory = open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  segment_list list;
+  REQUIRE(directory >= 0 && segment_list_read(directory, &list) == 0 && list.count == 1);
+  const char *names[] = {"ring", list.items[0].name, "lock"};
+  for (int mask = 1; mask < 8; mask++) {
+    REQUIRE(replay_copy(whole, path) == 0);
+    for (int i = 0; i < 3; i++) {
+      if (mask >> i & 1) REQUIRE(truncate(join(path, names[i]), 0) == 0);
+    }
+    weir_recovery recovery;
+    weir_fault_boot_id(power_boot_id);
+    weir_log *log = open_small(path, &recovery);
+    REQUIRE(log);
+    CHECK(recovery.first_offset >= (mask & 3 ? 0 : 50));
+    CHECK_EQUAL(recovery.ring_replaced, mask & 1);
+    if (!(mask & 1)) CHECK(recovery.unknown_tail);
+    CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+    weir_free(log);
+    small_log found = read_small(path);
+    weir_fault_boot_id(NULL);
+    CHECK_EQUAL(found.wrong, 0);
+    /* What the segment had is in the ring still, and the other way round, as far as it was drained. */
+    CHECK_EQUAL(found.events, (mask & 3) == 3 ? 0 : mask & 1 ? 50 : EVENTS);
+    remove_tree(path);
+  }
+  segment_list_free(&list);
+  close(directory);
+  remove_tree(whole);
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  random_start("power_cases");
+  char *folder = scratch();
+  said = report_make(NULL);
+  nothing_synced(folder);
+  what_was_awaited(folder);
+  names_and_contents(folder);
+  tail_block(folder);
+  ring_pages(folder);
+  empty_files(folder);
+  report_free(said);
+  scratch_remove(folder);
+  return finish();
+}
