@@ -519,6 +519,7 @@ static void test_kills(const char *name, uint64_t retain_bytes, uint64_t max_byt
     options.max_bytes = max_bytes;
     options.limit_policy = WEIR_LIMIT_DROP_OLDEST;
     *accepted_by_child = 1200;
+    fflush(NULL);
     pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) live_and_die(directory, &options, nth, fault);

@@ -21,7 +21,7 @@ struct BoundsTests {
 
   private func fill(_ tracker: Tracker, _ count: Int) -> Int {
     let text = String(repeating: "weir ", count: 300)
-    return (0..<count).count(where: { tracker.track("filled", fields: ["text": text, "n": $0]).id != nil })
+    return (0..<count).count(where: { tracker.track("filled", fields: ["text": .string(text), "n": .int(Int64($0))]).id != nil })
   }
 
   @Test func displacing() throws {
