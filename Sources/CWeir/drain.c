@@ -244,7 +244,9 @@ static void append_notices(event_log *log, const uint8_t *records, uint64_t size
                            uint64_t from, uint64_t to, uint64_t ticks) {
   memcpy(segment_payload(log->active), records, size);
   int64_t time = calibration_time(&log->calibration, ticks);
+  uint64_t before = lane < log->lane_count ? log->lanes[lane].records : 0;
   block_header header = {.kind = BLOCK_NOTICES,
+                         .index = before == RECORDS_UNKNOWN ? INDEX_UNKNOWN : (uint32_t)before,
                          .payload_bytes = (uint32_t)size,
                          .count = count,
                          .base_offset = log->next_offset,

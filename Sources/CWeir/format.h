@@ -225,6 +225,7 @@ typedef struct lane_mark {
 } lane_mark;
 
 #define RECORDS_UNKNOWN UINT64_MAX
+#define INDEX_UNKNOWN UINT32_MAX
 
 typedef struct segment_header {
   uint64_t magic;
@@ -276,7 +277,7 @@ typedef struct block_header {
   uint32_t count;         /* events: offsets base_offset to base_offset + count - 1 */
   uint64_t base_offset;
   uint32_t lane;
-  uint32_t reserved0;
+  uint32_t index; /* of notices that hand over positions: how many records come before lane_from, the low 32 bits */
   uint64_t lane_from; /* positions in the lane that this block hands over */
   uint64_t lane_to;
   int64_t first_ns;
@@ -315,7 +316,7 @@ typedef struct seal_summary {
   uint32_t reserved;
 } seal_summary;
 
-/* What the log says was lost of a lane (NOTICE_LANE: without one) for a reason: so that no other reading of it adds up. */
+/* What the log says was lost of a lane (NOTICE_LANE: without one) for a reason, in all. */
 typedef struct gap_total {
   uint32_t lane;
   uint32_t reason;

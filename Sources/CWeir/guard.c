@@ -3,12 +3,12 @@
  *
  * The handler may run on any thread, between any two instructions. It looks for the address in a table of fixed size,
  * puts a private page of zeros in the place of the one that is lost, so that the instruction can be repeated, and stops
- * the log: what is stored from then on goes nowhere, so no capture that stored any of it may be accepted, and nothing of
- * it may be handed over. It makes one system call, mmap, and touches no memory of the log's files.
+ * the log: what is stored from then on goes nowhere, so no capture that stored any of it may be accepted, and nothing
+ * of it may be handed over. It makes one system call, mmap, and touches no memory of the log's files.
  *
  *     label  store                                   order    pairs with
  *     G1     guarded.version odd, the rest, even     release  acquire loads in find: version, the rest, version
- *     G2     event_log.mapping_lost                  seq_cst  acquire load in guard_tripped; after it the pages are private
+ *     G2     event_log.mapping_lost                  seq_cst  acquire load in guard_tripped, before what was read counts
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -78,8 +78,8 @@ static event_log *find(uintptr_t address) {
 /* ---- The handler ------------------------------------------------------------------------------------------------- */
 
 /*
- * Refuses every capture that has not committed yet, as a fork and a close do: a lane whose tail is not its own takes the
- * slow path, and there are no types to commit with. A capture that stored to the page comes here before it commits.
+ * Refuses every capture that has not committed yet, as a fork and a close do: a lane whose tail is not its own takes
+ * the slow path, and there are no types to commit with. A capture that stored to the page comes here before it commits.
  */
 static void stop(event_log *log) {
   __atomic_store_n(&log->mapping_lost, 1, __ATOMIC_SEQ_CST); /* G2 */

@@ -108,8 +108,9 @@ void handover_block(handover *handover, const segment_scan *scan) {
   if (block->lane >= WEIR_MAX_LANES) return;
   uint64_t before = handover_records(handover, block->lane);
   if (block->kind == BLOCK_NOTICES) { /* hands over a hole, or what was overwritten */
-    uint64_t after = before == RECORDS_UNKNOWN || stands_for == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : before + stands_for;
-    advance(handover, block->lane, before, (lane_mark){block->lane_to, after});
+    uint64_t first = block->index == INDEX_UNKNOWN ? before : record_number(before, block->index);
+    uint64_t after = first == RECORDS_UNKNOWN || stands_for == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : first + stands_for;
+    advance(handover, block->lane, first, (lane_mark){block->lane_to, after});
   } else if (block->count > 0) {
     uint32_t first = 0, last = 0;
     take_indices(scan, &first, &last);

@@ -32,9 +32,9 @@ void handover_start(handover *handover, uint64_t opening, int rebooted);
 void handover_segment(handover *handover, const segment_scan *scan);
 
 /*
- * Whether an unsealed segment is to be forgotten: recovery under another boot id wrote it, from a ring that is as it was,
- * so all that is in it is drained again and is given the same offsets; while of the file only parts may have been on the
- * disk when that recovery was cut off.
+ * Whether an unsealed segment is to be forgotten: recovery under another boot id wrote it, from a ring that is as it
+ * was, so all that is in it is drained again and is given the same offsets; while of the file only parts may have been
+ * on the disk when that recovery was cut off.
  */
 int handover_forgets(const handover *handover, const segment_scan *scan);
 

@@ -198,7 +198,7 @@ static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *e
   struct stat status;
   uint64_t bytes = ring_file_bytes(&log->options);
   int same = sys_status_at(log->directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
-  int result = same ? 0 : retention_take(log, bytes);
+  int result = same ? 0 : retention_take(log, bytes, 1);
   if (result != 0) return fail_system(error, result, "make a ring in", log->path, NULL);
   return ring_create(log, base_offset, error);
 }

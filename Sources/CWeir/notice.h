@@ -7,8 +7,8 @@
 enum { NOTICE_MAX_BYTES = 256 };
 
 /*
- * The reasons in hole records: bytes that no checksum vouches for; events that did not reach the disk before the machine
- * went down, between others that did; and that there may have been more events after those, of which there is no trace.
+ * The reasons in hole records: bytes that no checksum vouches for; events that did not reach the disk before the
+ * machine went down, between others that did; that there may have been more events after those, without a trace.
  */
 #define HOLE_DAMAGED "damaged in the ring"
 #define HOLE_LOST "lost in a power cut"

@@ -425,7 +425,7 @@ static step read_segments(weir_reader *reader, weir_error *error) {
       return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
     }
     case SCAN_SEALED: {
-      /* For what the ring still has of it: the blocks that defined the types may be damaged, and the ring's pages lost. */
+      /* For what the ring still has: the blocks that defined its types may be damaged, and its own pages lost. */
       const segment_scan *scan = &reader->scan;
       int result = definitions_take(&reader->definitions, scan->block.opening, scan_seal_definitions(scan),
                                     scan_summary(scan)->definition_bytes);

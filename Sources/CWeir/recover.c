@@ -11,7 +11,8 @@
  * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has
  * the log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its
  * seal. Under another boot id the log alone has the word, and what recovery itself wrote counts only once it is sealed,
- * which is when it is on the disk: so a power cut during recovery is one like any other. Damage costs what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
+ * which is when it is on the disk: so a power cut during recovery is one like any other. Damage costs what it hit.
+ * Memory: one block, the ring's mapping, and the definitions of one segment.
  */
 #define _GNU_SOURCE
 #include "recover.h"

@@ -195,8 +195,9 @@ static int oldest_time(retention *retention, int64_t *ns) {
 }
 
 static int is_too_old(const retention *retention, int64_t last_ns) {
+  if (retention->retain_ns == UINT64_MAX) return 0;
   int64_t now = sys_wall_ns();
-  return retention->retain_ns != UINT64_MAX && last_ns < now && (uint64_t)now - (uint64_t)last_ns > retention->retain_ns;
+  return last_ns < now && (uint64_t)now - (uint64_t)last_ns > retention->retain_ns;
 }
 
 /* Why the oldest segment is to go, 0 if it is to stay, or a negative errno. */
@@ -292,9 +293,9 @@ weir_status retention_check(const weir_options *options, uint64_t ring_bytes, we
   if (options->limit_policy == WEIR_LIMIT_REFUSE) least += reserve_of(options);
   if (options->max_bytes >= least) return WEIR_OK;
   return fail(error, WEIR_ERROR_INVALID, 0, NULL,
-              "the option max_bytes is %llu; with these lanes and segments it must be at least %llu, for the ring, three "
-              "segments and, where the limit refuses events, what the ring holds; raise it, or take fewer or smaller "
-              "lanes or smaller segments",
+              "the option max_bytes is %llu; with these lanes and segments it must be at least %llu, for the ring, "
+              "three segments and, where the limit refuses events, what the ring holds; raise it, or take fewer or "
+              "smaller lanes or smaller segments",
               (unsigned long long)options->max_bytes, (unsigned long long)least);
 }
 
@@ -416,17 +417,17 @@ static void measure(retention *retention) {
   __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-int retention_take(event_log *log, uint64_t bytes) {
+int retention_take(event_log *log, uint64_t bytes, int urgent) {
   retention *retention = log->retention;
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
   bytes = (bytes + 4095) & ~UINT64_C(4095);
   uint64_t reserve = retention->recovering ? 0 : retention->reserve;
   int taken = try_take(retention, bytes, reserve), error = 0;
-  if (!taken) {
+  if (!taken && urgent) {
     error = make_room(log, bytes);
     taken = try_take(retention, bytes, reserve);
   }
-  if (!taken) {
+  if (!taken && urgent) {
     measure(retention);
     taken = try_take(retention, bytes, reserve);
   }

@@ -5,8 +5,8 @@
  * What is kept true:
  *   - Before a file is made there is room for it below the limit: `used` counts it from then on.
  *   - What is removed is named in `start`, on the disk, before anything is unlinked (start.h).
- *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a ring
- *     that a power cut threw back would hand over once more what was removed.
+ *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a
+ *     ring that a power cut threw back would hand over once more what was removed.
  *   - Only the sealer's thread removes; before that thread runs, and in recovery, the opening does.
  */
 #ifndef WEIR_RETENTION_H
@@ -69,10 +69,11 @@ weir_status retention_settle(struct event_log *log, weir_error *error);
 void retention_free(struct event_log *log);
 
 /*
- * Room for a segment of `bytes`, before it is made: 0, and it counts as used; -BYTE_LIMIT_REACHED; or the error of a
- * removal that was to make room. Waits for the sealer where that removes. Without bounds it answers 0 at once.
+ * Room for a file of `bytes`, before it is made: 0, and it counts as used; -BYTE_LIMIT_REACHED; or the error of a
+ * removal that was to make room. With `urgent` older segments may go for it, and it waits for the sealer to remove
+ * them; what is only made ahead of its time takes what is free. Without a limit it answers 0 at once.
  */
-int retention_take(struct event_log *log, uint64_t bytes);
+int retention_take(struct event_log *log, uint64_t bytes, int urgent);
 void retention_give(retention *retention, uint64_t bytes);
 
 /* The same for the copy of a segment that takes the place of one which is there; nothing is removed for it. */

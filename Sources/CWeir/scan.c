@@ -37,7 +37,10 @@ static const char *field_problem(const segment_scan *scan, const block_header *h
   if (header->salt == 0) return "block without a salt";
   if (header->position != position) return "block lies elsewhere than it says";
   if (scan->header.salt != 0 && header->opening != scan->header.opening) return "block of another opening";
-  if (header->reserved0 != 0 || header->reserved1 != 0) return "reserved bytes of a block are not zero";
+  int hands_over_none = header->kind != BLOCK_NOTICES || header->lane == NOTICE_LANE;
+  if ((hands_over_none && header->index != 0) || header->reserved1 != 0) {
+    return "reserved bytes of a block are not zero";
+  }
   if (header->payload_bytes % 8 != 0 || header->payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) {
     return "block has an impossible length";
   }
@@ -430,7 +433,9 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
   if (header->magic != SEGMENT_MAGIC) return "segment header does not begin with the format's name";
   if (header->major != FORMAT_MAJOR) return "segment header has a damaged version";
   if (header->minor > FORMAT_MINOR) return "segment header has a damaged version, or is of a later minor one";
-  if (header->header_bytes != SEGMENT_HEADER_BYTES + sizeof(lane_mark) * header->lane_count) return "segment header has a wrong length";
+  if (header->header_bytes != SEGMENT_HEADER_BYTES + sizeof(lane_mark) * header->lane_count) {
+    return "segment header has a wrong length";
+  }
   if (!all_zero(header->reserved, sizeof header->reserved)) return "reserved bytes of a segment header are not zero";
   if (header->base_offset != base_from_name) return "file name and segment header disagree on the first offset";
   return NULL;

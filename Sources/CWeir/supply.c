@@ -33,9 +33,9 @@ static segment *take_ready(supply *supply) {
 }
 
 /* Makes a segment, below the byte limit. */
-static segment *make(event_log *log, uint64_t number, int *error) {
+static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
   uint64_t bytes = log->options.segment_bytes;
-  *error = retention_take(log, bytes);
+  *error = retention_take(log, bytes, urgent);
   if (*error != 0) return NULL;
   segment *made = segment_prepare(log->directory, number, bytes, error);
   if (!made) {
@@ -52,8 +52,8 @@ static segment *make(event_log *log, uint64_t number, int *error) {
  * Makes a segment. Of a log that somebody waits for on the disk also writes it ahead: its pages are dirty from being
  * populated, so the first sync, with somebody waiting, would have to write and convert them all (2,750 us against 30).
  */
-static segment *prepare(event_log *log, uint64_t number, int write_ahead, int *error) {
-  segment *made = make(log, number, error);
+static segment *prepare(event_log *log, uint64_t number, int urgent, int write_ahead, int *error) {
+  segment *made = make(log, number, urgent, error);
   if (!made || !write_ahead) return made;
   *error = sys_sync_data(made->fd);
   if (*error == 0) return made;
@@ -72,10 +72,11 @@ static void *prepare_main(void *argument) {
     }
     if (supply->stopping) break;
     uint64_t number = __atomic_fetch_add(&supply->next_prepared, 1, __ATOMIC_RELAXED);
+    int urgent = supply->ready_count == 0;
     pthread_mutex_unlock(&supply->mutex);
     uint64_t synced = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
     int error = 0, write_ahead = log->options.sync_interval_ns != 0 || synced != passes;
-    segment *made = prepare(log, number, write_ahead, &error);
+    segment *made = prepare(log, number, urgent, write_ahead, &error);
     passes = synced;
     pthread_mutex_lock(&supply->mutex);
     if (made) put_ready(supply, made);
@@ -162,7 +163,7 @@ segment *supply_take(event_log *log, int *error) {
   supply *supply = &log->supply;
   *error = 0;
   if (!supply->running) {
-    return make(log, supply->next_prepared++, error);
+    return make(log, supply->next_prepared++, 1, error);
   }
   pthread_mutex_lock(&supply->mutex);
   segment *taken = NULL;

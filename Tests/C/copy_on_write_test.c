@@ -1,9 +1,9 @@
 /*
- * copy_on_write_test.c: case 30 on a file system that writes elsewhere what it writes again: a log on a btrfs that fills
- * up. No store to what was allocated may find the disk full (it would be SIGBUS, for the host): the process lives,
- * captures are refused and accepted again when there is space, and nothing that was accepted is lost. The ring is on
- * tmpfs, as the documentation has it for such file systems: on a full btrfs a first store to a page takes seconds. Needs
- * root, a loop device and mkfs.btrfs.
+ * copy_on_write_test.c: case 30 on a file system that writes elsewhere what it writes again: a log on a btrfs that
+ * fills up. No store to what was allocated may find the disk full (it would be SIGBUS, for the host): the process
+ * lives, captures are refused and accepted again when there is space, and nothing that was accepted is lost. The ring
+ * is on tmpfs, as the documentation has it for such file systems: on a full btrfs a first store to a page takes seconds.
+ * Needs root, a loop device and mkfs.btrfs.
  */
 #include "capture_check.h"
 
@@ -77,7 +77,8 @@ static void test_full(void) {
   uint32_t type = define_numbered(log);
   uint64_t accepted = capture_so_many(log, type, 0, 2000);
   for (int round = 0; round < 2; round++) {
-    CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, &error), WEIR_OK); /* written back: what is stored next is stored anew */
+    /* Written back: what is stored next is stored anew. */
+    CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, &error), WEIR_OK);
     fill_disk(filler);
     accepted += capture_until_refused(log, type, accepted);
     REQUIRE(unlink(filler) == 0);

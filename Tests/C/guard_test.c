@@ -93,7 +93,8 @@ static void child(const char *directory, const char *ring_not_segment, uint64_t 
   REQUIRE(weir_drain(live, UINT64_MAX, &drained, NULL) == WEIR_OK);
   told->drained = drained;
   told->cut = 1;
-  REQUIRE(truncate(ring_not_segment ? join(directory, ring_not_segment) : active_segment(directory), (off_t)length) == 0);
+  const char *path = ring_not_segment ? join(directory, ring_not_segment) : active_segment(directory);
+  REQUIRE(truncate(path, (off_t)length) == 0);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   if (!guarded) { /* what is left to touch the pages: the drainer, if nobody else did */
     for (int i = 0; i < 1000; i++) {
@@ -132,7 +133,8 @@ static void check_reopened(const char *directory, int segment_is_whole) {
 
 static void cut(const char *name, const char *file, uint64_t length, int guarded) {
   static char text[200];
-  snprintf(text, sizeof text, "%s truncated to %" PRIu64 " bytes, %s a guard", name, length, guarded ? "with" : "without");
+  snprintf(text, sizeof text, "%s truncated to %" PRIu64 " bytes, %s a guard", name, length,
+           guarded ? "with" : "without");
   test(text);
   memset((void *)told, 0, sizeof *told);
   char *folder = scratch();

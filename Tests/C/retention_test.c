@@ -1,7 +1,7 @@
 /*
  * retention_test.c: the bounds of a log. At every look the files take no more than the byte limit allows; whatever is
- * removed is counted, by its reason, so that what was accepted is what the log holds and what was removed, to the event;
- * and killed at any system call the removal is finished by the next opening.
+ * removed is counted, by its reason, so that what was accepted is what the log holds and what was removed, to the
+ * event; and killed at any system call the removal is finished by the next opening.
  */
 #include "capture_check.h"
 
@@ -248,7 +248,8 @@ static void test_displace(void) {
     close_and_free(log);
     weir_stat stat = check_conserved(directory, accepted, 0);
     CHECK(stat.removed > 0 && stat.removed == stat.dropped[WEIR_LOST_DISPLACED]);
-    CHECK(stat.total_bytes <= options.max_bytes && stat.total_bytes > options.max_bytes / 2);
+    CHECK(stat.total_bytes <= options.max_bytes);
+    CHECK(stat.segments >= 3); /* what is kept is not given up for segments that are made ahead of their time */
     CHECK_EQUAL(read_from(directory, 0).numbers_from, stat.removed);
     CHECK_EQUAL(read_from(directory, stat.first_offset).removed, 0);
     CHECK_EQUAL(read_from(directory, stat.first_offset - 3).removed, 3);
@@ -380,7 +381,9 @@ static void test_follower(void) {
   weir_event event;
   weir_skip skip;
   REQUIRE(weir_reader_open(directory, NULL, &reader, &error) == WEIR_OK);
-  for (uint64_t i = 0; i < 10; i++) CHECK(weir_reader_next(reader, &event, &skip, &error) == WEIR_OK && event.offset == i);
+  for (uint64_t i = 0; i < 10; i++) {
+    CHECK(weir_reader_next(reader, &event, &skip, &error) == WEIR_OK && event.offset == i);
+  }
   weir_options options = small_options();
   options.retain_bytes = 1;
   close_and_free(open_with(directory, &options, NULL));
@@ -438,7 +441,7 @@ static void test_damaged_start(void) {
     flip(start, old + at);
   }
   CHECK_EQUAL(changed, 0);
-  /* The newer one: the older is taken, and what went since then is a leftover that is not there: missing, not silent. */
+  /* The newer one: the older is taken, and what went since then is missing, and not silently. */
   flip(start, START_SLOT_STRIDE - old + 100);
   weir_verification verification;
   weir_error error;
@@ -490,7 +493,7 @@ static _Atomic uint64_t *accepted_by_child; /* shared: outlives it */
 
 /* Opens a log that has to remove much, captures some, closes; all with the fault in it. */
 static void live_and_die(const char *directory, const weir_options *options, uint64_t nth, int fault) {
-  weir_fault_set("any", nth, fault == WEIR_FAULT_KILL ? 1 : 1, fault);
+  weir_fault_set("any", nth, 1, fault);
   weir_log *log;
   weir_error error;
   if (weir_open(directory, options, &log, NULL, &error) != WEIR_OK) _exit(3);
@@ -507,7 +510,8 @@ static void test_kills(const char *name, uint64_t retain_bytes, uint64_t max_byt
   uint64_t nth = 1, rounds = 0, died = 0, failed = checks_failed;
   char *model = scratch();
   make_log(join(model, "log"), 1200);
-  for (int status = 1; status != 0 && nth < 3000 && checks_failed == failed; nth += nth < 60 ? 1 : 1 + random_below(6)) {
+  for (int status = 1; status != 0 && nth < 3000 && checks_failed == failed;
+       nth += nth < 60 ? 1 : 1 + random_below(6)) {
     char *folder = scratch();
     const char *directory = join(folder, "log");
     char command[9000];

@@ -1,6 +1,6 @@
 /*
- * images.h: what a power cut may have left of a recorded log. At a moment of the recording each page of each file is one
- * of its versions, no older than what a completed sync has put on the disk, no newer than the moment; or, sector by
+ * images.h: what a power cut may have left of a recorded log. At a moment of the recording each page of each file is
+ * one of its versions, no older than what a completed sync has put on the disk, no newer than the moment; or, sector by
  * sector of 512 bytes, of several of them. Each change of names that no sync of the directory covers was made or not.
  * Contents and names have nothing to do with one another, nor have two pages.
  */

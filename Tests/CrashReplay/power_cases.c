@@ -1,7 +1,7 @@
 /*
- * power_cases.c: FAULTS cases 22 to 26 and 29, power cuts, one by one. Most take a run with the property that the case is
- * about, and many images of it (power_run.h); the others break a page or a file of a log by hand. power_replay.c does
- * the same at length, at random.
+ * power_cases.c: FAULTS cases 22 to 26 and 29, power cuts, one by one. Most take a run with the property that the case
+ * is about, and many images of it (power_run.h); the others break a page or a file of a log by hand. power_replay.c
+ * does the same at length, at random.
  */
 #include "check.h"
 #include "power_run.h"

@@ -71,7 +71,7 @@ static void round_of_images(replay *replay, uint64_t seed) {
   replay_count(replay, "calls", run.recording->calls);
   replay_count(replay, "versions of pages", run.recording->versions);
   remove_tree(directory);
-  for (int i = 0; i < IMAGES && !replay_failed(replay); i++) try_image(replay, &run, replay_mix(seed, 1000 + (uint64_t)i));
+  for (uint64_t i = 0; i < IMAGES && !replay_failed(replay); i++) try_image(replay, &run, replay_mix(seed, 1000 + i));
   power_run_free(&run);
 }
 

@@ -221,7 +221,7 @@ static void hold_events(const holding *holding, const judged_log *log) {
 
 /* Events that are missing: all of an opening, those that had to be there, those before a survivor of their lane. */
 typedef struct absent {
-  uint64_t accepted, missing, all, owed, known;
+  uint64_t accepted, all, owed, known;
 } absent;
 
 /*
@@ -260,7 +260,6 @@ static absent count_absent(const holding *holding, int opening) {
       if (event->opening != opening || event->answer != ANSWER_ACCEPTED) continue;
       absent.accepted++;
       if (*seen_of(holding, t, n)) continue;
-      absent.missing++;
       absent.all += n < holding->least[MARK_RETURNED + t];
       absent.owed += (uint64_t)is_owed(holding, t, n, opening);
       absent.known += event->sequence < last[event->sequence >> LANE_SHIFT];
@@ -301,8 +300,7 @@ static void hold_absent(const holding *holding, const judged_log *log, int again
     }
     hold_refusals(holding, log, opening);
     uint64_t told = overwritten + (opening == holding->dead ? found->missing_events : 0);
-    /* What is told of as overwritten may come after the last survivor. */
-    if (!again && (told < absent.known || told - absent.known > overwritten || told > absent.missing)) {
+    if (!again && absent.known != told) {
       judge_fault(holding->judge, "opening %d: %" PRIu64 " events missing before survivors, and %" PRIu64
                   " told (%" PRIu64 " overwritten)", opening, absent.known, told, overwritten);
     }
@@ -313,8 +311,14 @@ static void hold_absent(const holding *holding, const judged_log *log, int again
   }
 }
 
-/* The positions in the headers of the image's segments: proof that so much was captured, whatever is left of it. */
-static void take_headers(holding *holding, const char *directory) {
+static void raise_handed(holding *holding, int opening, uint32_t lane, uint64_t position) {
+  if (opening < 0 || lane >= POWER_LANES) return;
+  uint64_t *handed = &holding->handed[opening][lane];
+  if (*handed < position) *handed = position;
+}
+
+/* The positions in the image's segments: proof that so much was captured, whatever is left of it. */
+static void take_positions(holding *holding, const char *directory) {
   int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   segment_list list;
   REQUIRE(fd >= 0 && segment_list_read(fd, &list) == 0);
@@ -324,9 +328,12 @@ static void take_headers(holding *holding, const char *directory) {
     const segment_name *name = &list.items[i];
     if (scan_open(&scan, fd, name->name, name->base, name->active, &damage) != 0) continue;
     int opening = opening_of(holding->run->report, scan.header.opening);
-    for (uint32_t lane = 0; lane < POWER_LANES && opening >= 0 && scan.header_valid; lane++) {
-      uint64_t *handed = &holding->handed[opening][lane];
-      if (lane < scan.header.lane_count && *handed < scan.handed[lane].position) *handed = scan.handed[lane].position;
+    for (uint32_t lane = 0; lane < scan.header.lane_count && scan.header_valid; lane++) {
+      raise_handed(holding, opening, lane, scan.handed[lane].position);
+    }
+    scan_result result;
+    while ((result = scan_next(&scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
+      if (result == SCAN_BLOCK) raise_handed(holding, opening, scan.block.lane, scan.block.lane_to);
     }
     scan_close(&scan);
   }
@@ -425,7 +432,7 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   holding.seen = calloc(REPORT_THREADS, REPORT_EVENTS);
   holding.handed = calloc(REPORT_OPENINGS, sizeof *holding.handed);
   REQUIRE(holding.seen && holding.handed);
-  take_headers(&holding, directory);
+  take_positions(&holding, directory);
   report *report = run->report;
   uint64_t openings = report->openings;
   weir_fault_boot_id(power_boot_id);

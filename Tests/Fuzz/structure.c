@@ -21,7 +21,7 @@ static const field block_fields[] = {
     FIELD(block_header, magic),         FIELD(block_header, header_crc),  FIELD(block_header, salt),
     FIELD(block_header, position),      FIELD(block_header, opening),     FIELD(block_header, kind),
     FIELD(block_header, payload_bytes), FIELD(block_header, payload_crc), FIELD(block_header, count),
-    FIELD(block_header, base_offset),   FIELD(block_header, lane),        FIELD(block_header, reserved0),
+    FIELD(block_header, base_offset),   FIELD(block_header, lane),        FIELD(block_header, index),
     FIELD(block_header, lane_from),     FIELD(block_header, lane_to),     FIELD(block_header, first_ns),
     FIELD(block_header, last_ns),       {96, 8}, {104, 8}, {112, 8},      FIELD(block_header, reserved1)};
 static const field record_fields[] = {FIELD(record_header, checksum), FIELD(record_header, length),

@@ -108,11 +108,12 @@ class Block:
     require(data[at:at + 4] == b'WBLK' and at + 128 <= len(data), 'no block where one should be')
     header = data[at:at + 128]
     require(u32(header, 4) == crc32c(header[8:]), 'a block header does not match its checksum')
-    (self.salt, position, self.opening, self.kind, size, payload_crc, self.count, self.base, self.lane, reserved,
+    (self.salt, position, self.opening, self.kind, size, payload_crc, self.count, self.base, self.lane, self.index,
      self.lane_from, self.lane_to) = struct.unpack_from('<3Q4IQ2I2Q', header, 8)
     self.calibration = struct.unpack_from('<QqQ', header, 96)
     self.at, self.end = at, at + 128 + size
-    require(reserved == 0 and is_zero(header[120:]), 'reserved bytes of a block are not zero')
+    has_index = self.kind == NOTICES and self.lane != NO_LANE
+    require((has_index or self.index == 0) and is_zero(header[120:]), 'reserved bytes of a block are not zero')
     require(position == at and self.salt == (salt or self.salt) != 0 and self.opening == (opening or self.opening),
             'a block of another place')
     require(size % 8 == 0 and size <= 2 << 20 and self.end <= len(data), 'a block has an impossible length')

@@ -168,7 +168,8 @@ class Ring:
         stands_for = [self.take_notice(record) for record in block.records] if block.kind == NOTICES else []
         if not block.hands_over: continue
         before = self.records_of(block.lane)
-        if block.kind == NOTICES: self.hand_over(block.lane, block.lane_to, add(before, *stands_for))
+        first = before if block.index == 2**32 - 1 else number(before, block.index)
+        if block.kind == NOTICES: self.hand_over(block.lane, block.lane_to, add(first, *stands_for))
         elif block.records: self.hand_over(block.lane, block.lane_to, add(number(before, block.records[-1].index), 1))
     for at in (320, 352):
       *calibration, sequence, crc = struct.unpack_from('<QqQ2I', self.data, at)

@@ -105,5 +105,13 @@ struct OverflowTests {
     #expect(report.description.contains("7 events had been refused; 6 events had been overwritten by later ones"))
     #expect(report.description.contains("quarantine/ is full: 5 damaged bytes were not kept"))
     #expect(report.description.contains("the ring is not where it was"))
+
+    var cut = weir_recovery()
+    cut.missing_events = 3
+    cut.rebooted = 1
+    cut.unknown_tail = 1
+    let afterCut = RecoveryReport(cut)
+    #expect(afterCut.rebooted && afterCut.unknownTail && afterCut.missingEvents == 3 && !afterCut.isComplete)
+    #expect(afterCut.description.contains("3 events are missing; the machine went down"))
   }
 }
