@@ -273,7 +273,7 @@ MODELS = $(C)/models
 MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
-MODELS_UNSEEN = scan window unsealed lost_ring reader handover crc32c check stat verify dead route definitions \
+MODELS_UNSEEN = scan window unsealed lost_ring dead_ring reader handover crc32c check stat verify dead route definitions \
                 directory quarantine error notice locator system start sizes retention
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))

@@ -21,324 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory.h"
 #include "error.h"
-#include "handover.h"
 #include "lost_ring.h"
 #include "notice.h"
 #include "quarantine.h"
+#include "recovery.h"
 #include "scan.h"
 #include "system.h"
-
-/* Files of an opening that did not get to its end. More than fit are found by another listing. */
-typedef struct leftovers {
-  char names[16][64];
-  uint32_t count;
-  int more;
-} leftovers;
-
-typedef struct recovery {
-  event_log *log;   /* the opening that recovers: path, directory, options */
-  event_log *dead;  /* the ring of the dead one, mapped; null if there is none */
-  uint8_t *words;   /* under another boot id: copies of its header and control pages, which recovery changes instead */
-  uint8_t *definitions; /* and of its type region, with what the log has and the ring has lost behind it */
-  uint64_t definitions_bytes;
-  uint8_t boot_id[16]; /* of the running kernel */
-  ring_place place; /* where that is, or was */
-  handover handover;
-  segment_list list;       /* see segment_list_tail: without all but the last of what is sealed */
-  int whole_list;          /* with all of it */
-  uint64_t first_unsealed; /* index in list */
-  leftovers leftovers;
-  weir_recovery *report;
-  weir_error *error;
-  segment_end last;      /* the last sealed segment */
-  uint8_t last_boot_id[16]; /* of the last segment; zeros where there is none */
-  uint64_t least_offset; /* the new opening's offsets start here or later */
-  const char *lost;      /* what the log is to say of a ring that can't be read; null: there is none to speak of */
-  const char *remains[2]; /* the files, RING_NAME and LOCATOR_NAME, that are put away after that; null: there is none */
-  int absent;            /* neither a ring nor a word of it */
-  int told;              /* the last that the log holds is the notice of a lost ring */
-} recovery;
-
-/* ---- The ring of the dead ---------------------------------------------------------------------------------------- */
-
-static weir_status newer_version(recovery *recovery, const char *name) {
-  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->log->path,
-              "%s/%s was written by a newer version of Weir; open it with that version", recovery->log->path, name);
-}
-
-static const char *ring_path(const recovery *recovery) {
-  return locator_path(&recovery->place, recovery->log->path);
-}
-
-/* Notes that the ring is lost. What is left of it stays where it is until the log says so. */
-static void lose_ring(recovery *recovery, const char *reason, const char *remains) {
-  recovery->report->ring_replaced = 1;
-  recovery->lost = reason;
-  recovery->remains[recovery->remains[0] != NULL] = remains;
-}
-
-/* Moves the remains of a lost ring to quarantine/, or a copy, where they lie in another directory. */
-static int put_away(recovery *recovery, const char *remains) {
-  int home = recovery->log->directory;
-  const ring_place *place = &recovery->place;
-  int elsewhere = place->where == RING_ELSEWHERE;
-  struct stat status;
-  int error = elsewhere ? sys_status_at(place->directory, place->name, &status)
-                        : sys_status_at(home, remains, &status);
-  if (error != 0) return error;
-  int result;
-  if (elsewhere) {
-    int fd = sys_open_read(place->directory, place->name);
-    if (fd < 0) return fd;
-    result = quarantine_copy(home, fd, RING_NAME, recovery->lost);
-    sys_close(fd);
-    if (result >= 0 && (error = sys_unlink(place->directory, place->name)) != 0) return error;
-  } else {
-    result = quarantine_file(home, remains, recovery->lost, 1);
-  }
-  if (result == QUARANTINE_FULL) recovery->report->unkept_bytes += (uint64_t)status.st_size;
-  return result < 0 ? result : 0;
-}
-
-/* Whether the lost ring was of another boot; then nobody knows which offsets had been given. */
-static int lost_with_boot(const recovery *recovery) {
-  if (recovery->dead) return 0;
-  const uint8_t *boot_id = recovery->report->ring_vanished ? recovery->place.locator.boot_id : recovery->last_boot_id;
-  return !all_zero(boot_id, sizeof recovery->boot_id) &&
-         memcmp(boot_id, recovery->boot_id, sizeof recovery->boot_id) != 0;
-}
-
-/* Of a lost ring the log tells once, also when this was killed before. */
-static weir_status tell_of_lost_ring(recovery *recovery) {
-  uint64_t offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
-  if (offset < recovery->least_offset) offset = recovery->least_offset;
-  int left_out = lost_with_boot(recovery);
-  if (left_out) recovery->report->rebooted = recovery->report->unknown_tail = 1;
-  if (!recovery->told) {
-    if (left_out) offset += OFFSETS_LEFT_OUT;
-    int error = lost_ring_tell(recovery->log, recovery->dead, recovery->lost, offset,
-                               left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
-    if (error != 0) {
-      return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->path, NULL);
-    }
-    recovery->least_offset = offset + 1;
-  }
-  for (int i = 0; i < 2 && recovery->remains[i]; i++) {
-    int error = put_away(recovery, recovery->remains[i]);
-    if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), recovery->remains[i]);
-  }
-  return WEIR_OK;
-}
-
-/* Reads and checks the header before anything is mapped. */
-static int read_ring_header(int fd, ring_header *header) {
-  struct stat status;
-  int error = sys_status(fd, &status);
-  if (error != 0) return error;
-  int64_t count = sys_read_at(fd, header, sizeof *header, 0);
-  if (count < 0) return (int)count;
-  return count == sizeof *header ? ring_check_header(header, (uint64_t)status.st_size) : -EBADMSG;
-}
-
-/* Puts entries behind the definitions that are known; types_load, or adopt_missing, says which are looked at. */
-static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
-  uint64_t total = recovery->definitions_bytes + bytes;
-  uint8_t *grown = realloc(recovery->definitions, total + 8);
-  if (!grown) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
-                recovery->log->path);
-  }
-  if (bytes > 0) memcpy(grown + recovery->definitions_bytes, entries, bytes);
-  recovery->definitions = grown;
-  recovery->definitions_bytes = total;
-  recovery->dead->definitions = grown;
-  return WEIR_OK;
-}
-
-/* Of a segment of the dead opening, the definitions that its ring has lost with pages that the disk did not get. */
-static weir_status adopt_missing(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
-  event_log *dead = recovery->dead;
-  uint64_t at = 0;
-  for (;;) {
-    uint64_t from = at;
-    const definition_header *entry = definition_next(entries, bytes, &at, dead->header->opening);
-    if (!entry) return WEIR_OK;
-    if (entry->type == 0 || entry->type >= MAX_TYPES || entry->bytes > MAX_DEFINITION_BYTES) continue;
-    if (dead->types[entry->type].bytes > 0) continue;
-    uint32_t place = (uint32_t)recovery->definitions_bytes;
-    weir_status status = adopt_definitions(recovery, entries + from, at - from);
-    if (status != WEIR_OK) return status;
-    dead->types[entry->type] = (type_entry){.at = place, .bytes = (uint32_t)(at - from)};
-  }
-}
-
-/*
- * The ring is of another boot: nothing of it changes, so that recovery always begins with the same. If the machine went
- * down after a close it has nothing to give, whatever its pages say.
- */
-static weir_status distrust(recovery *recovery) {
-  event_log *dead = recovery->dead;
-  int closed = dead->header->closed == 1;
-  recovery->report->rebooted = 1;
-  recovery->report->unknown_tail = !closed;
-  dead->rebooted = !closed;
-  recovery->words = malloc((1 + (uint64_t)dead->lane_count) * LANE_CONTROL_BYTES);
-  if (!recovery->words) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, dead->path, "out of memory to recover %s", dead->path);
-  }
-  weir_status status = adopt_definitions(recovery, dead->definitions, dead->header->types_bytes);
-  if (status != WEIR_OK) return status;
-  memcpy(recovery->words, dead->header, RING_HEADER_BYTES);
-  dead->header = (ring_header *)(void *)recovery->words;
-  for (uint32_t i = 0; i < dead->lane_count; i++) {
-    lane_control *copy = (lane_control *)(void *)(recovery->words + (1 + (uint64_t)i) * LANE_CONTROL_BYTES);
-    *copy = *dead->lanes[i].control;
-    if (closed) memset(copy, 0, sizeof *copy);
-    dead->lanes[i].control = copy;
-  }
-  if (closed) memset(dead->header->unlaned_dropped, 0, sizeof dead->header->unlaned_dropped);
-  return WEIR_OK;
-}
-
-static weir_status attach_dead(recovery *recovery, int fd) {
-  event_log *dead = recovery->dead = calloc(1, sizeof *dead);
-  if (!dead) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
-                recovery->log->path);
-  }
-  dead->path = recovery->log->path;
-  dead->directory = recovery->log->directory;
-  dead->options = recovery->log->options;
-  dead->retention = recovery->log->retention;
-  weir_status status = ring_attach(dead, fd, recovery->error);
-  if (status != WEIR_OK) return status;
-  /* A segment must be able to hold any record of this ring, whatever this opening's options are. */
-  uint64_t least = LEAST_SEGMENT_BYTES(dead->header->record_bytes);
-  if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
-  recovery->report->previous_opening = dead->header->opening;
-  if (memcmp(dead->header->boot_id, recovery->boot_id, sizeof recovery->boot_id) != 0) {
-    status = distrust(recovery);
-    if (status != WEIR_OK) return status;
-  }
-  ring_calibration(dead->header, &dead->calibration);
-  types_load(dead);
-  return WEIR_OK;
-}
-
-/*
- * Whether an opening died while it made an empty ring, perhaps out of the drained one: then that there is none is no
- * loss. Offsets go on past those that it knew of.
- */
-static int ring_being_made(recovery *recovery) {
-  int fd = sys_open_read(recovery->place.directory, recovery->place.new_name);
-  if (fd < 0) return 0;
-  ring_header *header = malloc(sizeof *header);
-  if (header && read_ring_header(fd, header) == 0) {
-    recovery->least_offset = ring_end(header);
-  }
-  free(header);
-  sys_close(fd);
-  return 1;
-}
-
-/* Whom to believe about where the ring is. A damaged locator is put away: what it named is lost. */
-static weir_status find_ring(recovery *recovery) {
-  event_log *log = recovery->log;
-  ring_place *place = &recovery->place;
-  int error = locator_find(log->directory, place);
-  if (error == -ENOTSUP) return newer_version(recovery, LOCATOR_NAME);
-  if (error == -EBADMSG) {
-    *place = locator_here(log->directory);
-    lose_ring(recovery, RING_LOST_DAMAGED, LOCATOR_NAME);
-    return WEIR_OK;
-  }
-  if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->path, NULL);
-  if (place->where == RING_VANISHED || place->where == RING_CLOSED) recovery->least_offset = place->locator.next_offset;
-  if (place->where == RING_VANISHED) {
-    lose_ring(recovery, RING_LOST_VANISHED, NULL);
-    recovery->report->ring_vanished = 1;
-    recovery->report->previous_opening = place->locator.opening;
-  }
-  if (place->where != RING_ELSEWHERE || locator_is_safe(log->directory, place->directory) == 1) return WEIR_OK;
-  return fail(recovery->error, WEIR_ERROR_UNSAFE, 0, place->locator.path,
-              "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that",
-              log->path, place->locator.path);
-}
-
-/*
- * A ring that somebody cut short, whose header is whole: what is left of it is worth having. A copy goes to quarantine/,
- * then it gets its length back, with zeros for what is gone: a lane whose first page is zero has nothing to give, and
- * records that are zero fail their checksums. 1; 0 if it is no such ring; or a negative errno.
- */
-static int mend_cut_ring(recovery *recovery, int fd) {
-  /* A header may be forged, and this takes room on the disk and in memory: of a larger ring an eighth must be left. */
-  enum { SMALL_BYTES = 64 << 20, LEAST_SHARE = 8 };
-  ring_header *header = calloc(1, sizeof *header);
-  if (!header) return -ENOMEM;
-  struct stat status;
-  int error = sys_status(fd, &status);
-  int64_t count = sys_read_at(fd, header, sizeof *header, 0);
-  uint64_t bytes = header->file_bytes;
-  int is_cut = error == 0 && count == sizeof *header && ring_check_header(header, UINT64_MAX) == 0 &&
-               bytes > (uint64_t)status.st_size &&
-               (bytes <= SMALL_BYTES || bytes / LEAST_SHARE <= (uint64_t)status.st_size);
-  free(header);
-  if (error != 0 || count < 0 || !is_cut) return error != 0 ? error : count < 0 ? (int)count : 0;
-  error = quarantine_copy(recovery->log->directory, fd, RING_NAME, "the ring was cut short");
-  if (error >= 0) error = sys_allocate(fd, bytes);
-  if (error < 0) return error;
-  recovery->report->ring_replaced = recovery->report->unknown_tail = 1;
-  return 1;
-}
-
-static weir_status open_ring(recovery *recovery) {
-  weir_status found = find_ring(recovery);
-  const ring_place *place = &recovery->place;
-  if (found != WEIR_OK || place->where == RING_VANISHED || place->where == RING_CLOSED) return found;
-  const char *path = ring_path(recovery);
-  int fd = sys_open_write(place->directory, place->name);
-  if (fd == -ENOENT) {
-    recovery->absent = !recovery->lost;
-    if (recovery->list.count > 0 && !ring_being_made(recovery) && !recovery->lost) {
-      lose_ring(recovery, RING_LOST_MISSING, NULL);
-    }
-    return WEIR_OK;
-  }
-  if (fd < 0) return fail_system(recovery->error, fd, "open", path, place->name);
-  ring_header *header = malloc(sizeof *header);
-  int error = header ? read_ring_header(fd, header) : -ENOMEM;
-  free(header);
-  weir_status status = WEIR_OK;
-  int mended = error == -EBADMSG ? mend_cut_ring(recovery, fd) : 0;
-  if (mended != 0) error = mended < 0 ? mended : 0;
-  if (error == -ENOTSUP) status = newer_version(recovery, RING_NAME);
-  else if (error == -EBADMSG) lose_ring(recovery, RING_LOST_DAMAGED, RING_NAME);
-  else if (error != 0) status = fail_system(recovery->error, error, "read", path, place->name);
-  else status = attach_dead(recovery, fd);
-  sys_close(fd);
-  return status;
-}
-
-static void detach_dead(recovery *recovery) {
-  event_log *dead = recovery->dead;
-  if (!dead) return;
-  if (dead->active) {
-    if (dead->active->summary.blocks > 0) segment_abandon(dead->active);
-    else segment_discard(dead->active);
-  }
-  ring_detach(dead);
-  if (dead->lanes) sys_unmap((uint8_t *)dead->lanes, dead->lane_count * sizeof *dead->lanes);
-  free(dead);
-  free(recovery->words);
-  free(recovery->definitions);
-}
 
 /* ---- Segments that were not sealed ------------------------------------------------------------------------------- */
 
 static weir_status segment_failure(recovery *recovery, int error, const char *action, const char *name) {
-  if (error == -ENOTSUP) return newer_version(recovery, name);
+  if (error == -ENOTSUP) return recovery_newer_version(recovery, name);
   return fail_system(recovery->error, error, action, recovery->log->path, name);
 }
 
@@ -429,7 +123,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
   weir_status status = WEIR_OK;
   if (recovery->dead && recovery->dead->rebooted && scan.header.opening == recovery->dead->header->opening &&
       scan_summary(&scan)) {
-    status = adopt_missing(recovery, scan_seal_definitions(&scan), scan_summary(&scan)->definition_bytes);
+    status = recovery_adopt_missing(recovery, scan_seal_definitions(&scan), scan_summary(&scan)->definition_bytes);
   }
   error = handover_sealed(&recovery->handover, &scan);
   if (all_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
@@ -479,7 +173,7 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
     }
     memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);
     if (recovery->dead && recovery->dead->rebooted && found[i].opening == recovery->dead->header->opening) {
-      weir_status status = adopt_missing(recovery, found[i].definitions, found[i].definitions_bytes);
+      weir_status status = recovery_adopt_missing(recovery, found[i].definitions, found[i].definitions_bytes);
       if (status != WEIR_OK) return status;
     }
     /* Without a ring, which knows exactly, a damaged last block's own word says which offsets had been given. */
@@ -651,14 +345,14 @@ static weir_status remove_leftovers(recovery *recovery) {
     error = sys_list(recovery->log->directory, remove_leftover, recovery);
   }
   if (error == 0) error = locator_clear(recovery->log->directory, &recovery->place, recovery->dead != NULL);
-  if (error == -ENOTSUP) return newer_version(recovery, LOCATOR_NEW_NAME);
+  if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NEW_NAME);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
 }
 
 static weir_status run(recovery *recovery) {
   event_log *log = recovery->log;
   weir_status status = check_versions(recovery);
-  if (status == WEIR_OK) status = open_ring(recovery);
+  if (status == WEIR_OK) status = recovery_open_ring(recovery);
   if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
   const event_log *dead = recovery->dead;
@@ -678,7 +372,7 @@ static weir_status run(recovery *recovery) {
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
   free(found);
   if (status == WEIR_OK && recovery->dead) status = drain_dead(recovery);
-  if (status == WEIR_OK && recovery->lost) status = tell_of_lost_ring(recovery);
+  if (status == WEIR_OK && recovery->lost) status = recovery_tell_of_lost_ring(recovery);
   /* One that was killed after it put the remains away could not report it. */
   if (recovery->absent && recovery->told) recovery->report->ring_replaced = 1;
   return status;
@@ -713,7 +407,7 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
                         report->events_from_lanes == 0 && report->dropped == 0 && report->overwritten == 0 &&
                         report->damaged_records == 0;
   }
-  detach_dead(recovery);
+  recovery_detach_ring(recovery);
   locator_leave(&recovery->place);
   segment_list_free(&recovery->list);
   free(recovery);
