@@ -125,7 +125,8 @@ typedef struct weir_options {
   uint32_t full_policy;       /* what a capture does when its lane stays full: WEIR_FULL_DROP_NEWEST */
   const char *ring_directory; /* where the ring lies: null for beside the segments. See below */
   uint64_t sync_interval_ns;  /* the durability level: how long after its capture an event is on the disk at the latest,
-                                 if that keeps up: 1 ms to 1 h. 0: only when its segment is sealed, or it is waited for */
+                                 if that keeps up: 1 ms to 1 h. 0: only when its segment is sealed, or somebody waits
+                                 for it */
   uint64_t max_bytes;         /* the byte limit: what all the log's files may take on the disk. 0: none. See Bounds */
   uint64_t retain_bytes;      /* sealed segments beyond it are removed, the oldest first. 0: all are kept */
   uint64_t retain_ns;         /* sealed segments whose last event is older are removed. 0: none is too old */
@@ -148,19 +149,20 @@ typedef struct weir_options {
 /*
  * Bounds. max_bytes bounds the allocated bytes of all the log's files, as weir_stat.total_bytes counts them, at every
  * moment: room is taken before a file is made. Only copies of damaged bytes in quarantine/ are made beyond it; they
- * count. The least that is allowed is the ring, three segments and 256 KiB, and with WEIR_LIMIT_REFUSE what recovery may
- * need for a full ring besides: an opening with less is INVALID, and the message has the number. An opening of a log
- * that is above the limit already removes the oldest segments, or refuses, as limit_policy says.
+ * count. The least that is allowed is the ring, three segments and 256 KiB, and with WEIR_LIMIT_REFUSE what recovery
+ * may need for a full ring besides: an opening with less is INVALID, and the message has the number. An opening of a
+ * log that is above the limit already removes the oldest segments, or refuses, as limit_policy says.
  *
  * retain_bytes counts sealed segments only, retain_ns compares the time of a segment's last event with the wall clock.
  * They are looked at when a segment is sealed, at the opening, and with retain_ns by a timer, at most once a minute. A
- * segment goes as a whole; the last sealed one always stays. Removal is the sealer thread's: one sync of 512 bytes and an
- * unlink for each segment, no part of any capture.
+ * segment goes as a whole; the last sealed one always stays. Removal is the sealer thread's: one sync of 512 bytes and
+ * an unlink for each segment, no part of any capture.
  *
- * What is removed is gone for readers: they pass over it with one weir_skip, whose `removed` is 1. The file `start` says
- * what was removed, and is on the disk before anything is unlinked: killed at any moment, what was removed is never taken
- * for missing, nor counted twice. An event that goes before it was delivered is counted as lost: WEIR_LOST_EXPIRED, or
- * WEIR_LOST_DISPLACED where it made room at the byte limit, in weir_counters and, for good, in weir_stat.dropped.
+ * What is removed is gone for readers: they pass over it with one weir_skip, whose `removed` is 1. The file `start`
+ * says what was removed, and is on the disk before anything is unlinked: killed at any moment, what was removed is
+ * never taken for missing, nor counted twice. An event that goes before it was delivered is counted as lost:
+ * WEIR_LOST_EXPIRED, or WEIR_LOST_DISPLACED where it made room at the byte limit, in weir_counters and, for good, in
+ * weir_stat.dropped.
  *
  * Cost: 16 bytes of memory a sealed segment; at the opening a look at each file.
  */
@@ -201,8 +203,8 @@ typedef struct weir_recovery {
   uint64_t damaged_blocks;     /* in unsealed segments; their bytes were copied to quarantine/ */
   uint64_t damaged_bytes;
   uint64_t damaged_records;    /* stretches of a lane that no checksum vouches for; copied to quarantine/ */
-  uint64_t unkept_bytes;       /* of all these damaged bytes, those that were not copied, because quarantine/ is full: it
-                                  takes 256 MiB, and 512 files. Remove it when you have looked into it */
+  uint64_t unkept_bytes;       /* of all these damaged bytes, those that were not copied, because quarantine/ is full:
+                                  it takes 256 MiB, and 512 files. Remove it when you have looked into it */
   uint64_t missing_events;     /* events that were captured and are not there any more, exactly, as far as others that
                                   were captured after them are there. Of damage in a segment: the offsets */
   uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */
@@ -213,8 +215,9 @@ typedef struct weir_recovery {
   uint32_t ring_replaced;      /* the ring was missing or unreadable: what it held is an unknown loss */
   uint32_t ring_vanished;      /* it was, because it lay in another directory and is not there any more */
   uint32_t rebooted;           /* the machine was started anew since: what the disk had is all there is */
-  uint32_t unknown_tail;       /* events may have followed the last ones that are there, of which no trace is left: always
-                                  1 if `rebooted`, unless the log had been closed. Nothing below the durable watermark */
+  uint32_t unknown_tail;       /* events may have followed the last ones that are there, of which no trace is left:
+                                  always 1 if `rebooted`, unless the log had been closed. Nothing below the durable
+                                  watermark */
   uint32_t start_damaged;      /* the file `start` was unreadable, and is in quarantine/: what retention had removed
                                   counts as missing until more is removed */
 } weir_recovery;
@@ -376,7 +379,8 @@ uint64_t weir_durable_offset(const weir_log *log);
 
 /*
  * Waits until the disk has everything that was captured before the call; shares its sync with all others who wait.
- * `*next_offset` (may be null) is the durable watermark then. Cost and errors as of weir_durable, without INVALID, LOST.
+ * `*next_offset` (may be null) is the durable watermark then. Cost and errors as of weir_durable, without INVALID,
+ * LOST.
  */
 weir_status weir_sync(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
@@ -408,14 +412,14 @@ typedef struct weir_counters {
 void weir_count(const weir_log *log, weir_counters *counters);
 
 /*
- * Opt-in, for hosts that want to live on when somebody cuts a file of an open log short (truncate on the live ring, or on
- * a segment that is being written), or the disk can't read a page of it back: the kernel then sends SIGBUS to whichever
- * thread touches the page, which by default ends the process. Installs a handler of SIGBUS for the process. A fault in a
- * file of a log stops that log: what was being captured and every later capture is refused with WEIR_DROP_STORAGE,
- * weir_drain and all that wait for the disk answer IO with a message that says so, nothing more is said to be durable,
- * and nothing that may have come from a lost page is written. weir_close answers IO; the next opening recovers what the
- * files still have, the ring's remaining pages included, and reports what it can't know (ring_replaced). Every other
- * SIGBUS goes to the handler that was there before, or has its default effect.
+ * Opt-in, for hosts that want to live on when somebody cuts a file of an open log short (truncate on the live ring, or
+ * on a segment that is being written), or the disk can't read a page of it back: the kernel then sends SIGBUS to
+ * whichever thread touches the page, which by default ends the process. Installs a handler of SIGBUS for the process. A
+ * fault in a file of a log stops that log: what was being captured and every later capture is refused with
+ * WEIR_DROP_STORAGE, weir_drain and all that wait for the disk answer IO with a message that says so, nothing more is
+ * said to be durable, and nothing that may have come from a lost page is written. weir_close answers IO; the next
+ * opening recovers what the files still have, the ring's remaining pages included, and reports what it can't know
+ * (ring_replaced). Every other SIGBUS goes to the handler that was there before, or has its default effect.
  *
  * Call it before the first weir_open, because the log's own threads block the signal otherwise, and after what else
  * installs a handler of SIGBUS; again, it does nothing. A thread that blocks SIGBUS is not helped. The handler is

@@ -108,7 +108,9 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
   check_hole(checker, checker->name->name, 0, header->base_offset, "offsets missing before this segment");
   check_handed(checker, scan);
   if (!scan->header_valid) return;
-  if (header->flags & ~(uint32_t)(SEGMENT_RECOVERED | SEGMENT_AFTER_CUT)) tell_rule(checker, 20, 4, "segment header has unknown flags");
+  if (header->flags & ~(uint32_t)(SEGMENT_RECOVERED | SEGMENT_AFTER_CUT)) {
+    tell_rule(checker, 20, 4, "segment header has unknown flags");
+  }
   /* With offsets missing, the segment before may be the one that is gone. */
   if (missing || (!checker->have_previous && header->base_offset > 0)) return;
   uint64_t salt = checker->have_previous ? checker->previous_salt : 0;

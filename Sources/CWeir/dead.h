@@ -78,8 +78,10 @@ int dead_closed_end(int directory, uint64_t *next_offset);
 /* The next item: 1; 0 at the end; or a negative errno, of which -EAGAIN says that a writer has turned up. */
 int dead_next(dead_ring *ring, int directory, dead_item *item);
 
-/* Whether no writer has been at work since dead_open: the lock is free, the ring is that of the same opening. 1, 0, or a
- * negative errno if that can't be told. */
+/*
+ * Whether no writer has been at work since dead_open: the lock is free, the ring is that of the same opening. 1, 0, or
+ * a negative errno if that can't be told.
+ */
 int dead_is_current(const dead_ring *ring, int directory);
 
 /* The definitions in the ring of that opening, live or dead, into `table`. 0 if they can't be had, too; or -ENOMEM. */

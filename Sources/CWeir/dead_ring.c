@@ -93,7 +93,9 @@ static int read_ring_header(int fd, ring_header *header) {
   return count == sizeof *header ? ring_check_header(header, (uint64_t)status.st_size) : -EBADMSG;
 }
 
-/* Puts entries behind the definitions that are known; types_load, or recovery_adopt_missing, says which are looked at. */
+/*
+ * Puts entries behind the definitions that are known; types_load, or recovery_adopt_missing, says which are looked at.
+ */
 static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
   uint64_t total = recovery->definitions_bytes + bytes;
   uint8_t *grown = realloc(recovery->definitions, total + 8);
@@ -219,9 +221,9 @@ static weir_status find_ring(recovery *recovery) {
 }
 
 /*
- * A ring that somebody cut short, whose header is whole: what is left of it is worth having. A copy goes to quarantine/,
- * then it gets its length back, with zeros for what is gone: a lane whose first page is zero has nothing to give, and
- * records that are zero fail their checksums. 1; 0 if it is no such ring; or a negative errno.
+ * A ring that somebody cut short, whose header is whole: what is left of it is worth having. A copy goes to
+ * quarantine/, then it gets its length back, with zeros for what is gone: a lane whose first page is zero has nothing
+ * to give, and records that are zero fail their checksums. 1; 0 if it is no such ring; or a negative errno.
  */
 static int mend_cut_ring(recovery *recovery, int fd) {
   /* A header may be forged, and this takes room on the disk and in memory: of a larger ring an eighth must be left. */

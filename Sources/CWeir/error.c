@@ -111,8 +111,8 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
   snprintf(path, sizeof path, "%s%s%s", directory, name ? "/" : "", name ? name : "");
   if (negative_errno == -BYTE_LIMIT_REACHED) {
     return fail(error, status, 0, path,
-                "cannot %s %s: the log's own byte limit (max_bytes) is reached, the disk is not full; raise the limit at "
-                "the next opening, let retention remove what is old, or choose to drop the oldest",
+                "cannot %s %s: the log's own byte limit (max_bytes) is reached, the disk is not full; raise the limit "
+                "at the next opening, let retention remove what is old, or choose to drop the oldest",
                 action, path);
   }
   if (negative_errno == -MAPPING_LOST) {

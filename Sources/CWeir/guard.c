@@ -8,7 +8,7 @@
  *
  *     label  store                                   order    pairs with
  *     G1     guarded.version odd, the rest, even     release  acquire loads in find: version, the rest, version
- *     G2     event_log.mapping_lost                  seq_cst  acquire load in guard_tripped, before what was read counts
+ *     G2     event_log.mapping_lost                  seq_cst  acquire load in guard_tripped, after what was read
  */
 #define _GNU_SOURCE
 #include "guard.h"

@@ -114,8 +114,8 @@ static weir_status open_directory(event_log *log, weir_error *error) {
   if (result != 0) return fail_system(error, result, "look at", path, NULL);
   if (status.st_uid != geteuid() && status.st_uid != 0 && geteuid() != 0) {
     return fail(error, WEIR_ERROR_UNSAFE, 0, path,
-                "the directory %s belongs to another user (%u), who could forge or remove events; name one of your own, "
-                "such as a new one below it",
+                "the directory %s belongs to another user (%u), who could forge or remove events; name one of your "
+                "own, such as a new one below it",
                 path, (unsigned)status.st_uid);
   }
   if (!made && (status.st_mode & S_IWOTH)) {
@@ -386,7 +386,7 @@ void weir_free(weir_log *producer) {
   log_unreference(log);
 }
 
-/* ---- Waiting for the drainer -------------------------------------------------------------------------------------- */
+/* ---- Waiting for the drainer ------------------------------------------------------------------------------------- */
 
 uint64_t log_deadline(uint64_t timeout_ns) {
   uint64_t now = sys_monotonic_ns();

@@ -224,7 +224,8 @@ static void choose_segment_bytes(event_log *dead) {
 /* Before anything is changed: a log whose offsets are forged, since no log comes to that many events. */
 static weir_status used_up(recovery *recovery) {
   return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->path,
-              "the log %s has no offsets left to give, which only forged ones explain; begin a log in another directory",
+              "the log %s has no offsets left to give, which only forged ones explain; begin a log in another "
+              "directory",
               recovery->log->path);
 }
 

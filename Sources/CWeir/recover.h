@@ -46,8 +46,9 @@ int unsealed_seal(unsealed *found, int directory, const segment_name *name, cons
 
 /*
  * After it, for each in order: syncs, renames; the caller syncs the directory. All are sealed first, so that the disk
- * works on them at once. `last` becomes what the next segment's header says of it. `sync_failed` is the dead ring's word
- * of that, null without a ring: where a sync may have failed, a new file takes the old one's place. 0 or a negative errno.
+ * works on them at once. `last` becomes what the next segment's header says of it. `sync_failed` is the dead ring's
+ * word of that, null without a ring: where a sync may have failed, a new file takes the old one's place. 0 or a
+ * negative errno.
  */
 int unsealed_retire(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,
                     segment_end *last);

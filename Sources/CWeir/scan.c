@@ -45,7 +45,9 @@ static const char *field_problem(const segment_scan *scan, const block_header *h
     return "block has an impossible length";
   }
   if (header->payload_bytes > scan->file_bytes - position - sizeof *header) return "block runs past the file's end";
-  if (header->base_offset > MAX_OFFSET || header->count > MAX_OFFSET - header->base_offset) return "block has an impossible offset";
+  if (header->base_offset > MAX_OFFSET || header->count > MAX_OFFSET - header->base_offset) {
+    return "block has an impossible offset";
+  }
   if (header->kind == BLOCK_EVENTS) {
     if (header->lane >= scan->header.lane_count) return "block of a lane that there is not";
     if (header->lane_from % 8 != 0 || header->lane_to < header->lane_from ||
@@ -493,7 +495,8 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
   uint64_t length = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * (uint64_t)scan->header.lane_count;
   if (got < SEGMENT_HEADER_BYTES || scan->header.lane_count > WEIR_MAX_LANES || (uint64_t)got < length ||
-      scan->header.salt == 0 || scan->header.base_offset > MAX_OFFSET || crc32c(bytes + 20, length - 20) != scan->header.header_crc) {
+      scan->header.salt == 0 || scan->header.base_offset > MAX_OFFSET ||
+      crc32c(bytes + 20, length - 20) != scan->header.header_crc) {
     damage->reason = "segment header checksum does not match";
     return open_by_first_block(scan, base_from_name, all_zero(bytes, sizeof bytes), damage);
   }

@@ -158,9 +158,10 @@ void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64
   uint64_t used = sizeof *summary + summary->definition_bytes, totals_bytes = summary->totals * sizeof *totals;
   if (totals_bytes) memcpy(payload + used, totals, totals_bytes);
   memcpy(payload + used + totals_bytes, &position, SEAL_POSITION_BYTES);
+  uint64_t whole = segment_seal_bytes(summary->definition_bytes, summary->totals);
   block_header header = {
       .kind = BLOCK_SEAL,
-      .payload_bytes = (uint32_t)(segment_seal_bytes(summary->definition_bytes, summary->totals) - sizeof(block_header)),
+      .payload_bytes = (uint32_t)(whole - sizeof(block_header)),
       .base_offset = summary->next_offset,
       .lane = NOTICE_LANE,
       .first_ns = summary->first_ns,

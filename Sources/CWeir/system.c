@@ -334,7 +334,9 @@ void sys_gather_pages(int fd, uint64_t bytes) {
   enum { PIECE_BYTES = 128 << 10 };
   if (sys_is_memory(fd)) return;
   uint8_t *piece = malloc(PIECE_BYTES);
-  for (uint64_t at = 0; piece && at < bytes && pread(fd, piece, PIECE_BYTES, (off_t)at) > 0; at += PIECE_BYTES) continue;
+  for (uint64_t at = 0; piece && at < bytes && pread(fd, piece, PIECE_BYTES, (off_t)at) > 0; at += PIECE_BYTES) {
+    continue;
+  }
   free(piece);
 }
 

@@ -114,7 +114,8 @@ static int check_ring(checker *checker) {
   }
   /* The offset is in the ring before a lane's head moves, so it tells a damaged last block from one half written. */
   if (checker->last_active) {
-    check_hole(checker, checker->last_name, checker->last_end, ring->known_end, "the last blocks are damaged or missing");
+    check_hole(checker, checker->last_name, checker->last_end, ring->known_end,
+               "the last blocks are damaged or missing");
   } else {
     check_hole(checker, RING_NAME, offsetof(ring_header, log_end), ring->known_end,
                "offsets missing at the end of the log");

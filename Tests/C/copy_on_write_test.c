@@ -2,8 +2,8 @@
  * copy_on_write_test.c: case 30 on a file system that writes elsewhere what it writes again: a log on a btrfs that
  * fills up. No store to what was allocated may find the disk full (it would be SIGBUS, for the host): the process
  * lives, captures are refused and accepted again when there is space, and nothing that was accepted is lost. The ring
- * is on tmpfs, as the documentation has it for such file systems: on a full btrfs a first store to a page takes seconds.
- * Needs root, a loop device and mkfs.btrfs.
+ * is on tmpfs, as the documentation has it for such file systems: on a full btrfs a first store to a page takes
+ * seconds. Needs root, a loop device and mkfs.btrfs.
  */
 #include "capture_check.h"
 

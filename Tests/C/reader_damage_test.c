@@ -185,7 +185,9 @@ typedef struct listing {
   weir_status end;
 } listing;
 
-/* What recovery writes of a ring that it can't read. A reader says the same of it as it passes over it, with no offset. */
+/*
+ * What recovery writes of a ring that it can't read. A reader says the same of it as it passes over it, with no offset.
+ */
 static int tells_of_lost_ring(const weir_event *event) {
   uint32_t reason_bytes, lane;
   if (event->type != WEIR_TYPE_HOLE || event->payload_bytes < 8) return 0;

@@ -1,7 +1,7 @@
 /*
  * security_test.c: whose directories and files a log takes for its own, and what it leaves alone: modes whatever the
- * umask, links that lead elsewhere, directories of others, files that are not Weir's, many of them, and a directory that
- * is empty, read-only, or removed while the log is open.
+ * umask, links that lead elsewhere, directories of others, files that are not Weir's, many of them, and a directory
+ * that is empty, read-only, or removed while the log is open.
  */
 #include "capture_check.h"
 

@@ -1,7 +1,7 @@
 /*
  * queue.c: an in-memory queue with a flush timer, as analytics libraries have it: a call puts the event into a queue
- * and returns; a thread appends what is queued to a file once a second, or when the queue is full, which a call then waits
- * for. An event is sent when it is flushed. (Over a network it would be sent later still.)
+ * and returns; a thread appends what is queued to a file once a second, or when the queue is full, which a call then
+ * waits for. An event is sent when it is flushed. (Over a network it would be sent later still.)
  */
 #define _GNU_SOURCE /* pthread_cond_clockwait */
 #include <errno.h>
