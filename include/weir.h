@@ -172,8 +172,8 @@ enum {
   WEIR_LIMIT_REFUSE = 0,     /* the log does not grow: lanes fill, then captures are refused with WEIR_DROP_STORAGE, and
                                 weir_drain and its like answer NO_SPACE with a message that names the limit, not the
                                 disk. Captures are accepted again when retention has made room, or the limit is higher
-                                at the next opening. A log that is opened at the limit, with no room left to recover what
-                                a full ring would hold, refuses from the start */
+                                at the next opening. A log that is opened at the limit, with no room left to recover
+                                what a full ring would hold, refuses from the start */
   WEIR_LIMIT_DROP_OLDEST = 1 /* the oldest sealed segments are removed, and their undelivered events counted as lost */
 };
 
