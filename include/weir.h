@@ -218,8 +218,8 @@ typedef struct weir_recovery {
   uint32_t unknown_tail;       /* events may have followed the last ones that are there, of which no trace is left:
                                   always 1 if `rebooted`, unless the log had been closed. Nothing below the durable
                                   watermark */
-  uint32_t start_damaged;      /* the file `start` was unreadable, and is in quarantine/: what retention had removed
-                                  counts as missing until more is removed */
+  uint32_t start_damaged;      /* the file `start` was unreadable or of another log, and is in quarantine/: what
+                                  retention had removed counts as missing until more is removed */
 } weir_recovery;
 
 /*
@@ -368,7 +368,7 @@ weir_status weir_durable(weir_log *log, weir_id id, uint64_t timeout_ns, weir_er
 /*
  * The same without waiting: `notify` is called exactly once, with `context`, the status and, if that is not OK, an
  * error that is valid until it returns. It is called on a thread of the log, or on this one before this returns, and
- * must not block; captures are allowed in it. If the answer is not OK, `notify` is not called: INVALID, CLOSED, MEMORY.
+ * must not block; captures are allowed in it. If the answer is not OK, `notify` is not called: INVALID (also without a function), CLOSED, MEMORY.
  */
 weir_status weir_durable_notify(weir_log *log, weir_id id,
                                 void (*notify)(void *context, weir_status status, const weir_error *error),

@@ -5,8 +5,8 @@
  *      event from the middle of the log, weir_stat, and reading all of it. Each in a process of its own, whose peak
  *      memory is printed too.
  *   2. How fast recovery scans what was not sealed, against the CRC32C of the same bytes in memory: three streams of
- *      the processor's instruction, in chunks that stay in the cache and straight from memory; and against pread of those
- *      files alone, which no scan can beat.
+ *      the processor's instruction, in chunks that stay in the cache and straight from memory; and against pread of
+ *      those files alone, which no scan can beat.
  *   3. Opening a log whose lanes are as full as they get.
  *
  * Nothing is asserted: the figures depend on the machine, and on what else runs on it.

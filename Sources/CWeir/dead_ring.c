@@ -171,6 +171,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
   uint64_t least = LEAST_SEGMENT_BYTES(dead->header->record_bytes);
   if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
   recovery->report->previous_opening = dead->header->opening;
+  recovery->closed = dead->header->closed == 1;
   if (memcmp(dead->header->boot_id, recovery->boot_id, sizeof recovery->boot_id) != 0) {
     status = distrust(recovery);
     if (status != WEIR_OK) return status;

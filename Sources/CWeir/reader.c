@@ -89,6 +89,10 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
   if (!crc_available()) {
     return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
   }
+  if (options && options->struct_bytes != sizeof *options) {
+    return fail(error, WEIR_ERROR_INVALID, 0, directory,
+                "the options were not made by weir_reader_options_init of this version");
+  }
   int fd;
   weir_status status = directory_open_read(directory, &fd, error);
   if (status != WEIR_OK) return status;
@@ -157,14 +161,14 @@ static void pass_over(weir_reader *reader, const char *file, const scan_damage *
   skip->reason = reason;
 }
 
-/* What retention removed below `base`: no damage, and told of as what it is. */
+/* What retention or the byte limit removed below `base`: no damage, and told of as what it is. */
 static void pass_over_removed(weir_reader *reader, uint64_t base) {
   start_slot start;
   if (base <= reader->next || start_read(reader->directory, &start) != 1) return;
   uint64_t end = start.first_offset < base ? start.first_offset : base;
   if (end <= reader->next) return;
   scan_damage removed = {.first_offset = reader->next, .count = end - reader->next};
-  pass_over(reader, START_NAME, &removed, "removed by retention");
+  pass_over(reader, START_NAME, &removed, "removed by retention or the byte limit");
   reader->skips[reader->skip_count - 1].removed = 1;
 }
 

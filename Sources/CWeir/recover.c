@@ -2,7 +2,7 @@
  * recover.c: what an opening does about a log whose writer died.
  *
  *   1. Scan the segments that were not sealed. Damaged blocks are copied to quarantine/.
- *   2. Set the lanes' heads to the log's word, and sync the ring. Under another boot id the ring stays as it is.
+ *   2. Set the lanes' heads to the log's word. Under another boot id the ring stays as it is.
  *   3. Seal those segments: a seal after the last good block, cut, sync, rename.
  *   4. Drain the lanes into new segments, by the drainer's own code; seal and sync them.
  *   5. Of a ring that is lost, write so into a segment of its own; then put away what is left of it.
@@ -11,7 +11,8 @@
  * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has
  * the log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its
  * seal. Under another boot id the log alone has the word, and what recovery itself wrote counts only once it is sealed,
- * which is when it is on the disk: so a power cut during recovery is one like any other. Damage costs what it hit.
+ * which is when it is on the disk: so a power cut during recovery is one like any other, and the ring needs no sync:
+ * a kill leaves the page cache, and after a power cut no head is believed. Damage costs what it hit.
  * Memory: one block, the ring's mapping, and the definitions of one segment.
  */
 #define _GNU_SOURCE
@@ -131,6 +132,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
   }
   if (recovery->last.salt == 0) {
     recovery->last = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = name->base};
+    recovery->last_opening = scan.header.opening;
     recovery->told = lost_ring_is_told(&scan);
     if (recovery->told < 0 && error == 0) error = recovery->told;
   }
@@ -159,13 +161,30 @@ static weir_status take_last_sealed(recovery *recovery) {
   return WEIR_OK;
 }
 
+/*
+ * Counts the offsets between `end`, to which the log had come, and a segment that was not sealed: somebody deleted or
+ * renamed what lay between. Those before the dead opening are not its loss. After a power cut the records' indices tell.
+ */
+static void count_missing_before(recovery *recovery, const unsealed *found, uint64_t end) {
+  if (recovery->handover.rebooted || found->salt == 0) return;
+  const event_log *dead = recovery->dead;
+  int of_dead = dead && found->opening == dead->header->opening;
+  if (!of_dead && found->opening != recovery->last_opening) return;
+  if (of_dead && end < dead->header->base_offset) end = dead->header->base_offset;
+  if (end < recovery->log->start_offset) end = recovery->log->start_offset;
+  if (found->base > end) recovery->report->missing_events += found->base - end;
+}
+
 static weir_status recover_segments(recovery *recovery, unsealed *found) {
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
+    uint64_t end = recovery->handover.log_end;
     int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
                               recovery->report);
     if (error != 0) return segment_failure(recovery, error, "recover", name->name);
+    count_missing_before(recovery, &found[i], end);
+    if (found[i].salt != 0) recovery->last_opening = found[i].opening;
     /* The notice of a lost ring is a segment by itself, which a kill may have left unsealed. */
     const seal_summary *sums = &found[i].summary;
     if (!found[i].empty && found[i].salt != 0) {
@@ -237,8 +256,11 @@ static weir_status settle_heads(recovery *recovery) {
   uint64_t known = ring_end(dead->header), end = handover_start_offset(handover, known);
   if (handover->rebooted) {
     recovery->report->missing_events += handover->missing;
-  } else if (known > handover->log_end && handover->log_end >= dead->header->base_offset) {
-    recovery->report->missing_events += known - handover->log_end;
+  } else {
+    uint64_t from = handover->log_end;
+    if (from < dead->header->base_offset) from = dead->header->base_offset;
+    if (from < recovery->log->start_offset) from = recovery->log->start_offset;
+    if (known > from) recovery->report->missing_events += known - from;
   }
   if (end > LAST_FIRST_OFFSET) return used_up(recovery);
   dead->next_offset = dead->header->log_end = end;
@@ -265,8 +287,7 @@ static weir_status settle_heads(recovery *recovery) {
     uint64_t *reported = &dead->header->unlaned_reported[reason];
     *reported = handover_reported(handover, WEIR_MAX_LANES, reason, *reported);
   }
-  int error = sys_sync_mapped(dead->ring, dead->ring_bytes);
-  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", dead->path, RING_NAME);
+  return WEIR_OK;
 }
 
 /* Events that gap records tell of: refused ones, or overwritten ones. */
@@ -404,9 +425,9 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
     if (*next_offset < log->start_offset) *next_offset = log->start_offset;
     if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);
     log->previous = recovery->last;
-    report->was_clean = !report->ring_replaced && !report->unknown_tail && report->segments_scanned == 0 &&
-                        report->events_from_lanes == 0 && report->dropped == 0 && report->overwritten == 0 &&
-                        report->damaged_records == 0;
+    /* What is left of a log that was not closed can look like one that was. A new one has no ring, and lost none. */
+    int closed = recovery->closed || recovery->place.where == RING_CLOSED || (recovery->absent && !recovery->lost);
+    report->was_clean = closed && !report->ring_replaced && report->missing_events == 0;
   }
   recovery_detach_ring(recovery);
   locator_leave(&recovery->place);

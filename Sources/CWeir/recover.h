@@ -15,6 +15,7 @@ typedef struct unsealed {
   uint64_t end; /* position after the last good block */
   uint64_t salt;
   uint64_t opening;
+  uint64_t base;     /* its first offset */
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
   int complete; /* it has its seal: the writer died before the rename */
   int empty;    /* no event and no notice, so that the next segment has the same base offset */

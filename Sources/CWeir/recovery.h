@@ -32,11 +32,13 @@ typedef struct recovery {
   weir_recovery *report;
   weir_error *error;
   segment_end last;      /* the last sealed segment */
+  uint64_t last_opening; /* of the last segment that was looked at, sealed or not; 0: there is none */
   uint8_t last_boot_id[16]; /* of the last segment; zeros where there is none */
   uint64_t least_offset; /* the new opening's offsets start here or later */
   const char *lost;      /* what the log is to say of a ring that can't be read; null: there is none to speak of */
   const char *remains[2]; /* the files, RING_NAME and LOCATOR_NAME, that are put away after that; null: there is none */
   int absent;            /* neither a ring nor a word of it */
+  int closed;            /* the ring says that its opening ended by a close */
   int told;              /* the last that the log holds is the notice of a lost ring */
 } recovery;
 

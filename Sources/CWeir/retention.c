@@ -97,39 +97,59 @@ static int look_into(const retention *retention, uint64_t base, contents *conten
 
 /* ---- The queue --------------------------------------------------------------------------------------------------- */
 
-static int append(retention *retention, retained segment) {
-  if (retention->end == retention->room) {
-    /* What was removed from the front is room again once it is half of all. */
-    uint64_t count = retention->end - retention->first, room = retention->room < 64 ? 64 : retention->room;
-    if (count > room / 2) room *= 2;
-    retained *moved = malloc(room * sizeof *moved);
-    if (!moved) return -ENOMEM;
-    if (count > 0) memcpy(moved, retention->queue + retention->first, count * sizeof *moved);
-    free(retention->queue);
-    retention->queue = moved;
-    retention->first = 0;
-    retention->end = count;
-    retention->room = room;
+static int make_place(retention *retention) {
+  if (retention->end < retention->room) return 0;
+  /* What was removed from the front is room again once it is half of all. */
+  uint64_t count = retention->end - retention->first, room = retention->room < 64 ? 64 : retention->room;
+  if (count > room / 2) room *= 2;
+  retained *moved = malloc(room * sizeof *moved);
+  if (!moved) return -ENOMEM;
+  if (count > 0) memcpy(moved, retention->queue + retention->first, count * sizeof *moved);
+  free(retention->queue);
+  retention->queue = moved;
+  retention->first = 0;
+  retention->end = count;
+  retention->room = room;
+  return 0;
+}
+
+/* Puts a segment in its place by base, which is the end but after a failure; or in that of its earlier self. */
+static int insert(retention *retention, retained segment) {
+  int error = make_place(retention);
+  if (error != 0) return error;
+  uint64_t at = retention->end;
+  while (at > retention->first && retention->queue[at - 1].base >= segment.base) at--;
+  retained *place = retention->queue + at;
+  if (at < retention->end && place->base == segment.base) {
+    if (place->bytes == NOT_SEALED) retention->unsealed--;
+    else retention->sealed_bytes -= place->bytes;
+  } else {
+    memmove(place + 1, place, (retention->end - at) * sizeof *place);
+    retention->end++;
   }
-  retention->queue[retention->end++] = segment;
-  retention->sealed_bytes += segment.bytes;
+  *place = segment;
+  if (segment.bytes == NOT_SEALED) retention->unsealed++;
+  else retention->sealed_bytes += segment.bytes;
+  if (at == retention->first) retention->oldest_ns = INT64_MIN;
   return 0;
 }
 
 /*
- * Lists the sealed segments. Any that was left out would be passed over by `start` without being counted, so it is all
- * of them or an error. 0 or a negative errno.
+ * Lists the segments. Any that was left out would be passed over by `start` without being counted, so it is all of them
+ * or an error. 0 or a negative errno.
  */
 static int list_sealed(retention *retention) {
   segment_list list;
   int error = segment_list_read(retention->directory, &list);
-  retention->first = retention->end = retention->sealed_bytes = 0;
+  retention->first = retention->end = retention->sealed_bytes = retention->unsealed = 0;
   retention->oldest_ns = INT64_MIN;
   for (uint64_t i = 0; error == 0 && i < list.count; i++) {
     struct stat status;
-    if (list.items[i].active || list.items[i].base < retention->start.first_offset) continue;
+    uint64_t base = list.items[i].base;
+    if (base < retention->start.first_offset) continue;
     error = sys_status_at(retention->directory, list.items[i].name, &status);
-    if (error == 0) error = append(retention, (retained){list.items[i].base, (uint64_t)status.st_blocks * 512});
+    uint64_t bytes = list.items[i].active ? NOT_SEALED : (uint64_t)status.st_blocks * 512;
+    if (error == 0) error = insert(retention, (retained){base, bytes});
     else if (error == -ENOENT) error = 0;
   }
   segment_list_free(&list);
@@ -148,14 +168,41 @@ static int survey(retention *retention) {
 
 /* ---- Removing ---------------------------------------------------------------------------------------------------- */
 
-static void unlink_segment(retention *retention, const retained *segment) {
+/* 0 or a negative errno. */
+static int unlink_segment(retention *retention, const retained *segment) {
   char name[64];
-  struct stat status;
+  struct stat status = {0};
   segment_file_name(name, segment->base, 0);
   int error = sys_status_at(retention->directory, name, &status);
   if (error == 0) error = sys_unlink(retention->directory, name);
-  /* What can't be unlinked is a leftover: it goes on taking room, and the next opening tries again. */
   if (error == 0) retention_give(retention, (uint64_t)status.st_blocks * 512);
+  if (error != -ENOENT) return error;
+  retention_give(retention, segment->bytes); /* somebody was faster */
+  return 0;
+}
+
+/*
+ * Removes sealed segments below the start: their removal was decided, and cut short by a kill or a failure. The oldest
+ * first, to the first failure: so as long as one is left the last one that `start` names is. 0 or a negative errno.
+ */
+static int remove_leftovers(retention *retention, int directory, const start_slot *start) {
+  segment_list list;
+  int error = segment_list_read(directory, &list);
+  for (uint64_t i = 0; error == 0 && i < list.count && list.items[i].base < start->first_offset; i++) {
+    const segment_name *name = &list.items[i];
+    segment_scan scan;
+    scan_damage damage;
+    if (name->active || scan_open(&scan, directory, name->name, name->base, 0, &damage) != 0) continue;
+    struct stat status = {0};
+    int ours = scan.header.salt != 0, known = sys_status(scan.fd, &status) == 0;
+    scan_close(&scan);
+    if (!ours) continue;
+    error = sys_unlink(directory, name->name);
+    if (error == 0 && known) retention_give(retention, (uint64_t)status.st_blocks * 512);
+    if (error == -ENOENT) error = 0;
+  }
+  segment_list_free(&list);
+  return error;
 }
 
 static void pop(retention *retention) {
@@ -200,9 +247,15 @@ static int is_too_old(const retention *retention, int64_t last_ns) {
   return last_ns < now && (uint64_t)now - (uint64_t)last_ns > retention->retain_ns;
 }
 
+/* The last sealed one stays, and all from the first one on that is not sealed. */
+static int has_one_to_remove(const retention *retention) {
+  if (retention->end - retention->first - retention->unsealed < 2) return 0;
+  return retention->queue[retention->first].bytes != NOT_SEALED;
+}
+
 /* Why the oldest segment is to go, 0 if it is to stay, or a negative errno. */
 static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
-  if (retention->end - retention->first < 2) return 0;
+  if (!has_one_to_remove(retention)) return 0;
   if (retention->sealed_bytes > retention->retain_bytes) return WEIR_LOST_EXPIRED;
   if (retention->retain_ns != UINT64_MAX) {
     int64_t last_ns;
@@ -215,7 +268,7 @@ static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
 
 /*
  * Removes the oldest segments that are to go, at most MOST_AT_ONCE: one write of `start` for all of them. Answers how
- * many, or a negative errno; then nothing was removed.
+ * many, or a negative errno: then nothing was removed, or what could not be unlinked is a leftover.
  */
 static int remove_some(retention *retention, uint64_t needed) {
   start_slot start = retention->start;
@@ -251,13 +304,14 @@ static int remove_some(retention *retention, uint64_t needed) {
   __atomic_fetch_add(&retention->expired, lost[WEIR_LOST_EXPIRED], __ATOMIC_RELAXED);
   __atomic_fetch_add(&retention->displaced, lost[WEIR_LOST_DISPLACED], __ATOMIC_RELAXED);
   /* The names go from the disk when they may: until then they are leftovers below the start. */
-  for (int i = 0; i < count; i++) unlink_segment(retention, &going[i]);
-  return count;
+  for (int i = 0; i < count && error == 0; i++) error = unlink_segment(retention, &going[i]);
+  retention->leftovers = error != 0;
+  return error != 0 ? error : count;
 }
 
 static uint64_t next_look(retention *retention) {
   int64_t last_ns;
-  if (retention->retain_ns == UINT64_MAX || retention->end - retention->first < 2) return UINT64_MAX;
+  if (retention->retain_ns == UINT64_MAX || !has_one_to_remove(retention)) return UINT64_MAX;
   if (oldest_time(retention, &last_ns) != 0) return sys_monotonic_ns() + LOOK_AGAIN_NS;
   uint64_t age = last_ns < sys_wall_ns() ? (uint64_t)sys_wall_ns() - (uint64_t)last_ns : 0;
   uint64_t left = retention->retain_ns > age ? retention->retain_ns - age : 0;
@@ -269,6 +323,11 @@ static uint64_t next_look(retention *retention) {
 /* Removes all that is to go. 0 or a negative errno. */
 static int remove_due(retention *retention, uint64_t needed) {
   int result = retention->unlisted ? list_sealed(retention) : 0;
+  if (result == 0 && retention->leftovers) {
+    /* No others before these: each would be lost, and make no room either. */
+    result = remove_leftovers(retention, retention->directory, &retention->start);
+    retention->leftovers = result != 0;
+  }
   if (result == 0) {
     do result = remove_some(retention, needed);
     while (result > 0);
@@ -299,23 +358,6 @@ weir_status retention_check(const weir_options *options, uint64_t ring_bytes, we
               (unsigned long long)options->max_bytes, (unsigned long long)least);
 }
 
-/* Removes sealed segments below the start: their removal was decided, and cut short by a kill. 0 or negative errno. */
-static int remove_leftovers(int directory, const start_slot *start) {
-  segment_list list;
-  int error = segment_list_read(directory, &list);
-  for (uint64_t i = 0; error == 0 && i < list.count && list.items[i].base < start->first_offset; i++) {
-    const segment_name *name = &list.items[i];
-    segment_scan scan;
-    scan_damage damage;
-    if (name->active || scan_open(&scan, directory, name->name, name->base, 0, &damage) != 0) continue;
-    int ours = scan.header.salt != 0;
-    scan_close(&scan);
-    if (ours) error = sys_unlink(directory, name->name);
-  }
-  segment_list_free(&list);
-  return error;
-}
-
 static weir_status make_retention(event_log *log, const start_slot *start, weir_error *error) {
   const weir_options *options = &log->options;
   if (options->max_bytes == 0 && options->retain_bytes == 0 && options->retain_ns == 0) return WEIR_OK;
@@ -339,9 +381,16 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
 weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *error) {
   start_slot start;
   int result = start_read(log->directory, &start);
+  const char *problem = START_PROBLEM;
   if (result == 1) {
-    result = remove_leftovers(log->directory, &start);
-    if (result != 0) return fail_system(error, result, "remove what retention left of", log->path, NULL);
+    int fits = start_fits(log->directory, &start);
+    if (fits < 0) return fail_system(error, fits, "look for what retention left of", log->path, NULL);
+    if (!fits) {
+      problem = START_FOREIGN;
+      result = -EBADMSG;
+    } else if ((result = remove_leftovers(NULL, log->directory, &start)) != 0) {
+      return fail_system(error, result, "remove what retention left of", log->path, NULL);
+    }
   } else if (result == -ENOTSUP) {
     return fail(error, WEIR_ERROR_VERSION, 0, log->path,
                 "%s/" START_NAME " was written by a newer version of Weir; open it with that version", log->path);
@@ -352,7 +401,7 @@ weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *
     /* As if there were none. Nothing of what is left is removed for it, and what is not left counts as missing. */
     memset(&start, 0, sizeof start);
     recovery->start_damaged = 1;
-    result = quarantine_file(log->directory, START_NAME, START_PROBLEM, 1);
+    result = quarantine_file(log->directory, START_NAME, problem, 1);
     if (result < 0) return fail_system(error, result, "quarantine", log->path, START_NAME);
   }
   log->start_offset = start.first_offset;
@@ -365,7 +414,10 @@ weir_status retention_settle(event_log *log, weir_error *error) {
   retention->recovering = 0;
   int result = survey(retention);
   if (result == 0) result = remove_due(retention, retention->displaces ? 1 : 0);
-  if (result != 0) return fail_system(error, result, "remove old segments of", log->path, NULL);
+  /* What can't be unlinked only takes room: no reason to refuse what is captured. */
+  if (result != 0 && !retention->leftovers) {
+    return fail_system(error, result, "remove old segments of", log->path, NULL);
+  }
   uint32_t limited = !retention->displaces && is_short_of(retention, retention->reserve, 0);
   __atomic_store_n(&retention->limited, limited, __ATOMIC_RELEASE);
   return WEIR_OK;
@@ -421,10 +473,10 @@ int retention_take(event_log *log, uint64_t bytes, int urgent) {
   retention *retention = log->retention;
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
   bytes = (bytes + 4095) & ~UINT64_C(4095);
-  uint64_t reserve = retention->recovering ? 0 : retention->reserve;
+  uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted));
   int taken = try_take(retention, bytes, reserve), error = 0;
   if (!taken && urgent) {
-    error = make_room(log, bytes);
+    error = make_room(log, plus(bytes, load(&retention->copy_wanted)));
     taken = try_take(retention, bytes, reserve);
   }
   if (!taken && urgent) {
@@ -435,9 +487,24 @@ int retention_take(event_log *log, uint64_t bytes, int urgent) {
   return error != 0 ? error : -BYTE_LIMIT_REACHED;
 }
 
-int retention_take_copy(retention *retention, uint64_t bytes) {
+int retention_take_copy(retention *retention, uint64_t base, uint64_t bytes) {
+  retention_hold(retention, base);
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  return try_take(retention, (bytes + 4095) & ~UINT64_C(4095), 0) ? 0 : -BYTE_LIMIT_REACHED;
+  bytes = (bytes + 4095) & ~UINT64_C(4095);
+  int taken = try_take(retention, bytes, 0);
+  if (!taken && retention->displaces && !retention->names_unsure) {
+    remove_due(retention, bytes);
+    taken = try_take(retention, bytes, 0);
+    /* Files made ahead would take what is free before it is tried again, and no segment above it can go for it. */
+    __atomic_store_n(&retention->copy_wanted, taken ? 0 : bytes, __ATOMIC_RELEASE);
+  } else if (taken) {
+    __atomic_store_n(&retention->copy_wanted, 0, __ATOMIC_RELEASE);
+  }
+  return taken ? 0 : -BYTE_LIMIT_REACHED;
+}
+
+void retention_hold(retention *retention, uint64_t base) {
+  if (retention && insert(retention, (retained){base, NOT_SEALED}) != 0) retention->unlisted = 1;
 }
 
 void retention_give(retention *retention, uint64_t bytes) {
@@ -454,7 +521,7 @@ void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint6
   if (!retention) return;
   __atomic_fetch_add(&retention->used, bytes, __ATOMIC_ACQ_REL);
   retention_give(retention, taken);
-  if (append(retention, (retained){base, bytes}) != 0) retention->unlisted = 1;
+  if (insert(retention, (retained){base, bytes}) != 0) retention->unlisted = 1;
   retention->look_at = 0;
 }
 
@@ -471,6 +538,14 @@ void retention_deliver(retention *retention, uint64_t offset) {
 uint64_t retention_due(const retention *retention) {
   if (!retention) return UINT64_MAX;
   return retention->answered < retention->asked ? 0 : retention->look_at;
+}
+
+void retention_deny(event_log *log, int error) {
+  retention *retention = log->retention;
+  if (!retention || retention->answered == retention->asked) return;
+  __atomic_store_n(&retention->failure, error, __ATOMIC_RELEASE);
+  retention->answered = retention->asked;
+  pthread_cond_broadcast(&log->sealer.settled);
 }
 
 void retention_serve(event_log *log) {

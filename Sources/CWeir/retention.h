@@ -5,6 +5,8 @@
  * What is kept true:
  *   - Before a file is made there is room for it below the limit: `used` counts it from then on.
  *   - What is removed is named in `start`, on the disk, before anything is unlinked (start.h).
+ *   - Only the oldest goes, and only once it is sealed. One whose sync failed can come by its sealed name after its
+ *     successors: until then nothing at or above it is removed, or `start` would pass over it without counting it.
  *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a
  *     ring that a power cut threw back would hand over once more what was removed.
  *   - Only the sealer's thread removes; before that thread runs, and in recovery, the opening does.
@@ -16,11 +18,13 @@
 
 struct event_log;
 
-/* A sealed segment: 16 bytes of memory each, of a log with bounds. */
+/* A segment: 16 bytes of memory each, of a log with bounds. */
 typedef struct retained {
   uint64_t base;
-  uint64_t bytes; /* allocated */
+  uint64_t bytes; /* allocated; NOT_SEALED: its name is not the sealed one yet */
 } retained;
+
+#define NOT_SEALED UINT64_MAX
 
 typedef struct retention {
   int directory; /* the log's */
@@ -36,9 +40,12 @@ typedef struct retention {
   uint32_t limited;     /* atomic: not even the reserve is left: no capture is accepted */
 
   /* The sealer's, or the opening's. */
-  retained *queue; /* sealed segments, the oldest first: [first, end) */
+  retained *queue; /* by base: [first, end). The sealed ones, and those that are known to have failed to be */
   uint64_t first, end, room;
-  uint64_t sealed_bytes; /* of them */
+  uint64_t unsealed;     /* how many of them are not sealed */
+  uint64_t sealed_bytes; /* of the others */
+  int names_unsure;      /* a sealed name may not be on the disk: nothing is removed for a copy any more */
+  int leftovers;         /* some are left that `start` says are removed: they go before any other does */
   int unlisted;          /* there was no memory for one: they are listed anew before any is removed */
   int64_t oldest_ns;     /* when the last event of the oldest was captured; INT64_MIN: not looked at yet */
   start_slot start;
@@ -49,6 +56,7 @@ typedef struct retention {
   uint64_t asked, answered;
   int failure;        /* atomic: the negative errno of the last removal, 0 */
 
+  uint64_t copy_wanted; /* atomic: with displaces, what a copy lacks: files made ahead don't take it. 0: nothing */
   uint64_t delivered; /* atomic: every offset below it was delivered, wherever it had to be */
   uint64_t expired;   /* atomic: events removed in this opening that were not */
   uint64_t displaced; /* the same, to make room */
@@ -76,8 +84,14 @@ void retention_free(struct event_log *log);
 int retention_take(struct event_log *log, uint64_t bytes, int urgent);
 void retention_give(retention *retention, uint64_t bytes);
 
-/* The same for the copy of a segment that takes the place of one which is there; nothing is removed for it. */
-int retention_take_copy(retention *retention, uint64_t bytes);
+/*
+ * The same for the copy of the segment at `base`, which takes the place of its file. With WEIR_LIMIT_DROP_OLDEST older
+ * segments go for it. On the sealer's thread, or in recovery, as the next two.
+ */
+int retention_take_copy(retention *retention, uint64_t base, uint64_t bytes);
+
+/* A full segment could not be sealed, and is tried again: until retention_sealed nothing at or above it is removed. */
+void retention_hold(retention *retention, uint64_t base);
 
 /* A segment has its sealed name; of it `taken` bytes counted, now `bytes` are allocated. */
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes);
@@ -94,5 +108,8 @@ uint64_t retention_due(const retention *retention);
 /* On the sealer's thread: answers who asked for room, and removes what is due. Under the sealer's mutex, but not all
  * the time. */
 void retention_serve(struct event_log *log);
+
+/* The same, where nothing is to be removed any more: whoever asked for room gets the error. Under the sealer's mutex. */
+void retention_deny(struct event_log *log, int error);
 
 #endif

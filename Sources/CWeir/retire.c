@@ -72,7 +72,7 @@ static int write_copy(const segment *segment, int fd) {
 /* Gives the segment a new file with the same bytes, on the disk, in place of one whose sync failed. */
 static int move_to_new_file(segment *segment, uint64_t number) {
   int error = keep(segment);
-  if (error == 0) error = retention_take_copy(segment->retention, segment->at);
+  if (error == 0) error = retention_take_copy(segment->retention, segment->base_offset, segment->at);
   if (error != 0) return error;
   char name[64];
   snprintf(name, sizeof name, PREPARED_PREFIX "%llu", (unsigned long long)number);
@@ -143,25 +143,32 @@ retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *syn
   for (segment *each = first; each; each = each->next) {
     if (cut(each) != 0) each->poisoned = 1;
   }
-  segment **failed = &done.failed;
-  uint64_t renamed = 0;
+  segment **failed = &done.failed, *renamed = NULL, **last = &renamed;
   while (first) {
     segment *each = first;
     first = each->next;
     each->next = NULL;
     int error = finish(each, next_prepared, sync_failed);
     if (error != 0) {
+      retention_hold(each->retention, each->base_offset);
       if (done.error == 0) done.error = error;
       *failed = each;
       failed = &each->next;
       continue;
     }
     done.lost += each->lost;
+    *last = each;
+    last = &each->next;
+  }
+  if (renamed) done.directory_error = sys_sync_directory(directory);
+  if (done.error == 0) done.error = done.directory_error;
+  /* Only now: to make room for a copy none goes whose name may not be on the disk. */
+  while (renamed) {
+    segment *each = renamed;
+    renamed = each->next;
+    if (done.directory_error != 0 && each->retention) each->retention->names_unsure = 1;
     tell_retention(each);
     segment_abandon(each);
-    renamed++;
   }
-  if (renamed > 0) done.directory_error = sys_sync_directory(directory);
-  if (done.error == 0) done.error = done.directory_error;
   return done;
 }

@@ -151,8 +151,8 @@ static void announce(event_log *log) {
   pthread_mutex_lock(&sealer->mutex);
 }
 
-/* Tells those whose events can't come into the log. */
-static void settle_undrained(event_log *log) {
+/* Tells those whose events can't come into the log. 1 if there were any: then the mutex may have been free. */
+static int settle_undrained(event_log *log) {
   int settled = 0;
   for (sync_wait *wait = log->sealer.waits; wait; wait = wait->next) {
     if (is_drained(log, wait) || !could_not_drain(log, wait)) continue;
@@ -160,6 +160,7 @@ static void settle_undrained(event_log *log) {
     settled = 1;
   }
   if (settled) announce(log);
+  return settled;
 }
 
 static int has_drained_wait(const event_log *log) {
@@ -172,17 +173,18 @@ static int has_drained_wait(const event_log *log) {
 
 /* Syncs the active segment and its name, off the mutex meanwhile. 0 or a negative errno. */
 static int sync_active(event_log *log, segment *active) {
+  sealer *sealer = &log->sealer;
   if (!active->poisoned) {
-    pthread_mutex_unlock(&log->sealer.mutex);
-    int error = sys_sync_data(active->fd);
+    pthread_mutex_unlock(&sealer->mutex);
+    int error = sys_sync_data(active->fd), unnamed = 0;
     active->poisoned = error != 0;
     if (error != 0) __atomic_store_n(ring_sync_failed(log), 1, __ATOMIC_RELEASE);
-    if (error == 0 && !active->named) {
-      error = sys_sync_directory(active->directory);
-      active->named = error == 0;
-    }
-    pthread_mutex_lock(&log->sealer.mutex);
-    if (!active->poisoned) return error;
+    if (error == 0 && !active->named) unnamed = sys_sync_directory(active->directory);
+    active->named |= error == 0 && unnamed == 0;
+    pthread_mutex_lock(&sealer->mutex);
+    /* A directory has no other to be copied to: that its next sync succeeds would say nothing. */
+    if (unnamed != 0 && sealer->broken == 0) sealer->broken = unnamed;
+    if (!active->poisoned) return unnamed;
   }
   /* Once it is full by decree it comes here to be retired, which copies it. */
   __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE);
@@ -190,8 +192,8 @@ static int sync_active(event_log *log, segment *active) {
   return -EIO;
 }
 
-/* Syncs everything that was begun before. Under the mutex, but not all the time. */
-static int sync_files(event_log *log) {
+/* Syncs every file that holds an offset below `offset`. Under the mutex, but not all the time. */
+static int sync_files(event_log *log, uint64_t offset) {
   sealer *sealer = &log->sealer;
   segment *active = log->active; /* only this thread frees one that has been active */
   uint64_t target = sealer->queued;
@@ -200,7 +202,7 @@ static int sync_files(event_log *log) {
     retire(log, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
   }
   int error = sealer->stuck ? sealer->stuck_error : 0;
-  if (error == 0 && active) error = sync_active(log, active);
+  if (error == 0 && active && active->base_offset < offset) error = sync_active(log, active);
   if (guard_tripped(log)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
   return error == 0 ? sealer->broken : error;
 }
@@ -216,9 +218,9 @@ static int make_durable(event_log *log) {
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     if (is_drained(log, wait)) wait->pass = number;
   }
-  uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = __atomic_load_n(&log->lanes[i].handed, __ATOMIC_ACQUIRE);
-  int error = sync_files(log);
+  uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE); /* after: nothing handed is above */
+  int error = sync_files(log, offset);
   for (uint32_t i = 0; error == 0 && i < log->lane_count; i++) {
     __atomic_store_n(&log->lanes[i].durable, handed[i], __ATOMIC_RELEASE);
   }
@@ -248,7 +250,8 @@ static void take_step(event_log *log) {
   sealer *sealer = &log->sealer;
   uint64_t bounds_due = retention_due(log->retention);
   uint64_t now = sealer->stuck || sealer->fresh || bounds_due != UINT64_MAX ? sys_monotonic_ns() : 0;
-  settle_undrained(log);
+  if (settle_undrained(log)) return; /* whatever came meanwhile is looked at anew, a stop too */
+  if (sealer->broken != 0) retention_deny(log, sealer->broken);
   if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
     retention_serve(log); /* once all is sealed that may be: only that can be removed */
   } else if (has_drained_wait(log) || now >= interval_due(log)) {

@@ -77,6 +77,10 @@ weir_status weir_durable_notify(weir_log *producer, weir_id id,
                                 void *context, weir_error *error) {
   event_log *log = (event_log *)producer;
   if (lane_log_state(log) == STATE_DETACHED) return closed_failure(log, error);
+  if (!notify) {
+    return fail(error, WEIR_ERROR_INVALID, 0, log->path, "there is no function to tell when an event of %s is durable",
+                log->path);
+  }
   sync_wait *wait = calloc(1, sizeof *wait);
   if (!wait) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to wait for %s", log->path);
   wait->notify = notify;

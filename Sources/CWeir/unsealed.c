@@ -166,6 +166,7 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
   found->end = scan.position;
   found->salt = scan.header.salt;
   found->opening = scan.header.opening;
+  found->base = scan.header.base_offset;
   found->next_offset = scan.next_offset;
   /* A seal says where the log ends even if the last block before it is damaged. */
   if (found->salt != 0 && handover->log_end < scan.next_offset) handover->log_end = scan.next_offset;
@@ -274,7 +275,7 @@ static int copy_bytes(int from, int to, uint64_t bytes) {
 
 /* Puts a synced copy of a sealed file in its place, under its name. */
 static int renew(const unsealed *found, int directory, const char *name, int fd) {
-  static const char copy[] = PREPARED_PREFIX "renewed";
+  static const char copy[] = PREPARED_PREFIX "0"; /* as leftovers are called: what a kill leaves is removed */
   int made = sys_open_create(directory, copy);
   if (made < 0) return made;
   int error = copy_bytes(fd, made, found->end);

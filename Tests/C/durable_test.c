@@ -124,6 +124,15 @@ static void test_watermark(void) {
   scratch_remove(path);
 }
 
+static _Atomic uint64_t told_ok, told_failed;
+
+static void be_told(void *context, weir_status status, const weir_error *error) {
+  CHECK((status == WEIR_OK) == (error == NULL));
+  CHECK(context == (void *)&told_ok);
+  if (status == WEIR_OK) told_ok++;
+  else told_failed++;
+}
+
 static void test_bad_ids(void) {
   test("ids of no event");
   char *path = scratch();
@@ -138,21 +147,13 @@ static void test_bad_ids(void) {
   CHECK_EQUAL(weir_durable(log, wrong, 0, &error), WEIR_ERROR_INVALID);
   wrong.sequence = UINT64_MAX;
   CHECK_EQUAL(weir_durable(log, wrong, 0, &error), WEIR_ERROR_INVALID);
-  CHECK_EQUAL(weir_durable_notify(log, wrong, NULL, NULL, &error), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_durable_notify(log, wrong, be_told, (void *)&told_ok, &error), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_durable_notify(log, id, NULL, NULL, &error), WEIR_ERROR_INVALID);
   close_and_free(log);
   scratch_remove(path);
 }
 
 /* ---- Without waiting --------------------------------------------------------------------------------------------- */
-
-static _Atomic uint64_t told_ok, told_failed;
-
-static void be_told(void *context, weir_status status, const weir_error *error) {
-  CHECK((status == WEIR_OK) == (error == NULL));
-  CHECK(context == (void *)&told_ok);
-  if (status == WEIR_OK) told_ok++;
-  else told_failed++;
-}
 
 static void test_notify(void) {
   test("whoever does not wait is told once, at the close at the latest");
@@ -301,6 +302,35 @@ static void test_dead_at_close(void) {
   scratch_remove(path);
 }
 
+static void test_unnamed(void) {
+  test("a name that the disk failed to sync is never vouched for again");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  weir_id id = capture_one(log, type, 0, 0, 40);
+  weir_fault_set("sys_sync_directory", 1, 1, EIO);
+  CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, NULL), WEIR_ERROR_IO);
+  weir_fault_set(NULL, 0, 0, 0);
+  CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, NULL), WEIR_ERROR_IO);
+  CHECK_EQUAL(weir_durable_offset(log), 0);
+  weir_close(log, NULL);
+  weir_free(log);
+  expect_all(path, 1);
+  scratch_remove(path);
+}
+
+static void test_nothing_to_sync(void) {
+  test("a log without anything new is as durable as it was, whatever the disk says");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  weir_fault_set("sys_sync_data", 1, UINT64_MAX, EIO);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  weir_fault_set(NULL, 0, 0, 0);
+  CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
 /* A kernel that could not write a page may drop it: here something else is in its place. */
 static void test_bytes_gone(void) {
   test("case 32: events that a failing disk has lost are counted, and nothing is vouched for after that");
@@ -436,6 +466,8 @@ int main(void) {
   test_failure_at_sealing();
   test_dead_disk();
   test_dead_at_close();
+  test_unnamed();
+  test_nothing_to_sync();
   test_bytes_gone();
   test_recovery_after_failure();
   test_overwritten();

@@ -244,6 +244,7 @@ static void judge_disk(cut *cut, report *report) {
         if (report_is_durable(report, (uint32_t)t, n)) judge_fault(judge, "events were durable, and there is no log");
       }
     }
+    if (report->watermark > 0) judge_fault(judge, "offsets were durable, and there is no log");
     return;
   }
   reboot(plan.directory);

@@ -295,6 +295,21 @@ static void hold_totals(holding *holding) {
   }
 }
 
+/* Every offset below the durable watermark, those of notices too. What retention removed is no loss. */
+static void hold_watermark(const holding *holding) {
+  const judged_log *log = holding->log;
+  uint64_t next = log->first_kept, watermark = holding->report->watermark;
+  for (uint64_t i = 0; i <= log->count && next < watermark; i++) {
+    uint64_t offset = i < log->count ? log->events[i].offset : watermark;
+    if (offset > next) {
+      judge_fault(holding->judge, "offset %" PRIu64 " is missing, and %" PRIu64 " was the durable watermark", next,
+                  watermark);
+      return;
+    }
+    next = offset + 1;
+  }
+}
+
 void judge_hold(judge *judge, const judged_log *log, const report *report, judge_fate fate, judge_sums *sums) {
   holding *holding = calloc(1, sizeof *holding);
   REQUIRE(holding);
@@ -315,6 +330,7 @@ void judge_hold(judge *judge, const judged_log *log, const report *report, judge
     if (!event->notice) hold_event(holding, event);
   }
   hold_reported(holding);
+  if (fate == FATE_POWER_CUT) hold_watermark(holding);
   for (uint64_t i = 0; i < report->openings && log->removed == 0; i++) hold_counts(holding, i);
   if (log->removed > 0 && fate == FATE_KILLED) hold_totals(holding);
   if (fate == FATE_KILLED && log->skips + log->holes > 0) {

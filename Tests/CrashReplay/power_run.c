@@ -3,6 +3,8 @@
 #include "power_run.h"
 #include "replay.h"
 
+#include <dirent.h>
+
 #include "directory.h"
 #include "log.h"
 #include "scan.h"
@@ -37,7 +39,7 @@ victim_plan power_plan(const char *directory, uint64_t seed) {
 static struct {
   power_run *run;
   weir_log *log;
-  uint64_t closed, last_offset;
+  uint64_t closed, last_offset, watermark;
 } live;
 
 static void mark(void *context, uint64_t marks[MOST_MARKS]) {
@@ -46,8 +48,12 @@ static void mark(void *context, uint64_t marks[MOST_MARKS]) {
   marks[MARK_OPENINGS] = report->openings;
   marks[MARK_CLOSED] = live.closed;
   const event_log *log = (const event_log *)live.log;
-  if (log) live.last_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
+  if (log) {
+    live.last_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
+    live.watermark = weir_durable_offset(live.log);
+  }
   marks[MARK_OFFSET] = live.last_offset;
+  marks[MARK_WATERMARK] = live.watermark;
   for (int t = 0; t < POWER_THREADS; t++) {
     marks[MARK_DURABLE + t] = report->threads[t].durable;
     marks[MARK_BEGAN + t] = report->threads[t].began;
@@ -148,6 +154,7 @@ typedef struct holding {
   const uint64_t *most;  /* those of the next one: what can have happened */
   const image_plan *image;
   uint64_t (*handed)[POWER_LANES]; /* of each opening's lanes, the position that a header in the image vouches for */
+  uint64_t offsets;      /* below it, all had been given by the run */
   int dead;              /* the number of the opening whose ring was there, or -1 */
   uint8_t *seen;         /* [thread][number] */
 } holding;
@@ -188,7 +195,7 @@ static void hold_event(const holding *holding, const judged_event *event) {
 /* An offset that the run had given by then is that of the same event. */
 static void hold_offset(const holding *holding, const judged_event *event) {
   const judged_log *whole = &holding->run->whole;
-  if (event->offset >= holding->most[MARK_OFFSET]) return;
+  if (event->offset >= holding->offsets) return;
   uint64_t low = 0, high = whole->count;
   while (low < high) {
     uint64_t middle = (low + high) / 2;
@@ -216,6 +223,19 @@ static void hold_events(const holding *holding, const judged_log *log) {
       judge_fault(holding->judge, "event %" PRIu64 " of thread %u is out of order", event->number, event->thread);
     }
     after[event->thread] = event->number + 1;
+  }
+}
+
+/* Whatever the run gave an offset below the durable watermark, notices too, is there under it. */
+static void hold_watermark(const holding *holding, const judged_log *log) {
+  const judged_log *whole = &holding->run->whole;
+  uint64_t watermark = holding->least[MARK_WATERMARK], at = 0;
+  for (uint64_t i = 0; i < whole->count && whole->events[i].offset < watermark; i++) {
+    while (at < log->count && log->events[at].offset < whole->events[i].offset) at++;
+    if (at < log->count && log->events[at].offset == whole->events[i].offset) continue;
+    judge_fault(holding->judge, "offset %" PRIu64 " is missing, and %" PRIu64 " was the durable watermark",
+                whole->events[i].offset, watermark);
+    return;
   }
 }
 
@@ -328,6 +348,10 @@ static void take_positions(holding *holding, const char *directory) {
     const segment_name *name = &list.items[i];
     if (scan_open(&scan, fd, name->name, name->base, name->active, &damage) != 0) continue;
     int opening = opening_of(holding->run->report, scan.header.opening);
+    /* It is synced before it gets that name. */
+    segment_scan again = scan_again(&scan);
+    if (!name->active && scan_seal(&again) != 0) judge_fault(holding->judge, "%s: it has no seal", name->name);
+    scan_again_close(&again);
     for (uint32_t lane = 0; lane < scan.header.lane_count && scan.header_valid; lane++) {
       raise_handed(holding, opening, lane, scan.handed[lane].position);
     }
@@ -362,9 +386,9 @@ static int reopen(holding *holding, const victim_plan *plan, int capture, weir_r
     judge_fault(holding->judge, "recovery: %s", error.message);
     return 0;
   }
-  if (capture && found->first_offset < holding->most[MARK_OFFSET]) {
+  if (capture && found->first_offset < holding->offsets) {
     judge_fault(holding->judge, "offsets go on at %" PRIu64 ", and %" PRIu64 " had been given", found->first_offset,
-                holding->most[MARK_OFFSET]);
+                holding->offsets);
   }
   if (capture) capture_on(holding, plan, log);
   if (weir_close(log, &error) != WEIR_OK) judge_fault(holding->judge, "closing: %s", error.message);
@@ -394,6 +418,7 @@ static void recover_and_hold(holding *holding, const victim_plan *plan, int agai
     judge_read(holding->judge, plan, run->report, &after);
     if (!again) hold_same(holding, &before, &after);
     hold_events(holding, &after);
+    hold_watermark(holding, &after);
     hold_absent(holding, &after, again, sums);
     sums->events = after.count - after.notices;
     sums->holes = after.holes;
@@ -412,7 +437,7 @@ static void recover_and_hold(holding *holding, const victim_plan *plan, int agai
   judged_log_free(&before);
 }
 
-void power_hold(judge *judge, power_run *run, const image_plan *image, const char *directory, int again,
+void power_hold(judge *judge, power_run *run, const image_plan *image, const char *directory, power_again again,
                 power_sums *sums) {
   const recording *recording = run->recording;
   uint32_t next = image->moment + 1 < recording->moments ? image->moment + 1 : image->moment;
@@ -422,6 +447,8 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
                      .most = recording->marks[next],
                      .image = image,
                      .dead = -1};
+  /* Where the run went on and a process that was killed did not, recovery gives offsets too. */
+  holding.offsets = again == AGAIN_KILLED ? holding.least[MARK_OFFSET] : holding.most[MARK_OFFSET];
   memset(sums, 0, sizeof *sums);
   sums->was_log = judge_is_log(directory);
   victim_plan plan = run->plan;
@@ -446,21 +473,56 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   free(holding.handed);
 }
 
-void power_cut_recovery(power_run *run, const char *directory, uint64_t seed, const char *to) {
+/* Gives the files of `directory`, which are on the disk, the contents that they have in the page cache. */
+static void overlay(const power_run *run, const image_plan *disk, const char *directory, const char *beside) {
+  image_plan cached = *disk;
+  cached.contents = CONTENTS_NEW;
+  image_build(run->recording, &cached, beside);
+  DIR *stream = opendir(beside);
+  REQUIRE(stream);
+  for (struct dirent *entry; (entry = readdir(stream));) {
+    if (entry->d_type == DT_DIR) continue;
+    int from = open(join(beside, entry->d_name), O_RDONLY | O_CLOEXEC);
+    int to = open(join(directory, entry->d_name), O_WRONLY | O_CLOEXEC);
+    REQUIRE(from >= 0 && to >= 0);
+    uint8_t page[PAGE_BYTES];
+    ssize_t count;
+    for (off_t at = 0; (count = pread(from, page, sizeof page, at)) > 0; at += count) {
+      REQUIRE(pwrite(to, page, (size_t)count, at) == count);
+    }
+    close(from);
+    close(to);
+  }
+  closedir(stream);
+  remove_tree(beside);
+}
+
+int power_cut_recovery(power_run *run, const image_plan *image, power_again again, const char *directory, uint64_t seed,
+                       const char *to) {
   victim_plan plan = run->plan;
   plan.directory = directory;
-  weir_log *log;
-  weir_error error;
-  weir_recovery found;
-  weir_fault_boot_id(cut_boot_id);
+  image_plan disk = *image;
+  if (again == AGAIN_KILLED) disk = (image_plan){.moment = image->moment, .contents = CONTENTS_OLD, .seed = image->seed};
+  image_build(run->recording, &disk, directory);
+  if (again == AGAIN_CUT) weir_fault_boot_id(cut_boot_id);
   recording *recording = recording_start(directory, seed, NULL, NULL);
-  if (victim_open(&plan, NULL, &log, &found, &error) == WEIR_OK) {
-    weir_close(log, &error);
+  if (again == AGAIN_KILLED) overlay(run, &disk, directory, to);
+  uint32_t overlaid = recording_look(recording), closed = UINT32_MAX;
+  for (int i = 0; i < 2; i++) {
+    weir_log *log;
+    weir_error error;
+    weir_recovery found;
+    if (victim_open(&plan, NULL, &log, &found, &error) != WEIR_OK) continue;
+    int well = weir_close(log, &error) == WEIR_OK;
     weir_free(log);
+    if (well && closed == UINT32_MAX) closed = recording_look(recording);
   }
   recording_stop(recording);
   weir_fault_boot_id(NULL);
-  image_plan image = image_plan_random(recording, seed);
-  image_build(recording, &image, to);
+  image_plan cut = image_plan_random(recording, seed);
+  if (seed % 4 == 0) cut.moment = recording->moments - 1;
+  if (cut.moment < overlaid) cut.moment = overlaid;
+  image_build(recording, &cut, to);
   recording_free(recording);
+  return cut.moment >= closed;
 }

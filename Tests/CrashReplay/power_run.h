@@ -5,8 +5,8 @@
  *
  * What recovery of an image is held to:
  *
- *   every event that had been awaited durable when the power went is there, and all of openings that were closed by
- *   then; whatever is there is right, once, under its id, in its lane's order, and had been captured by then;
+ *   every event that had been awaited durable when the power went is there, every offset below the durable watermark,
+ *   and all of openings that were closed by then; a segment with a sealed name has its seal; whatever is there is right, once, under its id, in its lane's order, and had been captured by then;
  *   holes are exact: of each lane, the events before its last survivor that are not there are as many as the recovery's
  *   missing_events and the log's gap records of overwritten ones say; and unknown_tail is 1 unless nothing is missing;
  *   no offset that had been given is given to another event, none that a reader may have seen to a new one;
@@ -25,6 +25,7 @@ typedef enum power_mark {
   MARK_OPENINGS,
   MARK_CLOSED, /* openings that were closed */
   MARK_OFFSET, /* offsets given so far are below it */
+  MARK_WATERMARK, /* weir_durable_offset: offsets below it are on the disk */
   MARK_DURABLE, /* and the next ones: of each thread, as in the report */
   MARK_BEGAN = MARK_DURABLE + POWER_THREADS,
   MARK_RETURNED = MARK_BEGAN + POWER_THREADS
@@ -52,17 +53,28 @@ typedef struct power_sums {
   int was_log; /* there was a log in it at all */
 } power_sums;
 
+/* What became of an image before it is recovered to be looked at. */
+typedef enum power_again {
+  AGAIN_NONE,
+  AGAIN_CUT,   /* it was recovered, and the power was cut in that, too */
+  AGAIN_KILLED /* the process was killed, the log recovered under the same boot; and then the power was cut */
+} power_again;
+
 /*
- * Recovers the image in `directory` twice, captures to it, and holds it to the run. `again` is set for one whose
- * recovery was cut off before: then what the first one reported is gone, and exactness is not held.
+ * Recovers the image in `directory` twice, captures to it, and holds it to the run. For one that was recovered before,
+ * what the first recovery reported is gone, and exactness is not held.
  */
-void power_hold(judge *judge, power_run *run, const image_plan *image, const char *directory, int again,
+void power_hold(judge *judge, power_run *run, const image_plan *image, const char *directory, power_again again,
                 power_sums *sums);
 
 /*
- * Opens a copy of what an image holds, records that, cuts the power in it too, and makes the image of that in `to`.
+ * Makes the image in `directory`, opens and closes it twice, records that, cuts the power in it too, and makes the image
+ * of that in `to`. AGAIN_KILLED takes only the moment of `image`: the disk had what was synced, the page cache all.
+ * Answers whether the cut came when the first of these openings had been closed: then all that is read in `directory`
+ * has to be there.
  */
-void power_cut_recovery(power_run *run, const char *directory, uint64_t seed, const char *to);
+int power_cut_recovery(power_run *run, const image_plan *image, power_again again, const char *directory, uint64_t seed,
+                       const char *to);
 
 /* The boot under which images are recovered. */
 extern const uint8_t power_boot_id[16];

@@ -311,6 +311,13 @@ recording *recording_start(const char *path, uint64_t seed, void (*mark)(void *,
   return made;
 }
 
+uint32_t recording_look(recording *recording) {
+  pthread_mutex_lock(&recording->mutex);
+  uint32_t moment = look(recording, 1);
+  pthread_mutex_unlock(&recording->mutex);
+  return moment;
+}
+
 void recording_stop(recording *recording) {
   __atomic_store_n(&recording->stop, 1, __ATOMIC_RELEASE);
   pthread_join(recording->looker, NULL);

@@ -119,6 +119,9 @@ typedef struct recording {
  */
 recording *recording_start(const char *path, uint64_t seed, void (*mark)(void *, uint64_t[MOST_MARKS]), void *context);
 
+/* Looks now, at contents and names; answers the moment. */
+uint32_t recording_look(recording *recording);
+
 /* Looks for a last time; from here on nothing is recorded any more. */
 void recording_stop(recording *recording);
 void recording_free(recording *recording);

@@ -61,6 +61,7 @@ typedef struct report {
   _Atomic uint32_t phase;    /* report_phase */
   _Atomic uint32_t failed;   /* a call of the library failed in a way that the plan does not allow for; see `message` */
   _Atomic uint64_t openings; /* that returned */
+  _Atomic uint64_t watermark; /* weir_durable_offset as last seen: offsets below it survive power cuts */
   uint64_t opening[REPORT_OPENINGS]; /* the random number of each */
   uint64_t first_offset[REPORT_OPENINGS];
   char message[1024];
@@ -100,6 +101,9 @@ static inline int report_is_durable(const report *report, uint32_t thread, uint6
   const report_thread *own = &report->threads[thread];
   return number < own->durable || own->events[number].durable;
 }
+
+/* Notes the log's durable watermark. */
+void report_watermark(report *report, uint64_t offset);
 
 void report_enter(report *report, report_phase phase);
 void report_failure(report *report, const char *what, const weir_error *error);

@@ -12,7 +12,7 @@
 enum { SNAPSHOT_FILES = 64, SNAPSHOT_PAGE = 4096, SNAPSHOT_RANGES = 64, SNAPSHOT_FILE_BYTES = 4 << 20 };
 
 typedef struct snapshot_file {
-  char name[80];
+  char name[256]; /* as long as a file's name may be */
   uint64_t inode;
   uint64_t bytes;
   uint8_t *content; /* SNAPSHOT_FILE_BYTES of room; zeros past `bytes` */

@@ -170,6 +170,7 @@ static void *produce(void *context) {
     int32_t answer =
         victim_capture(plan, producer->report, producer->log, producer->first_type, producer->thread, &id);
     producer->captures++;
+    report_watermark(producer->report, weir_durable_offset(producer->log));
     if (plan->durable_every > 0 && producer->captures % plan->durable_every == 0 && answer == WEIR_ACCEPTED) {
       wait_for_event(producer, id);
     }
@@ -247,6 +248,7 @@ int victim_run(const victim_plan *plan, report *report) {
       report_failure(report, "weir_close", &error);
       return 1;
     }
+    report_watermark(report, weir_durable_offset(log));
     weir_free(log);
     report_enter(report, PHASE_BETWEEN);
   }

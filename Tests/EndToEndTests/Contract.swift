@@ -118,26 +118,30 @@ extension EndToEnd {
       let expected = [
         "stat": [
           "live", "damaged", "ring_vanished", "segments", "segment_bytes", "total_bytes", "first_offset", "next_offset",
-          "events", "lane_events", "accepted", "notices", "lanes", "lanes_in_use", "lane_bytes", "dropped",
-          "first_time",
-          "last_time",
+          "events", "lane_events", "accepted", "removed", "notices", "lanes", "lanes_in_use", "lane_bytes", "dropped",
+          "first_time", "last_time",
         ],
         "recover": [
           "previous_opening", "opening", "segments_scanned", "bytes_scanned", "events_in_segments", "lanes_drained",
           "events_from_lanes", "torn_bytes", "damaged_blocks", "damaged_bytes", "damaged_records", "unkept_bytes",
-          "missing_events",
-          "dropped", "overwritten", "first_offset", "duration_nanoseconds", "was_clean", "ring_replaced",
-          "ring_vanished", "rebooted", "unknown_tail",
+          "missing_events", "dropped", "overwritten", "first_offset", "duration_nanoseconds", "was_clean",
+          "ring_replaced", "ring_vanished", "start_damaged", "rebooted", "unknown_tail",
         ],
       ]
-      let reasons = ["full", "no_lane", "too_large", "closed", "detached", "storage", "invalid", "overwritten"]
+      let reasons = [
+        "full", "no_lane", "too_large", "closed", "detached", "storage", "invalid", "overwritten", "expired",
+        "displaced",
+      ]
       for (command, keys) in expected {
         let output = try Tool.run(command, scratch("log"), "--json").output
         let object = try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
         #expect(Set(object.keys) == Set(keys), "weir \(command)")
         let help = try Tool.run(command, "--help").text
         for key in keys { #expect(help.contains(key), "weir \(command) --help does not tell of \(key)") }
-        if let dropped = object["dropped"] as? [String: Int] { #expect(Set(dropped.keys) == Set(reasons)) }
+        guard command == "stat" else { continue }
+        let dropped = try #require(object["dropped"] as? [String: Int])
+        #expect(Set(dropped.keys) == Set(reasons))
+        for reason in reasons { #expect(help.contains(reason), "weir stat --help does not tell of \(reason)") }
       }
     }
 
@@ -199,6 +203,43 @@ extension EndToEnd {
       let both = try Tool.cat(scratch("log"))
       #expect(both.count == 18 && Set(both.map(\.id)).count == 18 && Set(both.map(\.opening)).count == 2)
       #expect(zip(both, both.dropFirst()).allSatisfy { $0.offset < $1.offset })
+    }
+
+    @Test func `what the bounds remove is in the last line, with the bound, and in stat`() throws {
+      let scratch = try Scratch()
+      let input = try scratch.file("input", Numbered.lines(1...100_000))
+      let small = ["--lane-bytes", "128K", "--segment-bytes", "320K", "--repeat", "5"]
+      let bounds = [
+        ("displaced", ["--max-bytes", "8M", "--drop-oldest"], " displaced at the byte limit (--max-bytes 8388608)"),
+        ("expired", ["--retain-bytes", "1M"], " expired by retention (--retain-bytes 1048576)"),
+      ]
+      for (reason, options, words) in bounds {
+        let outcome = try Tool.run(["record", scratch(reason), input] + small + options)
+        #expect(outcome.code == 0, "it was told to: \(outcome.errors)")
+        let output = try Tool.run("stat", scratch(reason), "--json").output
+        let object = try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
+        let removed = try #require((object["dropped"] as? [String: Int])?[reason])
+        #expect(removed > 0 && object["removed"] as? Int == removed)
+        let shown = outcome.errors.filter { $0 != "," }
+        #expect(shown.contains(" \(removed)\(words)"), "\(removed): \(outcome.errors)")
+      }
+      let wrong = [
+        ("--max-bytes is 0; ", ["--max-bytes", "0"]), ("--max-bytes is 5; ", ["--max-bytes", "5", "--drop-oldest"]),
+        ("--retain-bytes must", ["--retain-bytes", "0"]), ("--ring-directory must", ["--ring-directory", ""]),
+        ("--lane-bytes is 0; ", ["--lane-bytes", "0"]), ("--drop-oldest goes with", ["--drop-oldest"]),
+      ]
+      for (words, options) in wrong {
+        let outcome = try Tool.run(["record", scratch("wrong"), input] + options)
+        #expect(outcome.code == 2 && outcome.errors.contains(words), "\(options): \(outcome.errors)")
+      }
+    }
+
+    @Test func `help has at most 80 columns`() throws {
+      for command in [[]] + Self.commands.map({ [$0] }) {
+        for line in try Tool.run(command + ["--help"]).text.split(separator: "\n") {
+          #expect(line.count <= 80, "weir \(command.first ?? ""): \(line)")
+        }
+      }
     }
 
     @Test func `an interrupt ends a recording cleanly`() throws {

@@ -140,6 +140,22 @@ struct EventFormatTests {
         + #""{""b"":""x,\""y"",""a"":1}""# + "\n")
   }
 
+  /// A name may be anything: it shall neither reach a terminal as a command nor pass for another name.
+  @Test(arguments: ["a\u{1B}[2Jb", "a\nb", "a\u{9B}b", "a\u{7F}", "\u{0}", "\"quoted\"", "plain, name", "é\u{301}", ""])
+  func namesInCSV(_ name: String) throws {
+    var bytes: [UInt8] = []
+    let id = EventID(opening: 0xAB, sequence: 1)
+    EventFormat.csv.append(
+      StoredEvent(offset: 7, id: id, time: Timestamp(nanosecondsSince1970: 1), name: name, fields: [:]), to: &bytes)
+    let text = String(decoding: bytes.dropLast(), as: UTF8.self)
+    #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
+    var cell = String(text.split(separator: ",", maxSplits: 3)[3].dropLast(",{}".utf8.count))
+    if cell.hasPrefix("\"") { cell = String(cell.dropFirst().dropLast()).replacing("\"\"", with: "\"") }
+    let isJSON = cell.hasPrefix("\"")
+    let read = isJSON ? try JSONDecoder().decode([String].self, from: Data("[\(cell)]".utf8))[0] : cell
+    #expect(Array(read.utf8) == Array(name.utf8))
+  }
+
   @Test func asText() {
     #expect(line(.text) == "7  1970-01-01T00:00:01.000000001Z  \"shop sold\"  b=\"x,\\\"y\" a=1\n")
   }
@@ -183,5 +199,26 @@ struct QuantityTests {
       summary.description
         == "1,000 events recorded in 2.00 s, 500 events/s, 85.0 ns an event in the capture, 2 dropped "
         + "(\(DropReason.tooLarge.name): 2)")
+  }
+
+  @Test func summaryOfWhatWasRemoved() {
+    let bounds = RecordSummary.Bounds(bytes: 4 << 20, retainedBytes: nil, retainedSeconds: 3_600)
+    let summary = RecordSummary(
+      tally: Tally(accepted: 1_000), nanoseconds: 1_000_000_000, dropped: 0, displaced: 1_200, expired: 34,
+      bounds: bounds)
+    #expect(
+      summary.description.hasSuffix(
+        "0 dropped, 1,200 displaced at the byte limit (--max-bytes 4194304), 34 expired by retention (--retain 3600s)"))
+  }
+
+  @Test func errorsNameTheOptionsOfTheCommand() throws {
+    var configuration = Tracker.Configuration()
+    configuration.logger = nil
+    configuration.byteLimit = 5
+    let error = #expect(throws: WeirError.self) {
+      try Tracker(directory: "/nonexistent/log", configuration: configuration)
+    }
+    let named = try #require(error).named(RecordOptions.names)
+    #expect(named.message.hasPrefix("--max-bytes is 5; ") && named.code == .cannotRun, "\(named.message)")
   }
 }

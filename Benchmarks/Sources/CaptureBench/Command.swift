@@ -11,8 +11,8 @@ struct Command: ParsableCommand {
     discussion: """
       In the regime "capture", events come in short bursts that fit into a lane; between bursts the log is drained, so \
       nothing is refused for want of room. A figure is the average of one burst; the table shows percentiles of the \
-      bursts. Threads are pinned, subjects take turns, every accepted event is looked for where it ends up. Exits with 1 \
-      if one is missing.
+      bursts. Threads are pinned, subjects take turns, every accepted event is looked for where it ends up. Exits with \
+      1 if one is missing.
       """
   )
 

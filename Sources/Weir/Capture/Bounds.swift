@@ -3,8 +3,8 @@
 extension Tracker {
   /// What happens when the next segment would take the log beyond ``Configuration/byteLimit``.
   public enum ByteLimitPolicy: Hashable, Sendable, CaseIterable {
-    /// The log does not grow. When the lanes are full, events are dropped as ``DropReason/storage``, until retention has
-    /// made room, or the limit is higher at the next opening.
+    /// The log does not grow. When the lanes are full, events are dropped as ``DropReason/storage``, until retention
+    /// has made room, or the limit is higher at the next opening.
     case refuse
     /// The oldest sealed segments are removed. Their events that had not been delivered are counted as
     /// ``DropReason/displaced``.
@@ -15,10 +15,10 @@ extension Tracker {
   ///
   /// Events that go before they were delivered are counted as ``DropReason/expired``.
   public struct Retention: Hashable, Sendable {
-    /// Segments whose last event is older, by the wall clock, are removed; nil for none.
+    /// Segments whose last event is older, by the wall clock, are removed; nil for none. Above zero.
     public var age: Duration?
 
-    /// Of the sealed segments, those beyond so many bytes on the disk are removed; nil for none.
+    /// Of the sealed segments, those beyond so many bytes on the disk are removed; nil for none. Above zero.
     public var bytes: Int?
 
     /// Keeps everything. The default.

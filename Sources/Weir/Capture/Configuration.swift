@@ -42,7 +42,7 @@ extension Tracker {
     /// At least the ring, three segments and a little more; an opening with less throws `invalid`, with the number.
     public var byteLimit: Int?
 
-    /// What happens at ``byteLimit``. ``Tracker/ByteLimitPolicy/refuse``.
+    /// What happens at ``byteLimit``, which any other than the default needs. ``Tracker/ByteLimitPolicy/refuse``.
     public var atByteLimit: ByteLimitPolicy
 
     /// How long events are kept. ``Tracker/Retention/all``.
@@ -79,7 +79,7 @@ extension Tracker {
       laneBytes = core.laneBytes
       segmentBytes = core.segmentBytes
       maximumEventBytes = core.maximumEventBytes
-      drainInterval = .nanoseconds(Int64(clamping: core.drainNanoseconds))
+      drainInterval = core.drainInterval
       whenFull = core.whenFull
       durability = .processCrash
       byteLimit = nil
@@ -94,7 +94,7 @@ extension Tracker {
     var core: CoreOptions {
       CoreOptions(
         laneCount: laneCount, spareLanes: spareLanes, laneBytes: laneBytes, segmentBytes: segmentBytes,
-        maximumEventBytes: maximumEventBytes, drainNanoseconds: drainInterval.wholeNanoseconds,
+        maximumEventBytes: maximumEventBytes, drainInterval: drainInterval,
         whenFull: whenFull, clock: clock, createsDirectory: createDirectory,
         ringDirectory: ringDirectory, durability: durability, byteLimit: byteLimit, atByteLimit: atByteLimit,
         retention: retention)
@@ -147,6 +147,11 @@ extension Tracker {
 }
 
 extension Duration {
+  /// For messages: its description has rounding errors in whole seconds.
+  var inWords: String {
+    components.attoseconds == 0 ? "\(components.seconds) seconds" : description
+  }
+
   /// In nanoseconds, 0 if negative; what 64 bits can't hold is for ever.
   var wholeNanoseconds: UInt64 {
     guard self > .zero else { return 0 }

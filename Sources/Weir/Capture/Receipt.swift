@@ -2,7 +2,8 @@
 
 /// What became of an event that was given to ``Tracker/track(_:)``.
 public enum Receipt: Hashable, Sendable {
-  /// The event is captured. It survives the death of the process from here on.
+  /// The event is captured. It survives the death of the process from here on, unless it was told to make room: under
+  /// ``Tracker/OverflowPolicy/dropOldest`` a later event of its lane may overwrite it before it is in the log.
   case accepted(EventID)
 
   /// The event is not captured. The refusal is counted in the log, and becomes a `weir.gap` event; after

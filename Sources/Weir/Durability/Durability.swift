@@ -6,18 +6,18 @@ extension Tracker {
   /// Whatever the level, ``Tracker/durable(upTo:)`` waits until an event is on the disk, and
   /// ``Tracker/durableOffset`` says how far the disk has come.
   public struct Durability: Hashable, Sendable {
-    /// How often the log is synced while it grows; 0 not at all.
-    let interval: UInt64
+    /// How often the log is synced while it grows; nil not at all.
+    let interval: Duration?
 
     /// Segments that are full, and what the kernel had written of the rest. Captures and drains never wait for the
     /// disk, and nothing is synced unless somebody waits for it. The default.
-    public static let processCrash = Durability(interval: 0)
+    public static let processCrash = Durability(interval: nil)
 
     /// All that was captured up to so long before the power cut, as long as the disk keeps up: 1 ms to an hour.
     ///
     /// The log is synced off the threads that capture, and only while it grows: an idle log is left alone.
     public static func interval(_ time: Duration) -> Durability {
-      Durability(interval: max(time.wholeNanoseconds, 1))
+      Durability(interval: time)
     }
   }
 

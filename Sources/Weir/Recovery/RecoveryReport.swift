@@ -47,8 +47,8 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   /// It was missing because it lay in another directory (``Tracker/Configuration/ringDirectory``) and is not there any
   /// more: the machine was restarted, or the file removed.
   public var ringVanished: Bool
-  /// The file that says what retention had removed was damaged, and is in `quarantine/`: until more is removed, what was
-  /// removed counts as missing.
+  /// The file that says what retention had removed was damaged, and is in `quarantine/`: until more is removed, what
+  /// was removed counts as missing.
   public var startDamaged: Bool
   /// The machine was started anew since: what the disk had is all there is.
   public var rebooted: Bool

@@ -13,10 +13,10 @@ import CWeir
 /// ```
 ///
 /// Writes nothing and takes no lock. Of a log that a process is writing it gives what is drained, and ``next()`` may be
-/// called again after it answered nil, to follow the writer: see ``wait(upTo:)``, and ``LogDirectory/follow(from:onSkip:)``
-/// for tasks. Of a dead process's log it also gives what is still in the
-/// lanes, with the offsets and ids that the next opening will give them. Every event it gives is vouched for by
-/// checksums; what is damaged is passed over, and reported in ``skipped``.
+/// called again after it answered nil, to follow the writer: see ``wait(upTo:)``, and
+/// ``LogDirectory/follow(from:onSkip:)`` for tasks. Of a dead process's log it also gives what is still in the lanes,
+/// with the offsets and ids that the next opening will give them. Every event it gives is vouched for by checksums;
+/// what is damaged is passed over, and reported in ``skipped``.
 ///
 /// Belongs to one thread at a time. Takes up to 2 MiB, one block.
 public final class EventReader {
@@ -91,11 +91,11 @@ public final class EventReader {
     }
   }
 
-  /// Waits until there may be more than ``next()`` gave, which is then to be called and may still answer nil; at most that
-  /// long (nil: for ever; zero: just looks). False if the time passed.
+  /// Waits until there may be more than ``next()`` gave, which is then to be called and may still answer nil; at most
+  /// that long (nil: for ever; zero: just looks). False if the time passed.
   ///
-  /// Blocks the thread: tasks follow a log with ``LogDirectory/follow(from:onSkip:)``. Looks for what is new at once after
-  /// an event was read, then at intervals that double from 0.2 to 20 ms, five system calls each.
+  /// Blocks the thread: tasks follow a log with ``LogDirectory/follow(from:onSkip:)``. Looks for what is new at once
+  /// after an event was read, then at intervals that double from 0.2 to 20 ms, five system calls each.
   public func wait(upTo timeout: Duration?) -> Bool {
     var nanoseconds = UInt64.max
     if let (seconds, attoseconds) = timeout?.components {

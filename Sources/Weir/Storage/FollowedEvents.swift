@@ -13,15 +13,15 @@
 /// removal of segments, the death of the process that writes, and the next one that does. Every event comes once. What
 /// was removed or damaged is passed over and given to `onSkip`.
 ///
-/// Any number of processes and tasks may follow a log; whoever writes it neither knows nor is held up. Nothing is written
-/// and no lock is taken. A task that waits holds no thread: it sleeps between looks, 0.2 ms after an event was given and
-/// twice as long each time, up to 20 ms. (Nothing tells it: a captured event is a store into mapped memory, which Linux
-/// notifies nobody of.) Reading itself is done on the task's thread, a block at a time, from the page cache if the event
-/// is new.
+/// Any number of processes and tasks may follow a log; whoever writes it neither knows nor is held up. Nothing is
+/// written and no lock is taken. A task that waits holds no thread: it sleeps between looks, 0.2 ms after an event was
+/// given and twice as long each time, up to 20 ms. (Nothing tells it: a captured event is a store into mapped memory,
+/// which Linux notifies nobody of.) Reading itself is done on the task's thread, a block at a time, from the page cache
+/// if the event is new.
 ///
 /// The sequence ends with nil when its task is cancelled, and with a ``WeirError`` where the log can't be read: with
-/// code `missing`, `directory`, `access`, `version`, `io` or `memory`. Each iterator reads anew from the first offset, and
-/// takes up to 2 MiB.
+/// code `missing`, `directory`, `access`, `version`, `io` or `memory`. Each iterator reads anew from the first offset,
+/// and takes up to 2 MiB.
 public struct FollowedEvents: AsyncSequence, Sendable {
   public typealias Element = StoredEvent
   public typealias Failure = WeirError

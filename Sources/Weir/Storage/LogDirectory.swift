@@ -75,7 +75,8 @@ public struct LogDirectory: Hashable, Sendable {
     public var laneBytes: UInt64
     /// Accepted events that retention removed. Those of them that had not been delivered are in ``dropped`` too.
     public var removed: UInt64
-    /// Events refused, overwritten, or removed undelivered, over all openings of the log, for each reason that occurred.
+    /// Events refused, overwritten, or removed undelivered, over all openings of the log, for each reason that
+    /// occurred.
     public var dropped: [DropReason: UInt64]
     /// Time of the first event; nil if there is none.
     public var firstTime: Timestamp?

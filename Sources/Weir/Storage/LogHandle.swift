@@ -19,20 +19,23 @@ struct LogHandle {
 
   static func open(_ directory: String, _ options: CoreOptions) throws(WeirError) -> (LogHandle, RecoveryReport) {
     try checkPath(directory)
-    let ringDirectory = options.ringDirectory
-    var options = try options.forCore()
+    if let ring = options.ringDirectory { try checkPath(ring) }
+    var core = try options.forCore()
     var recovery = weir_recovery()
     var log: UnsafeMutablePointer<weir_log>?
-    if let ring = ringDirectory {
-      try checkPath(ring)
-      try WeirError.check { error in
-        absolutePath(ring).withCString {
-          options.ring_directory = $0
-          return weir_open(directory, &options, &log, &recovery, error)
+    do throws(WeirError) {
+      if let ring = options.ringDirectory {
+        try WeirError.check { error in
+          absolutePath(ring).withCString {
+            core.ring_directory = $0
+            return weir_open(directory, &core, &log, &recovery, error)
+          }
         }
+      } else {
+        try WeirError.check { weir_open(directory, &core, &log, &recovery, $0) }
       }
-    } else {
-      try WeirError.check { weir_open(directory, &options, &log, &recovery, $0) }
+    } catch {
+      throw options.asGiven(error)
     }
     guard let log else { throw WeirError(.io, "opening \(directory) gave no log", path: directory) }
     return (LogHandle(log), RecoveryReport(recovery))

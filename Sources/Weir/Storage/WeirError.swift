@@ -72,7 +72,7 @@ extension WeirError {
 
   init(_ status: weir_status, _ error: weir_error) {
     let code = Code(status)
-    let message = text(ofCArray: error.message)
+    let message = OptionName.inSwift(text(ofCArray: error.message))
     self.init(
       code ?? .io, message.isEmpty ? "the log failed with status \(status)" : message,
       path: text(ofCArray: error.path), systemError: error.system_error)

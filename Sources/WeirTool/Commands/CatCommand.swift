@@ -9,6 +9,10 @@ struct CatCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cat",
     abstract: "Print the events of a log.",
+    usage: """
+      weir cat <directory> [--format <format>] [--from <from>]
+                      [--limit <limit>] [--follow]
+      """,
     discussion: """
       Changes nothing. Of a live log it prints the events that are drained, which they \
       are after some milliseconds; of a log whose writer has died also those still in \
@@ -20,14 +24,15 @@ struct CatCommand: ParsableCommand {
                In the fields: integers have all their digits, bytes are base64,
                dates RFC 3339 in UTC (outside the years 0 to 9999: seconds since
                2001), and there are "NaN", "Infinity" and "-Infinity".
-        csv    offset,id,time,event,fields with a header row; fields as JSON.
+        csv    offset,id,time,event,fields with a header row; fields as JSON, and so
+               an event name with control characters.
         text   For people: offset, time, event, and name=value for each field.
       Events whose name starts with "weir." are the log's own: weir.gap (captures \
       that were refused) and weir.hole (offsets that no event has).
 
       Damage is passed over: each stretch is a line on standard error, all events \
-      outside it are printed, and the exit code is 1. What retention removed is \
-      such a line too, but no damage. With --follow it goes on as \
+      outside it are printed, and the exit code is 1. What retention or the byte limit \
+      removed is such a line too, but no damage. With --follow it goes on as \
       events come, through the death of the writer and a new one, until SIGINT or \
       SIGTERM.
 

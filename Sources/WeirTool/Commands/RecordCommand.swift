@@ -39,8 +39,10 @@ struct RecordCommand: ParsableCommand {
 
       A full lane makes its thread wait: nothing is dropped. An event over the size \
       limit, 69,632 bytes of encoded fields, is refused, counted in the log, and named \
-      on standard error; recording goes on, and the exit code is 4. On a full disk \
-      recording stops, keeps what it has, and exits with 3. SIGINT and SIGTERM close \
+      on standard error; recording goes on, and the exit code is 4. On a full disk, \
+      or at --max-bytes, recording stops, keeps what it has, and exits with 3. What \
+      --drop-oldest and --retain remove as they were told to is counted in the last \
+      line, and is no error. SIGINT and SIGTERM close \
       the log in order, a second one ends at once. After any other end, kill -9 \
       included, the next opening recovers everything that was captured.
 
@@ -104,6 +106,8 @@ struct RecordCommand: ParsableCommand {
       throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
     }
     guard !dropOldest || maxBytes != nil else { throw ValidationError("--drop-oldest goes with --max-bytes") }
+    guard retainBytes?.bytes != 0 else { throw ValidationError("--retain-bytes must be at least 1") }
+    guard ringDirectory != "" else { throw ValidationError("--ring-directory must name a directory") }
     guard repetitions >= 1 else { throw ValidationError("--repeat must be at least 1") }
   }
 
@@ -112,7 +116,7 @@ struct RecordCommand: ParsableCommand {
     let input = try InputFile(path: file)
     let stop = try StopSwitch()
     stop.stopOnSignals()
-    let tracker = try Tracker(directory: directory, configuration: configuration)
+    let tracker = try open()
     let start = monotonicNanoseconds()
     let progress = Progress()
     let recorded =
@@ -121,14 +125,29 @@ struct RecordCommand: ParsableCommand {
       case .clf: record(AccessLog.self, input, tracker, stop, progress)
       case .jsonl: record(JSONLines.self, input, tracker, stop, progress)
       }
-    var closing: WeirError?
-    do { try tracker.close() } catch { closing = error }
+    var closing: ToolError?
+    do { try tracker.close() } catch { closing = error.named(RecordOptions.names) }
     progress?.end()
-    let dropped = tracker.counters.dropped.values.reduce(0, +)
+    let counters = tracker.counters
     let summary = RecordSummary(
-      tally: recorded.tally, nanoseconds: monotonicNanoseconds() - start, dropped: dropped)
+      tally: recorded.tally, nanoseconds: monotonicNanoseconds() - start,
+      dropped: counters.dropped.values.reduce(0, +), displaced: counters.displaced, expired: counters.expired,
+      bounds: bounds)
     writeDiagnostic(summary.description)
     try end(recorded, stop.cause, closing)
+  }
+
+  private func open() throws(ToolError) -> Tracker {
+    do throws(WeirError) {
+      return try Tracker(directory: directory, configuration: configuration)
+    } catch {
+      throw error.named(RecordOptions.names)
+    }
+  }
+
+  private var bounds: RecordSummary.Bounds {
+    RecordSummary.Bounds(
+      bytes: maxBytes?.bytes, retainedBytes: retainBytes?.bytes, retainedSeconds: retain?.seconds)
   }
 
   private var configuration: Tracker.Configuration {
@@ -158,13 +177,14 @@ struct RecordCommand: ParsableCommand {
 
   /// How the command ends, the gravest reason first.
   private func end(
-    _ recorded: (tally: Tally, inputError: ToolError?), _ cause: StopCause?, _ closing: WeirError?
+    _ recorded: (tally: Tally, inputError: ToolError?), _ cause: StopCause?, _ closing: ToolError?
   ) throws {
     if let closing { throw closing }
     switch cause {
     case .storage:
       throw ToolError(
-        "\(directory) can't grow: the disk is full or failed, or --max-bytes is reached; what is recorded is kept, make room and go on",
+        "\(directory) can't grow: the disk is full or failed, or --max-bytes is reached; what is recorded is kept, "
+          + "make room and go on",
         code: .diskFull)
     case .refused: throw ExitCode.cannotRun
     case .output:
@@ -177,4 +197,13 @@ struct RecordCommand: ParsableCommand {
     if let inputError = recorded.inputError { throw inputError }
     if !recorded.tally.refused.isEmpty { throw ExitCode.eventsRefused }
   }
+}
+
+/// What the options of `weir record` are called in the library's errors.
+enum RecordOptions {
+  static let names = [
+    "laneBytes": "--lane-bytes", "segmentBytes": "--segment-bytes", "ringDirectory": "--ring-directory",
+    "byteLimit": "--max-bytes", "atByteLimit": "--drop-oldest", "retention.age": "--retain",
+    "retention.bytes": "--retain-bytes",
+  ]
 }

@@ -22,7 +22,8 @@ struct RecoverCommand: ParsableCommand {
         events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
         damaged_blocks, damaged_bytes, damaged_records, unkept_bytes,
         missing_events, dropped, overwritten, first_offset, duration_nanoseconds,
-        was_clean, ring_replaced, ring_vanished, start_damaged, rebooted, unknown_tail
+        was_clean, ring_replaced, ring_vanished, start_damaged (what retention had
+        removed counts as missing), rebooted, unknown_tail
 
       Examples:
         weir recover events
@@ -78,6 +79,7 @@ struct RecoverCommand: ParsableCommand {
       ("overwritten", Quantity.count(report.overwritten)),
       ("ring replaced", report.ringReplaced ? "yes: what was in it is lost, and how much is unknown" : "no"),
       ("ring vanished", report.ringVanished ? "yes: it lay in another directory, and is not there any more" : "no"),
+      ("record of removals", report.startDamaged ? "damaged: what was removed counts as missing" : "in order"),
       ("machine restarted", report.rebooted ? "yes: what the disk had is all there is" : "no"),
       ("unknown tail", report.unknownTail ? "yes: events after the last ones may be lost, how many is unknown" : "no"),
       ("first new offset", Quantity.count(report.firstOffset)),

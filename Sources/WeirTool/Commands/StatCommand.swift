@@ -15,11 +15,14 @@ struct StatCommand: ParsableCommand {
       Keys with --json:
         live, damaged, ring_vanished, segments, segment_bytes, total_bytes,
         first_offset, next_offset, events, lane_events, accepted (the sum of these
-        two), removed (accepted events that retention removed, not among these),
-        notices, lanes, lanes_in_use, lane_bytes, dropped (an object: a number for
-        each reason; `overwritten`, `expired` and `displaced` are events that had
-        been accepted, and are no longer among them), first_time, last_time (RFC 3339, or null where there is
-        no event)
+        two), removed (accepted events that retention or the byte limit removed, not
+        among these), notices, lanes, lanes_in_use, lane_bytes, dropped (an object:
+        a number for each reason), first_time, last_time (RFC 3339, or null where
+        there is no event)
+      The reasons: full, no_lane, too_large, closed, detached, storage, invalid; and \
+      of events that had been accepted, but are lost: overwritten (in a full lane, \
+      which is told to drop the oldest), expired (removed by retention before they \
+      were delivered), displaced (the same, to make room at the byte limit).
 
       Examples:
         weir stat events

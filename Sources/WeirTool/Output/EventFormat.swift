@@ -41,11 +41,29 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     JSONText.append(raw: ",\(event.id),", to: &bytes)
     event.time.append(to: &bytes)
     bytes.append(UInt8(ascii: ","))
-    appendQuoted(Array(event.name.utf8), to: &bytes)
+    appendQuoted(Array(cell(ofName: event.name).utf8), to: &bytes)
     bytes.append(UInt8(ascii: ","))
     var fields: [UInt8] = []
     JSONText.append(event.fields, to: &fields)
     appendQuoted(fields, to: &bytes)
+  }
+
+  /// A name as it is, or as JSON if it has control characters, for those do harm in a terminal; or if it would look
+  /// like such a one.
+  private static func cell(ofName name: String) -> String {
+    guard name.utf8.first == UInt8(ascii: "\"") || name.unicodeScalars.contains(where: isControl) else { return name }
+    return quoted(name)
+  }
+
+  /// The control characters above ASCII too: a terminal may take U+009B for the beginning of a command.
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    JSONText.append(text, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// A cell, in quotation marks if it needs them.
@@ -77,13 +95,8 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
 
   /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
   private static func printable(_ name: String) -> String {
-    // The control characters above ASCII too: a terminal may take U+009B for the beginning of a command.
-    let isPlain = name.unicodeScalars.allSatisfy {
-      $0.value > 0x20 && !(0x7f...0x9f).contains($0.value) && $0 != "=" && $0 != "\""
-    }
+    let isPlain = name.unicodeScalars.allSatisfy { !isControl($0) && $0 != " " && $0 != "=" && $0 != "\"" }
     guard !isPlain || name.isEmpty else { return name }
-    var quoted: [UInt8] = []
-    JSONText.append(name, to: &quoted)
-    return String(decoding: quoted, as: UTF8.self)
+    return quoted(name)
   }
 }

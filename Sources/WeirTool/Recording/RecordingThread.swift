@@ -105,7 +105,8 @@ struct RecordingThread<Format: LineFormat>: Sendable {
     case .invalid: "its names or its nesting are beyond what the log takes; simplify it"
     case .full: "its lane stayed full; choose larger lanes (--lane-bytes)"
     case .noLane: "every lane is taken; choose fewer threads (--threads)"
-    case .closed, .detached, .storage, .overwritten, .expired, .displaced: "the log takes no more events (\(reason.name)); open it again"
+    case .closed, .detached, .storage, .overwritten, .expired, .displaced:
+      "the log takes no more events (\(reason.name)); open it again"
     }
   }
 

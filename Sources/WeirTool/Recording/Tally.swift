@@ -23,6 +23,19 @@ struct RecordSummary: Sendable, Equatable {
   var nanoseconds: UInt64
   /// What the log itself counted as refused.
   var dropped: UInt64
+  /// Events that were recorded, now or before, and that the byte limit displaced before they were delivered.
+  var displaced: UInt64 = 0
+  /// The same for those that retention removed.
+  var expired: UInt64 = 0
+  /// What they were removed by.
+  var bounds = Bounds()
+
+  /// The bounds of a log, as they are given to `weir record`; nil for none.
+  struct Bounds: Sendable, Equatable {
+    var bytes: UInt64?
+    var retainedBytes: UInt64?
+    var retainedSeconds: UInt64?
+  }
 
   var nanosecondsPerEvent: Double {
     tally.accepted == 0 ? 0 : Double(tally.captureNanoseconds) / Double(tally.accepted)
@@ -42,6 +55,18 @@ struct RecordSummary: Sendable, Equatable {
     if !reasons.isEmpty {
       line += " (" + reasons.map { "\($0.key.name): \(Quantity.count($0.value))" }.joined(separator: ", ") + ")"
     }
+    if displaced > 0 {
+      let limit = bounds.bytes.map { " (--max-bytes \($0))" } ?? ""
+      line += ", \(Quantity.count(displaced)) displaced at the byte limit\(limit)"
+    }
+    if expired > 0 { line += ", \(Quantity.count(expired)) expired by retention\(retention)" }
     return line
+  }
+
+  private var retention: String {
+    let limits = [
+      bounds.retainedSeconds.map { "--retain \($0)s" }, bounds.retainedBytes.map { "--retain-bytes \($0)" },
+    ].compactMap(\.self)
+    return limits.isEmpty ? "" : " (\(limits.joined(separator: ", ")))"
   }
 }

@@ -45,4 +45,14 @@ struct ToolError: Error, Equatable {
 
 extension WeirError {
   var exitCode: ExitCode { code == .noSpace ? .diskFull : .cannotRun }
+
+  /// The same with the command's names of the options in place of the library's.
+  func named(_ names: [String: String]) -> ToolError {
+    var text = message
+    for (library, command) in names {
+      if text.hasPrefix("\(library) is ") { text = command + text.dropFirst(library.count) }
+      text = text.replacing("byte limit (\(library))", with: "byte limit (\(command))", maxReplacements: 1)
+    }
+    return ToolError(text, code: exitCode)
+  }
 }

@@ -52,7 +52,7 @@ struct BoundsTests {
       let accepted = fill(tracker, 6000)
       #expect(accepted < 6000 && tracker.counters.dropped == [.storage: UInt64(6000 - accepted)])
       let error = #expect(throws: WeirError.self) { try tracker.drain() }
-      #expect(error?.code == .noSpace && error?.message.contains("max_bytes") == true)
+      #expect(error?.code == .noSpace && error?.message.contains("byte limit (byteLimit)") == true)
       #expect(throws: WeirError.self) { try tracker.close() }
       configuration.byteLimit = 8 << 20
       let again = try Tracker(directory: directory, configuration: configuration)

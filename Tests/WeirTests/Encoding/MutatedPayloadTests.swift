@@ -1,5 +1,5 @@
-// Payloads and definitions with bytes changed, through every decoder: whatever the bytes are, they decode to something or
-// are refused, in memory and time that their length bounds.
+// Payloads and definitions with bytes changed, through every decoder: whatever the bytes are, they decode to something
+// or are refused, in memory and time that their length bounds.
 
 import Foundation
 import Testing

@@ -1,0 +1,5 @@
+# file: Sources/CWeir/unsealed.c
+# power: 2000
+# A segment that recovery seals gets its name before it is on the disk: a power cut takes what the process that was
+# killed had left in the page cache alone.
+/^int unsealed_retire/,/^}/ s/error = sys_sync_data(fd);/error = 0;/
