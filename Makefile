@@ -466,7 +466,7 @@ crash-replay: need-c need-python $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 
 # What `make test` runs.
 crash-replay-short: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
-	@$(MAKE) --no-print-directory crash-replay-cases
+	@$(MAKE) --no-print-directory -j2 crash-replay-cases
 	timeout -s KILL 240 $(REPLAY)/kill_replay --rounds 100 $(REPLAY_OPTIONS)
 	timeout -s KILL 240 $(REPLAY)/power_replay --rounds 500 $(REPLAY_OPTIONS)
 	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 1:' $(if $(SEED),--seed $(SEED))

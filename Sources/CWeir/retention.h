@@ -109,7 +109,7 @@ uint64_t retention_due(const retention *retention);
  * the time. */
 void retention_serve(struct event_log *log);
 
-/* The same, where nothing is to be removed any more: whoever asked for room gets the error. Under the sealer's mutex. */
+/* The same, where nothing is to be removed any more: who asked for room gets the error. Under the sealer's mutex. */
 void retention_deny(struct event_log *log, int error);
 
 #endif

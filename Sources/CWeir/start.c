@@ -64,8 +64,8 @@ static int ask_below(const start_slot *slot, const segment_name *name, const seg
 }
 
 /*
- * What the first one after it says. It knows of none before it where all were gone, by hand, when it was made; and where
- * the one that was before it has gone in that way it names that one, which lay above the start too.
+ * What the first one after it says. It knows of none before it where all were gone, by hand, when it was made; and
+ * where the one that was before it has gone in that way it names that one, which lay above the start too.
  */
 static int ask_above(const start_slot *slot, const segment_scan *scan) {
   const segment_header *header = &scan->header;

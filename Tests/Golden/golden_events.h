@@ -184,11 +184,11 @@ static void refuse_some(weir_log *log, const types *types) {
   require(weir_commit(&record, types->tagged + 1, NULL) == WEIR_DROP_INVALID, "an undefined type was taken");
 }
 
-/* Large events, until the lane is full. */
+/* Large events, until the lane is full: a drainer that keeps up may take some of them. */
 static void overfill(weir_log *log) {
   weir_record record;
   static const char text[1000];
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < 100000; i++) {
     if (weir_begin(log, &record) == WEIR_DROP_FULL) return;
     put_text(&record, "large");
     weir_put_u32(&record, 1);
