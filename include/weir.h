@@ -368,7 +368,8 @@ weir_status weir_durable(weir_log *log, weir_id id, uint64_t timeout_ns, weir_er
 /*
  * The same without waiting: `notify` is called exactly once, with `context`, the status and, if that is not OK, an
  * error that is valid until it returns. It is called on a thread of the log, or on this one before this returns, and
- * must not block; captures are allowed in it. If the answer is not OK, `notify` is not called: INVALID (also without a function), CLOSED, MEMORY.
+ * must not block; captures are allowed in it. If the answer is not OK, `notify` is not called: INVALID (also without a
+ * function), CLOSED, MEMORY.
  */
 weir_status weir_durable_notify(weir_log *log, weir_id id,
                                 void (*notify)(void *context, weir_status status, const weir_error *error),

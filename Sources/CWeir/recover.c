@@ -163,7 +163,8 @@ static weir_status take_last_sealed(recovery *recovery) {
 
 /*
  * Counts the offsets between `end`, to which the log had come, and a segment that was not sealed: somebody deleted or
- * renamed what lay between. Those before the dead opening are not its loss. After a power cut the records' indices tell.
+ * renamed what lay between. Those before the dead opening are not its loss. After a power cut the records' indices
+ * tell.
  */
 static void count_missing_before(recovery *recovery, const unsealed *found, uint64_t end) {
   if (recovery->handover.rebooted || found->salt == 0) return;

@@ -9,7 +9,8 @@
  *   offsets ascend, and those of an opening begin where it said;
  *   the reader skips nothing, and weir_verify finds nothing.
  *
- * After a power cut: whatever was awaited durable is there, and every offset below the durable watermark; the rest may be missing, and what is there is right.
+ * After a power cut: whatever was awaited durable is there, and every offset below the durable watermark; the rest may
+ * be missing, and what is there is right.
  */
 #ifndef WEIR_REPLAY_JUDGE_H
 #define WEIR_REPLAY_JUDGE_H

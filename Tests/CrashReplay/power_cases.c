@@ -196,7 +196,9 @@ static void capture_small(weir_log *log, uint32_t type, uint64_t number) {
   CHECK_EQUAL(weir_capture(log, type, payload, sizeof payload, NULL), WEIR_ACCEPTED);
 }
 
-/* Waits until the drainer sleeps between two passes, for as long as nobody calls it; answers which pass was the last. */
+/*
+ * Waits until the drainer sleeps between two passes, for as long as nobody calls it; answers which pass was the last.
+ */
 static uint64_t drainer_sleeps(weir_log *log) {
   const event_log *inside = (const event_log *)log;
   for (;;) {

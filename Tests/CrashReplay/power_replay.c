@@ -70,8 +70,10 @@ static void try_image(replay *replay, power_run *run, uint64_t seed) {
   if (judge.faults > 0) {
     /* As it was before: recovery changes it. */
     if (!again) image_build(run->recording, &image, evidence);
-    replay_fail(replay, "%s%s: %" PRIu64 " faults: %s (%s)", image_describe(&image),
-                again == AGAIN_CUT ? ", its recovery cut off" : again == AGAIN_KILLED ? ", killed, recovered, cut" : "", judge.faults, judge.text, victim_describe(&run->plan));
+    static const char *const after[] = {[AGAIN_CUT] = ", its recovery cut off",
+                                        [AGAIN_KILLED] = ", killed, recovered, cut"};
+    replay_fail(replay, "%s%s: %" PRIu64 " faults: %s (%s)", image_describe(&image), again ? after[again] : "",
+                judge.faults, judge.text, victim_describe(&run->plan));
   }
 }
 

@@ -502,7 +502,9 @@ int power_cut_recovery(power_run *run, const image_plan *image, power_again agai
   victim_plan plan = run->plan;
   plan.directory = directory;
   image_plan disk = *image;
-  if (again == AGAIN_KILLED) disk = (image_plan){.moment = image->moment, .contents = CONTENTS_OLD, .seed = image->seed};
+  if (again == AGAIN_KILLED) {
+    disk = (image_plan){.moment = image->moment, .contents = CONTENTS_OLD, .seed = image->seed};
+  }
   image_build(run->recording, &disk, directory);
   if (again == AGAIN_CUT) weir_fault_boot_id(cut_boot_id);
   recording *recording = recording_start(directory, seed, NULL, NULL);

@@ -6,7 +6,8 @@
  * What recovery of an image is held to:
  *
  *   every event that had been awaited durable when the power went is there, every offset below the durable watermark,
- *   and all of openings that were closed by then; a segment with a sealed name has its seal; whatever is there is right, once, under its id, in its lane's order, and had been captured by then;
+ *   and all of openings that were closed by then; a segment with a sealed name has its seal;
+ *   whatever is there is right, once, under its id, in its lane's order, and had been captured by then;
  *   holes are exact: of each lane, the events before its last survivor that are not there are as many as the recovery's
  *   missing_events and the log's gap records of overwritten ones say; and unknown_tail is 1 unless nothing is missing;
  *   no offset that had been given is given to another event, none that a reader may have seen to a new one;
@@ -68,10 +69,10 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
                 power_sums *sums);
 
 /*
- * Makes the image in `directory`, opens and closes it twice, records that, cuts the power in it too, and makes the image
- * of that in `to`. AGAIN_KILLED takes only the moment of `image`: the disk had what was synced, the page cache all.
- * Answers whether the cut came when the first of these openings had been closed: then all that is read in `directory`
- * has to be there.
+ * Makes the image in `directory`, opens and closes it twice, records that, cuts the power in it too, and makes the
+ * image of that in `to`. AGAIN_KILLED takes only the moment of `image`: the disk had what was synced, the page cache
+ * all. Answers whether the cut came when the first of these openings had been closed: then all that is read in
+ * `directory` has to be there.
  */
 int power_cut_recovery(power_run *run, const image_plan *image, power_again again, const char *directory, uint64_t seed,
                        const char *to);
