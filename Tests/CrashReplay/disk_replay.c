@@ -313,6 +313,7 @@ static report *take_snapshot(cut *cut, pid_t victim, const char *outer, int numb
   REQUIRE(from >= 0 && to >= 0 && ioctl(to, FICLONE, from) == 0);
   close(from), close(to);
   report *said = copy_report(cut->report, victim);
+  said->watermark = before->watermark;
   for (int t = 0; t < REPORT_THREADS; t++) {
     report_thread *thread = &said->threads[t];
     thread->durable = before->threads[t].durable;

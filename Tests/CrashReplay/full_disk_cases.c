@@ -275,7 +275,8 @@ static void sweep(const place *place, uint64_t most_pages, uint64_t samples, con
   for (int which = 0; which < FATES; which++) one_round(place, most_pages * PAGE, which, tally, &seen);
   printf("%s: %" PRIu64 " rounds; full at the opening in %" PRIu64 ", while events came in %" PRIu64
          ", never in %" PRIu64 "\n", what, seen.rounds, seen.at_opening, seen.in_use, seen.never);
-  CHECK(seen.at_opening > 0 && seen.in_use > 0 && seen.never > 0);
+  /* A sample may miss the few sizes at which the disk fills up while events come. */
+  CHECK(seen.at_opening > 0 && (samples || seen.in_use > 0) && seen.never > 0);
   munmap(tally, PAGE);
 }
 
