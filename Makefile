@@ -48,7 +48,7 @@ help:
 	@echo 'make fuzz         fuzzes every reader of files for SECONDS each (60), under AddressSanitizer'
 	@echo 'make fuzz-mutated ROUNDS (100000) mutated logs through every reader and recovery'
 	@echo 'make crash-replay  kills, sweeps and cases at length: Tests/CrashReplay/README.md (ROUNDS=, SECONDS=, SEED=)'
-	@echo 'make crash-replay-short  a part of it, in two minutes: make test has it'
+	@echo 'make crash-replay-short  a part of it, as make test runs it'
 	@echo 'make power-cut    ROUNDS (300) power cuts of ext4 and xfs, as root; installs what makes and breaks disks'
 	@echo 'make disks-long   a full disk at every size, and every system call failing'
 	@echo 'make check-aarch64  compiles the C library for 64-bit ARM (needs gcc-aarch64-linux-gnu)'

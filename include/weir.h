@@ -351,8 +351,8 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
  * A file whose sync failed is not synced again, as the kernel may have dropped what it could not write. All that the
  * log has in it is copied to a new file, by the checksums, which is synced in its place; if that fails, it is tried
  * again twice a second, with at most four such segments before captures are refused with WEIR_DROP_STORAGE. Those who
- * waited for the sync that failed get IO; they may ask again. If events were lost with it (weir_counters.lost), nothing
- * is ever said to be durable again in this opening.
+ * waited for the sync that failed get IO; they may ask again. If events were lost with it (weir_counters.lost), or the
+ * directory could not be synced, nothing is ever said to be durable again in this opening.
  */
 
 /*

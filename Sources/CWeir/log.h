@@ -8,6 +8,7 @@
  *     segment.c  one segment file
  *     drain.c    lanes to segments            supply.c   the preparer
  *     sealer.c   segments to the disk         sync.c     waiting for it
+ *     retire.c   the end of a full segment
  *     populate.c the ring's pages             retention.c bounds
  *     guard.c    files cut short
  *     recover.c  what a dead writer left
