@@ -16,21 +16,40 @@ public struct EventType: Hashable, Sendable {
   /// The fields, at most 1,024.
   public var fields: [Field]
 
+  /// A number that stays when the event is renamed: readers of other versions find the event by it. Unique among the
+  /// events of a log; nil for none, then the name alone tells what an event is.
+  public var wireID: UInt32?
+
+  /// What sort of thing the event reports; nil if that was not said.
+  public var kind: EventKind?
+
+  /// Names that earlier versions of the program stored the event under, the first one first.
+  public var formerNames: [String]
+
   /// Events carry their fields' names themselves, as those of `Codable` types do.
   let isTagged: Bool
 
   /// Declares an event.
-  public init(_ name: String, _ fields: [Field] = []) {
+  public init(
+    _ name: String, _ fields: [Field] = [], wireID: UInt32? = nil, kind: EventKind? = nil, formerNames: [String] = []
+  ) {
+    self.init(name, fields, wireID: wireID, kind: kind, formerNames: formerNames, isTagged: false)
+  }
+
+  init(
+    _ name: String, _ fields: [Field], wireID: UInt32?, kind: EventKind?, formerNames: [String], isTagged: Bool
+  ) {
     self.name = name
     self.fields = fields
-    isTagged = false
+    self.wireID = wireID
+    self.kind = kind
+    self.formerNames = formerNames
+    self.isTagged = isTagged
   }
 
   /// Declares an event whose values carry their own names and kinds.
   init(tagged name: String) {
-    self.name = name
-    fields = []
-    isTagged = true
+    self.init(name, [], wireID: nil, kind: nil, formerNames: [], isTagged: true)
   }
 }
 
@@ -42,10 +61,19 @@ public struct Field: Hashable, Sendable {
   /// What the field holds.
   public var kind: FieldKind
 
+  /// What the field holds must not leave the process as it is: whatever shows or sends it puts ``FieldValue/redacted`` in its
+  /// place, unless told otherwise. The log itself has the value.
+  public var isSensitive: Bool
+
+  /// Names that earlier versions of the program stored the field under.
+  public var formerNames: [String]
+
   /// Declares a field.
-  public init(_ name: String, _ kind: FieldKind) {
+  public init(_ name: String, _ kind: FieldKind, sensitive: Bool = false, formerNames: [String] = []) {
     self.name = name
     self.kind = kind
+    isSensitive = sensitive
+    self.formerNames = formerNames
   }
 }
 

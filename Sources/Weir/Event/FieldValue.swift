@@ -26,6 +26,9 @@ public enum FieldValue: Hashable, Sendable {
   case array([FieldValue])
   case object(FieldObject)
 
+  /// What stands in the place of a sensitive value wherever it is shown or sent: the text `[redacted]`.
+  public static let redacted = FieldValue.string("[redacted]")
+
   /// What the value is, in a word, as errors say it.
   public var kindName: String {
     switch self {

@@ -1,5 +1,11 @@
 // StoredEvent and Recorded: events as they are read back.
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// An event as it is in the log, of any type.
 public struct StoredEvent: Hashable, Sendable {
   /// The name of events whose definition is lost to damage. Their payload is in the field `payload`, as bytes.
@@ -20,13 +26,34 @@ public struct StoredEvent: Hashable, Sendable {
   /// The event's fields. If the payload does not fit its definition, one field `payload` with the bytes as they are.
   public let fields: FieldObject
 
+  /// The event's declaration as it is in the log; nil if there is none (events of `Codable` types, and those captured
+  /// by name) or it is lost. Its fields are those of the program that captured the event.
+  public let declaration: EventType?
+
+  /// Who and what the event was captured for: global fields, user, view, and what was bound around the capture.
+  public let context: EventContext
+
+  /// The capture on the monotonic clock of the machine, which leaves out the time that it was suspended: nanoseconds
+  /// since some moment of the boot that ``bootID`` names. Nil if it is not known.
+  public let monotonicNanoseconds: Int64?
+
+  /// The boot of the machine that the event was captured in. Monotonic times of different boots can't be compared.
+  public let bootID: UUID?
+
   /// An event as a reader gives it; public for tests of ``Event/init(_:)``.
-  public init(offset: Offset, id: EventID, time: Timestamp, name: String, fields: FieldObject) {
+  public init(
+    offset: Offset, id: EventID, time: Timestamp, name: String, fields: FieldObject, declaration: EventType? = nil,
+    context: EventContext = EventContext(), monotonicNanoseconds: Int64? = nil, bootID: UUID? = nil
+  ) {
     self.offset = offset
     self.id = id
     self.time = time
     self.name = name
     self.fields = fields
+    self.declaration = declaration
+    self.context = context
+    self.monotonicNanoseconds = monotonicNanoseconds
+    self.bootID = bootID
   }
 
   /// The field named `name`, as the type that is asked for.

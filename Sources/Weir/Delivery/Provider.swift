@@ -1,0 +1,43 @@
+// Provider: where events are delivered to.
+
+/// What became of one event that was given to a provider.
+public enum Verdict: Hashable, Sendable {
+  /// The provider has it for good: it may be removed from the log.
+  case accepted
+  /// The provider will never take it, for this reason.
+  case rejected(String)
+  /// To be given again, not before so long; nil leaves that to the back-off.
+  case retry(after: Duration?)
+}
+
+/// A destination of events.
+///
+/// Delivery is at least once: an event comes again if the process died before its verdict was on the disk.
+/// ``PreparedEvent/stored``'s id is what to recognise it by.
+public protocol Provider: Sendable {
+  /// The provider's name: letters, digits, `-` and `_`. It names the cursor, and so must stay.
+  var name: String { get }
+
+  /// Called once, before anything else, and again after it threw.
+  func setup() async throws
+
+  /// The process's default user is this one from here on. In order with the events.
+  func associate(_ user: EventUser) async throws
+
+  /// The process has no default user from here on. In order with the events.
+  func disassociate() async throws
+
+  /// Takes events, in order of offset; answers a verdict for each, in the same order. Throwing is the same as to answer
+  /// ``Verdict/retry(after:)`` for all. Never called again before it returned.
+  func deliver(_ events: [PreparedEvent]) async throws -> [Verdict]
+
+  /// Called once, after everything else.
+  func shutdown() async
+}
+
+extension Provider {
+  public func setup() async throws {}
+  public func associate(_ user: EventUser) async throws {}
+  public func disassociate() async throws {}
+  public func shutdown() async {}
+}

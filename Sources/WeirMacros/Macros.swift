@@ -1,0 +1,3 @@
+// The declarations of the macros.
+
+import Weir

@@ -1,0 +1,3 @@
+// SpyTracker: a tracker for tests.
+
+import Weir

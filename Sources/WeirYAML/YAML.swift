@@ -1,0 +1,5 @@
+// Contracts from YAML files.
+
+#if YAML
+  import Yams
+#endif
