@@ -133,7 +133,7 @@ clean:
 
 C = $(BUILD)/c
 C_SOURCES = $(wildcard Sources/CWeir/*.c)
-C_HEADERS = include/weir.h include/weir_capture.h
+C_HEADERS = include/weir.h include/weir_capture.h include/weir_failing.h
 C_WARNINGS = -Wall -Wextra -Werror
 C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -MMD -MP
 C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
@@ -597,7 +597,7 @@ $(FUZZ)/checked/%.o: Tests/Fuzz/%.c
 $(FUZZ)/replay-payload: $(FUZZ)/checked/payload_fuzz.o
 $(filter-out %-payload,$(FUZZ_REPLAYS)): $(FUZZ)/checked/directory_fuzz.o
 $(FUZZ_REPLAYS): $(FUZZ)/checked/replay_inputs.o $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) $^ -o $@
+	$(CC) $(CHECKED_FLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@
 
 $(FUZZ)/mutated_files $(FUZZ)/input_cases $(FUZZ)/make_corpus: $(FUZZ)/%: $(FUZZ)/checked/%.o $(FUZZ)/checked/seeds.o \
                                            $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a

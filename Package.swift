@@ -58,7 +58,7 @@ let package = Package(
       dependencies: ["Weir", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))],
       swiftSettings: swiftSettings
     ),
-    .target(name: "WeirTesting", dependencies: ["Weir"], swiftSettings: swiftSettings),
+    .target(name: "WeirTesting", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
     .executableTarget(
       name: "WeirTool",
       dependencies: [

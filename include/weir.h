@@ -13,7 +13,7 @@
  *
  *     weir_field fields[] = {
  *         {"order", WEIR_KIND_U64, 0}, {"total", WEIR_KIND_F64, 0}, {"coupon", WEIR_KIND_STRING, 0}};
- *     weir_definition definition = {"checkout.completed", fields, 3, NULL, 0, 0};
+ *     weir_definition definition = {.name = "checkout.completed", .fields = fields, .field_count = 3};
  *     uint32_t type;
  *     weir_define(log, 0, &definition, 1, &type, &error);
  *
@@ -37,7 +37,7 @@
  *
  *                        capture  define  drain/durable/count  close  free
  *     capture              yes     yes           yes            yes    no
- *     define               yes     yes           yes            yes    no
+ *     define, set context  yes     yes           yes            yes    no
  *     drain/durable/count  yes     yes           yes            yes    no
  *     close                yes     yes           yes            yes    no
  *     free                 no      no            no             no     no
@@ -101,7 +101,8 @@ const char *weir_drop_name(int32_t reason);
 enum {
   WEIR_MAX_EVENT_BYTES = 69632,    /* default of max_event_bytes: the encoded fields of one event, 68 KiB */
   WEIR_MAX_LANES = 256,
-  WEIR_TYPES_BYTES = 262144,       /* room in the ring for the type definitions of one opening */
+  WEIR_TYPES_BYTES = 262144,       /* room in the ring for the definitions of one opening, of types and contexts */
+  WEIR_MAX_CONTEXT_BYTES = 16384,  /* of one global context */
   WEIR_MAX_NAME_BYTES = 1024,      /* of an event type, a field */
   WEIR_MAX_FIELDS = 1024,          /* of one type or nested object */
   WEIR_MAX_DEPTH = 16              /* of nested kinds in a definition, and of nested values */
@@ -208,6 +209,7 @@ typedef struct weir_recovery {
   uint64_t missing_events;     /* events that were captured and are not there any more, exactly, as far as others that
                                   were captured after them are there. Of damage in a segment: the offsets */
   uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */
+  uint64_t sampled;            /* the same of what it left out on purpose, which is not in `dropped` */
   uint64_t overwritten;        /* events that it accepted and overwrote; their loss was not in the log, now it is */
   uint64_t first_offset;       /* the first offset that this opening gives */
   uint64_t duration_ns;
@@ -294,7 +296,10 @@ typedef struct weir_field {
 /*
  * An event type. Either `fields`, or, for nested kinds, `encoded`: the bytes of the fields as FileFormat describes them
  * (u16 name length, name, kind descriptor; repeated), of which there are `field_count`. With `tagged`, there are no
- * declared fields and each event carries a tagged object.
+ * declared fields and each event carries a tagged object. `attributes`, if not null, is a tagged object that readers
+ * get with the definition; Weir does not look into it. Leave out what is not needed:
+ *
+ *     weir_definition definition = {.name = "page.viewed", .fields = fields, .field_count = 2};
  */
 typedef struct weir_definition {
   const char *name;
@@ -303,15 +308,18 @@ typedef struct weir_definition {
   const uint8_t *encoded;
   uint32_t encoded_bytes;
   uint32_t tagged;
+  const uint8_t *attributes; /* u32 count, then a string (the name) and a tagged value each; null: none */
+  uint32_t attributes_bytes;
+  uint32_t sampled; /* 1: the caller leaves some of its events out. Then its signature in weir_type_slot is inverted: no
+                       encoder matches it, and each event takes the slow path, which can tell, and decides */
 } weir_definition;
 
 /*
  * Defines `count` types with consecutive numbers, the first of which goes to `*first_type`. The definitions are in the
  * ring before the call returns, and in every segment that needs them. `owner`, if not 0, is any number that stands for
  * the group (weir_find_owner, weir_find_type); a group that is already defined for it is not defined again. Takes a
- * lock. Errors: INVALID (a name is empty, too long, not UTF-8 or begins with
- * "weir."; an unknown kind), LIMIT (WEIR_TYPES_BYTES used up),
- * CLOSED.
+ * lock. Errors: INVALID (a name is empty, too long, not UTF-8 or begins with "weir."; an unknown kind; attributes that
+ * are no tagged object), LIMIT (WEIR_TYPES_BYTES used up, or one definition of over 32 KiB), CLOSED.
  */
 weir_status weir_define(weir_log *log, uint64_t owner, const weir_definition *definitions, uint32_t count,
                         uint32_t *first_type, weir_error *error);
@@ -323,11 +331,38 @@ uint32_t weir_find_type(const weir_log *log, uint64_t owner, const char *name, u
 weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, uint64_t key_bytes,
                               const weir_definition *definition, uint32_t *type, weir_error *error);
 
+/* ---- Context ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * The global context: what holds for every event of the process, such as the application's version, the host, the
+ * session, the user. It is stored once and not in each event, which carries its number only: readers join the two. From
+ * the return of this call on, every capture by this thread has the new context, and so has every capture that comes
+ * after it by any other order between threads; a capture at the same moment has the one or the other.
+ *
+ *     const uint8_t context[] = {1, 0, 0, 0,  3, 0, 0, 0, 'a', 'p', 'p',  WEIR_KIND_STRING, 4, 0, 0, 0, 's', 'h', 'o', 'p'};
+ *     weir_set_context(log, context, sizeof context, &error);
+ *
+ * `bytes` is a tagged object, as FileFormat has it: u32 count, then a string (the name) and a tagged value each. With
+ * `count` 0 there is no context from now on, as after weir_open. What it says is the caller's. It is in the ring before
+ * the call returns and survives what an event survives; each segment that needs it repeats it. Bytes that were set
+ * before in this opening are not stored again. Takes a lock; cost: a comparison with each context so far. It may overlap
+ * with captures.
+ *
+ * Errors: INVALID (over WEIR_MAX_CONTEXT_BYTES, or no tagged object: a count that is not true, a name that is not UTF-8,
+ * nested over WEIR_MAX_DEPTH deep), LIMIT (WEIR_TYPES_BYTES is used up, by types and contexts together), IO (a page of
+ * the ring is lost), CLOSED. After an error the context before stays in force, and nothing else has changed.
+ */
+weir_status weir_set_context(weir_log *log, const void *bytes, uint64_t count, weir_error *error);
+
+/*
+ * A context of one event alone, its scope, is for the caller to keep, and to put with the event: weir_put_scope.
+ */
+
 /* ---- Capturing: see also weir_capture.h ------------------------------------------------------------------------- */
 
 /*
- * The one-call form: captures `length` bytes of encoded fields as an event of `type`. Answers WEIR_ACCEPTED or a drop
- * reason. `payload` may be null when `length` is 0; `id` may be null.
+ * The one-call form: captures `length` bytes of encoded fields as an event of `type`, in the global context, without a
+ * scope. Answers WEIR_ACCEPTED or a drop reason. `payload` may be null when `length` is 0; `id` may be null.
  */
 int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id);
 
@@ -401,9 +436,9 @@ typedef struct weir_counters {
   uint64_t durable_offset; /* weir_durable_offset */
   uint64_t dropped[WEIR_DROP_REASONS]; /* captures refused, by reason */
   uint32_t lanes_in_use;
-  uint32_t types;
+  uint32_t types;       /* defined by this opening */
   weir_status storage;  /* WEIR_OK, or why the log can't grow at present */
-  uint32_t reserved;
+  uint32_t contexts;    /* different ones set by this opening */
 } weir_counters;
 
 /*
@@ -452,6 +487,18 @@ typedef struct weir_event {
   const uint8_t *payload;
   uint64_t payload_bytes;
   uint64_t definition;   /* equal for events with the same definition, within this reader; to cache by */
+  const uint8_t *attributes; /* the definition's, a tagged object; null without any */
+  uint64_t attributes_bytes;
+  const uint8_t *context;    /* the global context in which it was captured, a tagged object; null where there was none,
+                                or its definition is lost: then context_number is not 0 */
+  uint64_t context_bytes;
+  uint64_t context_definition; /* as `definition`, of the context; 0 where `context` is null */
+  uint32_t context_number;     /* within the opening; 0: there was none */
+  uint32_t scope_bytes;
+  const uint8_t *scope;  /* the event's own, cut off the end of the payload; null without one. Where the payload's last
+                            bytes can't be a scope's they are left there, so that it is not what its definition says */
+  int64_t monotonic_ns;  /* CLOCK_MONOTONIC at the capture, of the boot `boot_id`; INT64_MIN where it is not known */
+  uint8_t boot_id[16];   /* of the kernel's boot in which it was captured; zeros where it is not known */
 } weir_event;
 
 /* What was passed over when weir_reader_next answered WEIR_SKIPPED. */
@@ -557,7 +604,8 @@ typedef struct weir_stat {
   uint64_t lane_bytes;
   uint64_t removed;        /* accepted events that retention removed; those of them that had not been delivered are in
                               dropped[WEIR_LOST_EXPIRED] and dropped[WEIR_LOST_DISPLACED] too */
-  uint64_t dropped[WEIR_DROP_REASONS]; /* over all openings of the log, removed segments included */
+  uint64_t dropped[WEIR_DROP_REASONS]; /* over all openings of the log, removed segments included. What a live writer
+                              sampled out since it began its segment is not in it yet */
   int64_t first_time_ns;   /* 0 where there is no event */
   int64_t last_time_ns;
   uint32_t lanes;

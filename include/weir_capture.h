@@ -15,6 +15,11 @@
  *         drop = weir_commit(&record, type, &id);
  *     }
  *
+ * Each event carries the number of the global context in force (weir_set_context), and may end in a scope of its own:
+ *
+ *     weir_put_scope(&record, scope, scope_bytes);
+ *     drop = weir_commit(&record, type | WEIR_SCOPED, &id);
+ *
  * Cost: no allocation, no lock, no system call; one release store publishes the event. A process killed before that
  * store never captured the event; a process killed after it has it in the ring file, whatever happens next.
  *
@@ -58,7 +63,9 @@ enum {
   /* No answers of a capture: events that were accepted, and are lost for one of these reasons. */
   WEIR_LOST_OVERWRITTEN = 8, /* overwritten before it was in the log: WEIR_FULL_DROP_OLDEST */
   WEIR_LOST_EXPIRED = 9,     /* removed before it was delivered, because of its age or the bytes to be kept */
-  WEIR_LOST_DISPLACED = 10   /* removed before it was delivered, to make room at the byte limit */
+  WEIR_LOST_DISPLACED = 10,  /* removed before it was delivered, to make room at the byte limit */
+  /* An answer again. */
+  WEIR_DROP_SAMPLED = 11     /* left out on purpose, by the caller: weir_refuse */
 };
 
 /* Number of reasons that have a counter; reasons are below it. */
@@ -73,6 +80,12 @@ enum {
   WEIR_TYPE_DYNAMIC = 3, /* the event's own name (as a string), then a tagged object: no definition needed */
   WEIR_TYPE_FIRST = 16   /* the first number that weir_define gives */
 };
+
+/*
+ * With the type given to weir_commit: the payload ends in a scope, which weir_put_scope put. (No enumerator: those of
+ * C11 are ints.)
+ */
+#define WEIR_SCOPED 0x80000000u
 
 /*
  * The identity of an event, known when its capture returns and never given twice. `opening` is the random number of the
@@ -102,7 +115,7 @@ struct weir_log {
   uint32_t asleep;     /* the drainer sleeps until woken */
   uint32_t type_count; /* types defined so far: WEIR_TYPE_FIRST and the numbers after it */
   uint32_t detached;   /* this process is a fork: a capture that the fork cut in two is refused when it commits */
-  uint32_t reserved;
+  uint32_t context;    /* the global context in force: its number << 16, as an event's type word has it; 0: none */
 };
 
 /* Private: one lane as its producer sees it. Written by the thread that holds it; `tail` also by close and fork. */
@@ -418,8 +431,31 @@ static inline void weir_put_string(weir_record *record, const char *bytes, uint6
 }
 
 /*
+ * Appends the event's scope, the last thing before weir_commit with WEIR_SCOPED: its bytes, a tagged object, then their
+ * count. Readers give it apart from the payload. The bytes are not looked at. Cost: that of weir_put_raw and
+ * weir_put_u32. An event that grows too large with it is refused as a whole.
+ */
+WEIR_INLINE void weir_put_scope(weir_record *record, const void *bytes, uint32_t count) {
+  weir_put_raw(record, bytes, count);
+  weir_put_u32(record, count);
+}
+
+/*
+ * Private: whether this process ever bound a scope. Scopes are the caller's: where it keeps them may cost more to look
+ * at than a capture does, so that a process that has none should not have to. Never goes back to 0.
+ */
+extern uint32_t weir_scopes;
+
+/* Whether weir_bind_scopes was ever called in this process. One load. */
+WEIR_INLINE int weir_scopes_bound(void) { return __atomic_load_n(&weir_scopes, __ATOMIC_RELAXED) != 0; }
+
+/* From now on weir_scopes_bound answers 1, on this thread at once. Call it before the first scope is in force. */
+void weir_bind_scopes(void);
+
+/*
  * Ends a capture that weir_begin began as refused for a reason that the caller found (WEIR_DROP_INVALID,
- * WEIR_DROP_TOO_LARGE): nothing was captured, the refusal is counted. Answers the reason.
+ * WEIR_DROP_TOO_LARGE, WEIR_DROP_SAMPLED): nothing was captured, the refusal is counted. Answers the reason. What was
+ * sampled out wakes nobody: see weir_stat.dropped for when its count is in the log.
  */
 static inline int32_t weir_refuse(weir_record *record, int32_t reason) {
   return weir_refuse_place(record->lane, reason);
@@ -434,16 +470,20 @@ static inline void weir_cancel(weir_record *record) {
 
 /*
  * Publishes the event: after this call returned WEIR_ACCEPTED it survives the death of the process. `type` is a number
- * from weir_define, or WEIR_TYPE_DYNAMIC. `id` receives the event's identity and may be null. Otherwise answers
+ * from weir_define, or WEIR_TYPE_DYNAMIC; with WEIR_SCOPED if weir_put_scope came last. The event has the global
+ * context that is in force now (T3: its definition is in the ring). `id` receives the event's identity and may be null. Otherwise answers
  * WEIR_DROP_TOO_LARGE or WEIR_DROP_INVALID, and nothing was captured.
  */
 WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id) {
   weir_lane *lane = record->lane;
   if (WEIR_UNLIKELY(record->end == record->start)) return weir_refuse(record, WEIR_DROP_TOO_LARGE);
-  if (WEIR_UNLIKELY(type - WEIR_TYPE_FIRST >= __atomic_load_n(&lane->log->type_count, __ATOMIC_RELAXED)) &&
-      (type != WEIR_TYPE_DYNAMIC || lane->log->detached)) {
+  weir_log *log = lane->log;
+  uint32_t number = type & ~WEIR_SCOPED;
+  if (WEIR_UNLIKELY(number - WEIR_TYPE_FIRST >= __atomic_load_n(&log->type_count, __ATOMIC_RELAXED)) &&
+      (number != WEIR_TYPE_DYNAMIC || log->detached)) {
     return weir_refuse(record, WEIR_DROP_INVALID);
   }
+  type |= __atomic_load_n(&log->context, __ATOMIC_ACQUIRE); /* T3 */
   uint64_t length = (uint64_t)(record->cursor - record->start) - WEIR_RECORD_HEADER_BYTES;
   uint64_t zero = 0;
   memcpy(record->cursor, &zero, 8); /* the padding; a record's room has eight bytes to spare */
@@ -457,7 +497,7 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
   memcpy(record->start + 8, &type_word, 8);
   memcpy(record->start + 16, &time, 8);
   if (id) {
-    id->opening = lane->log->opening;
+    id->opening = log->opening;
     id->sequence = lane->id_bits | (record->position >> 3 & ((UINT64_C(1) << 48) - 1));
   }
   uint64_t size = (WEIR_RECORD_HEADER_BYTES + length + 7) & ~(uint64_t)7;
@@ -466,7 +506,7 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
   __atomic_store_n(record->tail, record->position + size, __ATOMIC_RELEASE); /* L2: the event exists from here on */
   __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE);                        /* L3 */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);                                   /* L6: then `asleep` is read */
-  if (WEIR_UNLIKELY(lane->borrowed | __atomic_load_n(&lane->log->asleep, __ATOMIC_RELAXED))) weir_after_commit(lane);
+  if (WEIR_UNLIKELY(lane->borrowed | __atomic_load_n(&log->asleep, __ATOMIC_RELAXED))) weir_after_commit(lane);
   return WEIR_ACCEPTED;
 }
 

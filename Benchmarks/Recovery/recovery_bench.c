@@ -83,7 +83,7 @@ static void small_options(weir_options *options) {
 
 static uint32_t define(weir_log *log) {
   weir_field field = {"text", WEIR_KIND_STRING, 0};
-  weir_definition definition = {"bench.event", &field, 1, NULL, 0, 0};
+  weir_definition definition = {.name = "bench.event", .fields = &field, .field_count = 1};
   uint32_t type;
   weir_error error;
   if (weir_define(log, 0, &definition, 1, &type, &error) != WEIR_OK) die(&error);

@@ -142,6 +142,18 @@ static void check_times(checker *checker, const block_header *block, int64_t fir
   }
 }
 
+/* Whether a record's type, and its context if it has one, were defined before it. */
+static const char *definition_problem(const checker *checker, uint64_t opening, const record_header *record) {
+  uint32_t type = record_type(record->type), context = record_context(record->type);
+  if (type >= WEIR_TYPE_FIRST && !definitions_type(&checker->defined, opening, type)) {
+    return "event's type is not defined before it";
+  }
+  if (context != 0 && !definitions_context(&checker->defined, opening, context)) {
+    return "event's context is not defined before it";
+  }
+  return NULL;
+}
+
 static void check_records(checker *checker, const segment_scan *scan) {
   const block_header *block = &scan->block;
   int notices = block->kind == BLOCK_NOTICES;
@@ -163,10 +175,10 @@ static void check_records(checker *checker, const segment_scan *scan) {
     int64_t time = calibration_time(&block->calibration, record.ticks);
     if (i == 0 || time < first) first = time;
     if (i == 0 || time > last) last = time;
-    if (record.type >= WEIR_TYPE_FIRST && !checker->damaged && !checker->undefined_told &&
-        !definitions_find(&checker->defined, block->opening, record.type)) {
+    if (!checker->damaged && !checker->undefined_told &&
+        (problem = definition_problem(checker, block->opening, &record))) {
       checker->undefined_told = 1;
-      tell_rule(checker, block->position + sizeof *block + at, size, "event's type is not defined before it");
+      tell_rule(checker, block->position + sizeof *block + at, size, problem);
     }
     at += size;
   }
@@ -234,7 +246,7 @@ static int seal_has_definitions(checker *checker, const segment_scan *scan, cons
   int all = 1;
   for (uint64_t i = 0; i < checker->defined.slot_room && checker->defined.opening == scan->block.opening; i++) {
     const definition_slot *slot = &checker->defined.slots[i];
-    if (slot->definition && !definitions_find(&table, scan->block.opening, slot->type)) all = 0;
+    if (slot->definition && !definitions_find(&table, scan->block.opening, slot->number)) all = 0;
   }
   definitions_free(&table);
   return all;

@@ -102,7 +102,8 @@ int clock_measure(event_log *log, uint32_t clock) {
     if (elapsed == 0 || (int64_t)elapsed < 0) return 0; /* keep the calibration there is */
     multiplier = (uint64_t)(((unsigned __int128)(now - log->clock_start_ns) << 32) / elapsed);
   }
-  log->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier};
+  log->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier,
+                                    .monotonic_ns = (int64_t)now};
   return 1;
 }
 

@@ -1,7 +1,7 @@
 /*
- * definitions.h: the definitions of event types that a reader has come across. Types are looked up by their number
- * within one opening at a time, that of the segment being read; equal definitions of any opening are one and keep one
- * number, so that a caller can cache what it makes of them.
+ * definitions.h: the definitions of event types and contexts that a reader has come across. They are looked up by their
+ * number within one opening at a time, that of the segment being read; equal definitions of any opening are one and keep
+ * one number, so that a caller can cache what it makes of them.
  */
 #ifndef WEIR_DEFINITIONS_H
 #define WEIR_DEFINITIONS_H
@@ -14,22 +14,25 @@ typedef struct definition {
   uint32_t field_count;
   uint32_t name_bytes;
   uint32_t fields_bytes;
+  uint32_t attributes_bytes;
+  uint32_t hash;         /* of what follows the header */
   const uint8_t *name;   /* lives as long as the table */
   const uint8_t *fields;
+  const uint8_t *attributes; /* of a context, its bytes */
 } definition;
 
 typedef struct definition_slot {
-  uint32_t type;
+  uint32_t number;        /* within the opening */
   definition *definition; /* null: free */
 } definition_slot;
 
 /* Starts as all zeros. */
 typedef struct definition_table {
   uint64_t opening;
-  definition_slot *slots; /* a hash of the opening's types */
+  definition_slot *slots; /* a hash of the opening's types and contexts */
   uint64_t slot_room;
   uint64_t slot_count;
-  definition **known; /* by number - 1 */
+  definition **known; /* a hash by content; null: free */
   uint64_t known_room;
   uint64_t known_count;
 } definition_table;
@@ -37,8 +40,10 @@ typedef struct definition_table {
 /* Takes in the entries, as far as they are good; forgets the types of another opening. 0 or -ENOMEM. */
 int definitions_take(definition_table *table, uint64_t opening, const uint8_t *entries, uint64_t bytes);
 
-/* Null if it is not known. */
-const definition *definitions_find(const definition_table *table, uint64_t opening, uint32_t type);
+/* Null if it is not known, or, of the second and third, if it is the definition of the other kind. */
+const definition *definitions_find(const definition_table *table, uint64_t opening, uint32_t number);
+const definition *definitions_type(const definition_table *table, uint64_t opening, uint32_t number);
+const definition *definitions_context(const definition_table *table, uint64_t opening, uint32_t number);
 
 void definitions_free(definition_table *table);
 

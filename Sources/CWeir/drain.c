@@ -59,7 +59,8 @@ int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
   }
   if (log->after_cut) flags |= SEGMENT_AFTER_CUT;
   int error =
-      segment_begin(fresh, log->header->opening, log->next_offset, &log->previous, handed, log->lane_count, flags);
+      segment_begin(fresh, log->header->opening, log->header->boot_id, log->next_offset, &log->previous, handed,
+                    log->lane_count, flags);
   if (error != 0) return error;
   fresh->number = ++log->segment_number;
   fresh->totals = collect_totals(log, NULL, segment_most_totals(fresh->capacity));
@@ -92,6 +93,7 @@ static int roll(event_log *log) {
     set_storage(log, error);
     return 0;
   }
+  if (full) log->sampled_due = 1;
   error = sealer_change(log, fresh);
   set_storage(log, error);
   return error == 0;
@@ -103,7 +105,7 @@ static int roll(event_log *log) {
 typedef struct batch {
   uint64_t from, to;
   uint32_t count;
-  uint32_t types; /* not yet defined in the segment */
+  uint32_t types; /* and contexts, not yet defined in the segment */
   uint32_t type[64];
   uint64_t definitions_bytes;
   uint64_t first_ticks, last_ticks;
@@ -117,6 +119,7 @@ static int fits(const segment *segment, uint64_t records, uint32_t types, uint64
   return records + types * sizeof(block_header) + 2 * definitions <= segment_room(segment);
 }
 
+/* Whether the segment has the definition of a type or context, or the batch notes it. */
 static int is_defined(const event_log *log, const batch *batch, uint32_t type) {
   if (type >= MAX_TYPES || log->types[type].bytes == 0) return 1; /* there is no definition to write */
   if (log->types[type].defined_in == log->segment_number) return 1;
@@ -124,6 +127,20 @@ static int is_defined(const event_log *log, const batch *batch, uint32_t type) {
     if (batch->type[i] == type) return 1;
   }
   return 0;
+}
+
+/* What of a record's type and context is still to be defined; answers how many that are, and their bytes together. */
+static uint32_t find_undefined(const event_log *log, const batch *batch, const record_header *record, uint32_t found[2],
+                               uint64_t *bytes) {
+  const uint32_t needed[2] = {record_type(record->type), record_context(record->type)};
+  uint32_t count = 0;
+  *bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    if (is_defined(log, batch, needed[i])) continue;
+    found[count++] = needed[i];
+    *bytes += log->types[needed[i]].bytes;
+  }
+  return count;
 }
 
 /* Walks records from `from` on: as many as make one good block. Ends at the lane's physical end, for one copy. */
@@ -137,16 +154,15 @@ static void collect(const event_log *log, const lane *lane, const lane_view *vie
       batch->damaged = 1;
       return;
     }
-    uint64_t definition = is_defined(log, batch, record->type) ? 0 : log->types[record->type].bytes;
-    uint64_t records = batch->to - from + size;
+    uint32_t undefined[2];
+    uint64_t definitions, records = batch->to - from + size;
+    uint32_t count = find_undefined(log, batch, record, undefined, &definitions), types = batch->types + count;
     if (batch->count > 0 && records > DRAIN_BLOCK_BYTES) return;
-    if (definition > 0 && batch->types == sizeof batch->type / sizeof *batch->type) return;
-    uint32_t types = batch->types + (definition > 0);
-    if (!fits(log->active, records, types, batch->definitions_bytes + definition)) return;
-    if (definition > 0) {
-      batch->type[batch->types++] = record->type;
-      batch->definitions_bytes += definition;
-    }
+    if (types > sizeof batch->type / sizeof *batch->type) return;
+    if (!fits(log->active, records, types, batch->definitions_bytes + definitions)) return;
+    memcpy(batch->type + batch->types, undefined, count * sizeof *undefined);
+    batch->types = types;
+    batch->definitions_bytes += definitions;
     if (batch->count == 0 || record->ticks < batch->first_ticks) batch->first_ticks = record->ticks;
     if (batch->count == 0 || record->ticks > batch->last_ticks) batch->last_ticks = record->ticks;
     batch->count++;
@@ -362,11 +378,21 @@ static int report_refusals(event_log *log, uint32_t lane, int32_t reason, uint64
   return append_gap(log, lane, reason, total, reported, 0, 0);
 }
 
+/*
+ * What was sampled out may be most of what happens, so it is told of once a segment, and not in each pass: when one has
+ * begun, at the close and in recovery. Until then the count in the ring is its word, which recovery takes up.
+ */
+static int tells_of_sampled(const event_log *log) {
+  return log->sampled_due || !log->supply.running || __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
+}
+
 static int report_all_refusals(event_log *log) {
+  int sampled = tells_of_sampled(log);
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane_control *control = log->lanes[i].control;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
       if (reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see hand_over_evicted */
+      if (reason == WEIR_DROP_SAMPLED && !sampled) continue;
       if (!report_refusals(log, i, reason, &control->dropped[reason - 1], &control->reported[reason - 1])) return 0;
     }
   }
@@ -375,6 +401,7 @@ static int report_all_refusals(event_log *log) {
     uint64_t *dropped = &header->unlaned_dropped[reason], *reported = &header->unlaned_reported[reason];
     if (!report_refusals(log, NOTICE_LANE, reason, dropped, reported)) return 0;
   }
+  if (sampled) log->sampled_due = 0;
   return 1;
 }
 

@@ -34,7 +34,7 @@ const char *weir_drop_name(int32_t reason) {
   /* Gap records name their reason by these words, so no two are the same, those without a meaning yet included. */
   static const char *const names[WEIR_DROP_REASONS] = {
       "accepted", "full",     "no_lane",  "too_large", "closed",    "detached",  "storage",   "invalid",
-      "overwritten", "expired", "displaced", "reason_11", "reason_12", "reason_13", "reason_14", "reason_15"};
+      "overwritten", "expired", "displaced", "sampled",  "reason_12", "reason_13", "reason_14", "reason_15"};
   return reason >= 0 && reason < WEIR_DROP_REASONS ? names[reason] : "unknown";
 }
 

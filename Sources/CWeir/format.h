@@ -39,11 +39,15 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 
 /* ---- Ring ------------------------------------------------------------------------------------------------------ */
 
-/* Ticks to wall time: time_ns = wall_ns + ((ticks - base_ticks) * multiplier >> 32), in 128 bits, signed. */
+/*
+ * Ticks to time: time_ns = wall_ns + ((ticks - base_ticks) * multiplier >> 32), in 128 bits, signed; and in the same way
+ * from monotonic_ns to the monotonic clock of the boot in which they were counted.
+ */
 typedef struct calibration {
   uint64_t base_ticks;
   int64_t wall_ns;
-  uint64_t multiplier; /* nanoseconds a tick, times 2^32 */
+  uint64_t multiplier; /* nanoseconds a tick, times 2^32; 0: no clock was read, so monotonic_ns says nothing */
+  int64_t monotonic_ns; /* CLOCK_MONOTONIC at base_ticks */
 } calibration;
 
 /*
@@ -52,7 +56,7 @@ typedef struct calibration {
 typedef struct calibration_slot {
   calibration value;
   uint32_t sequence;
-  uint32_t crc; /* CRC32C of the 28 bytes before it */
+  uint32_t crc; /* CRC32C of the 36 bytes before it */
 } calibration_slot;
 
 typedef struct ring_header {
@@ -82,8 +86,8 @@ typedef struct ring_header {
   uint64_t types_end; /* bytes of the type region that hold definitions */
   uint64_t closed;    /* 1: all that was captured is in synced segments, and nothing will be any more */
   uint64_t sync_failed; /* 1: the disk failed to sync a segment of this opening */
-  uint8_t reserved1[32];
-  calibration_slot calibration[2];              /* 320 */
+  uint8_t reserved1[16];
+  calibration_slot calibration[2];              /* 304 */
   uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 384: refusals of captures that had no lane */
   uint64_t unlaned_reported[WEIR_DROP_REASONS]; /* of them, in gap records of the log */
   uint8_t reserved2[3456];
@@ -115,13 +119,13 @@ static inline uint64_t head_position(uint64_t head) { return head & ~(uint64_t)H
 
 enum { RING_HEADER_BYTES = 4096, LANE_CONTROL_BYTES = 4096, RING_FIXED_BYTES = 256, RECORD_SLACK_BYTES = 8 };
 
-static_assert(sizeof(calibration_slot) == 32, "calibration slot");
+static_assert(sizeof(calibration_slot) == 40, "calibration slot");
 static_assert(offsetof(ring_header, header_crc) == 12, "ring header");
 static_assert(offsetof(ring_header, opening) == 16, "ring header");
 static_assert(offsetof(ring_header, boot_id) == 112, "ring header");
 static_assert(offsetof(ring_header, log_end) == RING_FIXED_BYTES, "ring header");
 static_assert(offsetof(ring_header, closed) == 272, "ring header");
-static_assert(offsetof(ring_header, calibration) == 320, "ring header");
+static_assert(offsetof(ring_header, calibration) == 304, "ring header");
 static_assert(offsetof(ring_header, unlaned_dropped) == 384, "ring header");
 static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "ring header");
 static_assert(offsetof(lane_control, head) == 128, "lane control");
@@ -191,30 +195,42 @@ static_assert(sizeof(start_slot) == 512, "start slot");
 typedef struct record_header {
   uint32_t checksum; /* CRC32C of opening, lane (8 bytes each), position, payload, and bytes 4 to 23 of this header */
   uint32_t length;   /* of the payload, without the zero padding to a multiple of eight */
-  uint32_t type;
+  uint32_t type;  /* a type word: see record_type */
   uint32_t index; /* how many records its lane committed in this opening before it: the low 32 bits */
   uint64_t ticks;
 } record_header;
 
 static_assert(sizeof(record_header) == WEIR_RECORD_HEADER_BYTES, "record header");
 
+/*
+ * The parts of a type word: the type, the number of the global context in force (0: none), and WEIR_SCOPED. Types and
+ * contexts are numbered together. A notice has its type alone.
+ */
+static inline uint32_t record_type(uint32_t word) { return word & 0xffff; }
+static inline uint32_t record_context(uint32_t word) { return word >> 16 & 0x7fff; }
+
 /* The lane number in the block of notices, and in their ids. */
 enum { NOTICE_LANE = 0xffff };
 
-/* A type definition, in the ring's type region and in blocks: this header, the name, the fields, zeros to 8 bytes. */
+/*
+ * The definition of a type, or of a global context, in the ring's type region and in blocks: this header, the name, the
+ * fields, the attributes, zeros to 8 bytes. A context has neither name nor fields; its bytes are its attributes.
+ */
 typedef struct definition_header {
   uint32_t bytes; /* of the whole entry, a multiple of eight */
   uint32_t crc;   /* CRC32C of the opening and of the entry from byte 8 on */
   uint32_t type;
-  uint32_t flags; /* DEFINITION_TAGGED */
+  uint32_t flags; /* DEFINITION_TAGGED, DEFINITION_CONTEXT */
   uint32_t fields_bytes;
   uint16_t name_bytes;
   uint16_t field_count;
+  uint32_t attributes_bytes; /* a tagged object, or nothing */
+  uint32_t reserved;
 } definition_header;
 
-enum { DEFINITION_TAGGED = 1 };
+enum { DEFINITION_TAGGED = 1, DEFINITION_CONTEXT = 2 };
 
-static_assert(sizeof(definition_header) == 24, "definition header");
+static_assert(sizeof(definition_header) == 32, "definition header");
 
 /* ---- Segment --------------------------------------------------------------------------------------------------- */
 
@@ -246,7 +262,8 @@ typedef struct segment_header {
   uint64_t capacity;
   uint32_t lane_count;
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
-  uint8_t reserved[132];
+  uint8_t captured_boot_id[16]; /* of the one in which its events were captured: another where recovery wrote it */
+  uint8_t reserved[116];
   lane_mark handed[]; /* for each lane, how far it had been handed over when this segment began */
 } segment_header;
 
@@ -263,6 +280,7 @@ static_assert(offsetof(segment_header, salt) == 24, "segment header");
 static_assert(offsetof(segment_header, previous_salt) == 56, "segment header");
 static_assert(offsetof(segment_header, lane_count) == 104, "segment header");
 static_assert(offsetof(segment_header, boot_id) == 108, "segment header");
+static_assert(offsetof(segment_header, captured_boot_id) == 124, "segment header");
 static_assert(offsetof(segment_header, handed) == SEGMENT_HEADER_BYTES, "segment header");
 
 typedef struct block_header {
@@ -283,7 +301,6 @@ typedef struct block_header {
   int64_t first_ns;
   int64_t last_ns;
   calibration calibration;
-  uint64_t reserved1;
 } block_header;
 
 enum {

@@ -24,6 +24,8 @@
  *                                                claimed, then evicted_total
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
  * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
+ * T3    log.context (release), after types_end   capture: log.context (acquire),     and its context has its own: drainer
+ *       and the table of definitions             then *tail (release)                and recovery find it
  */
 #define _GNU_SOURCE
 #include "lane.h"
@@ -153,6 +155,14 @@ void lane_count_refusal(weir_lane *producer, int32_t reason) {
   __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
+/* As weir_cancel, but counted: the drainer has nothing to do for it, so it is not woken. */
+static int32_t refuse_sampled(weir_lane *lane) {
+  lane_count_refusal(lane, WEIR_DROP_SAMPLED);
+  __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
+  if (lane->borrowed) return_borrowed(lane_of(lane));
+  return WEIR_DROP_SAMPLED;
+}
+
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused it, and counted that */
   event_log *log = log_of(lane->log);
@@ -160,6 +170,7 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
     lane_end_capture(lane);
     return count_loose(log, lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
   }
+  if (reason == WEIR_DROP_SAMPLED) return refuse_sampled(lane);
   if (reason <= WEIR_ACCEPTED || reason >= WEIR_LOST_OVERWRITTEN) reason = WEIR_DROP_INVALID;
   lane_count_refusal(lane, reason);
   lane_end_capture(lane);

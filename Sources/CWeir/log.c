@@ -478,7 +478,8 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   counters->lost = __atomic_load_n(&from->lost, __ATOMIC_RELAXED);
   counters->durable_offset = weir_durable_offset(producer);
   counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);
-  counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED);
+  counters->contexts = __atomic_load_n(&log->contexts, __ATOMIC_RELAXED);
+  counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED) - counters->contexts;
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
   }

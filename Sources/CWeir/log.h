@@ -50,7 +50,7 @@ typedef struct lane {
 
 typedef enum log_state { STATE_OPEN, STATE_CLOSED, STATE_DETACHED } log_state;
 
-/* A type as the drainer sees it: its entry in the ring's type region, and the segment that has it already. */
+/* A type or context as the drainer sees it: its entry in the ring's type region, and the segment that has it already. */
 typedef struct type_entry {
   uint32_t at;
   uint32_t bytes;
@@ -179,8 +179,9 @@ typedef struct event_log {
   struct retention *retention; /* null: the log has no bounds */
   int mapping_lost;            /* atomic: a mapped file was cut short, see guard.h */
 
-  /* Types: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
+  /* Types and contexts: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
   pthread_mutex_t types_lock;
+  uint32_t contexts; /* how many of them are contexts */
   type_entry types[MAX_TYPES];
   named_type *named[NAMED_SLOTS];
 
@@ -191,6 +192,7 @@ typedef struct event_log {
   uint64_t next_offset;
   uint64_t segment_number; /* of `active`, from 1 */
   segment_end previous;    /* the segment before `active` */
+  int sampled_due;         /* a segment has begun: what was sampled out before is to be told of */
   uint64_t unkept_bytes;   /* of damaged stretches, not in quarantine/ because that is full */
   uint64_t missing;        /* events that the holes it wrote stand for */
   calibration calibration;
@@ -251,6 +253,8 @@ void log_allow_forks(void);
 
 /* ---- types.c ---- */
 void types_load(event_log *log); /* the type table from the ring's region */
+/* Under types_lock: `count` more definitions are in force, whose entries in the ring's region end at `end`. */
+void types_publish(event_log *log, uint64_t end, uint32_t count);
 
 /* ---- clock.c ---- */
 uint32_t clock_resolve(uint32_t wanted);

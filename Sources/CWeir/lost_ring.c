@@ -48,7 +48,9 @@ int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, ui
   uint64_t number = __atomic_fetch_add(&log->supply.next_prepared, 1, __ATOMIC_RELAXED);
   segment *made = segment_prepare(log->directory, number, NOTICE_SEGMENT_BYTES, &error);
   if (!made) return error;
-  error = segment_begin(made, opening, offset, last, handed, lanes, SEGMENT_RECOVERED | flags);
+  const uint8_t unknown[16] = {0};
+  const uint8_t *boot_id = dead ? dead->header->boot_id : unknown;
+  error = segment_begin(made, opening, boot_id, offset, last, handed, lanes, SEGMENT_RECOVERED | flags);
   if (error == 0) error = append(made, reason, offset);
   if (error != 0) {
     segment_discard(made);

@@ -203,21 +203,56 @@ static void ask_seal(weir_reader *reader) {
   scan_again_close(&walk);
 }
 
-/* The definition of a type, from the segment, else from the ring, else, for the built-in ones, from this library. */
-static const definition *find_definition(weir_reader *reader, uint64_t opening, uint32_t type) {
-  const definition *found = definitions_find(&reader->definitions, opening, type);
+/*
+ * The definition of a type or context, from the segment, else from the ring, else, for the built-in ones, from this
+ * library.
+ */
+static const definition *find_definition(weir_reader *reader, uint64_t opening, uint32_t number) {
+  const definition *found = definitions_find(&reader->definitions, opening, number);
   if (!found && !reader->asked_ring) {
     reader->asked_ring = 1;
     dead_definitions(reader->directory, opening, &reader->definitions);
     if (reader->open && reader->name.active) ask_seal(reader);
-    found = definitions_find(&reader->definitions, opening, type);
+    found = definitions_find(&reader->definitions, opening, number);
   }
-  if (!found && type < WEIR_TYPE_FIRST) {
+  if (!found && number < WEIR_TYPE_FIRST) {
     _Alignas(8) uint8_t entries[1024];
     definitions_take(&reader->definitions, opening, entries, notice_definitions(entries, opening));
-    found = definitions_find(&reader->definitions, opening, type);
+    found = definitions_find(&reader->definitions, opening, number);
   }
   return found;
+}
+
+static void take_type(weir_event *event, const definition *known) {
+  if (!known || (known->flags & DEFINITION_CONTEXT)) return;
+  event->type_tagged = (known->flags & DEFINITION_TAGGED) != 0;
+  event->field_count = known->field_count;
+  event->name = (const char *)known->name;
+  event->name_bytes = known->name_bytes;
+  event->fields = known->fields;
+  event->fields_bytes = known->fields_bytes;
+  event->definition = known->number;
+  event->attributes_bytes = known->attributes_bytes;
+  if (known->attributes_bytes > 0) event->attributes = known->attributes;
+}
+
+static void take_context(weir_event *event, const definition *known) {
+  if (!known || !(known->flags & DEFINITION_CONTEXT)) return;
+  event->context = known->attributes;
+  event->context_bytes = known->attributes_bytes;
+  event->context_definition = known->number;
+}
+
+/* The payload ends in the scope and its length. Whatever is not so is left as it is: nobody checked it when captured. */
+static void take_scope(weir_event *event) {
+  uint32_t bytes;
+  if (event->payload_bytes < sizeof bytes) return;
+  uint64_t before = event->payload_bytes - sizeof bytes;
+  memcpy(&bytes, event->payload + before, sizeof bytes);
+  if (bytes > before) return;
+  event->payload_bytes = before - bytes;
+  event->scope = event->payload + event->payload_bytes;
+  event->scope_bytes = bytes;
 }
 
 /* A dynamic event carries its own name before its fields. */
@@ -236,27 +271,24 @@ static void take_own_name(weir_event *event) {
 }
 
 static void fill_event(weir_reader *reader, weir_event *event, uint64_t offset, weir_id id,
-                       const calibration *calibration, const uint8_t *bytes) {
+                       const calibration *calibration, const uint8_t boot_id[16], const uint8_t *bytes) {
   record_header record;
   memcpy(&record, bytes, sizeof record);
-  const definition *known = find_definition(reader, id.opening, record.type);
+  uint32_t type = record_type(record.type), context = record_context(record.type);
   *event = (weir_event){.offset = offset,
                         .id = id,
                         .time_ns = calibration_time(calibration, record.ticks),
-                        .type = record.type,
+                        .type = type,
                         .name = "",
                         .payload = bytes + sizeof record,
-                        .payload_bytes = record.length};
-  if (known) {
-    event->type_tagged = (known->flags & DEFINITION_TAGGED) != 0;
-    event->field_count = known->field_count;
-    event->name = (const char *)known->name;
-    event->name_bytes = known->name_bytes;
-    event->fields = known->fields;
-    event->fields_bytes = known->fields_bytes;
-    event->definition = known->number;
-  }
-  if (record.type == WEIR_TYPE_DYNAMIC) take_own_name(event);
+                        .payload_bytes = record.length,
+                        .context_number = context,
+                        .monotonic_ns = calibration_monotonic(calibration, record.ticks)};
+  memcpy(event->boot_id, boot_id, sizeof event->boot_id);
+  take_type(event, find_definition(reader, id.opening, type));
+  if (context != 0) take_context(event, find_definition(reader, id.opening, context));
+  if (record.type & WEIR_SCOPED) take_scope(event);
+  if (type == WEIR_TYPE_DYNAMIC) take_own_name(event);
   reader->next = offset + 1;
 }
 
@@ -279,7 +311,7 @@ static int next_of_block(weir_reader *reader, weir_event *event) {
     if (offset < reader->next) continue;
     weir_id id = block->kind == BLOCK_NOTICES ? id_of(block->opening, NOTICE_LANE, offset << 3)
                                               : id_of(block->opening, block->lane, position);
-    fill_event(reader, event, offset, id, &block->calibration, record);
+    fill_event(reader, event, offset, id, &block->calibration, reader->scan.header.captured_boot_id, record);
     return 1;
   }
   return 0;
@@ -517,7 +549,8 @@ static step read_lanes(weir_reader *reader, weir_event *event, weir_error *error
   }
   weir_id id = item.kind == DEAD_RECORD ? id_of(reader->dead->header.opening, item.lane, item.position)
                                         : id_of(reader->dead->header.opening, NOTICE_LANE, item.offset << 3);
-  fill_event(reader, event, item.offset, id, &reader->dead->calibration, (const uint8_t *)item.record);
+  const dead_ring *dead = reader->dead;
+  fill_event(reader, event, item.offset, id, &dead->calibration, dead->header.boot_id, (const uint8_t *)item.record);
   return STEP_EVENT;
 }
 

@@ -291,22 +291,39 @@ static weir_status settle_heads(recovery *recovery) {
   return WEIR_OK;
 }
 
-/* Events that gap records tell of: refused ones, or overwritten ones. */
-static uint64_t reported_so_far(const event_log *dead, int overwritten) {
-  uint64_t sum = 0;
+/* Events that gap records tell of, by reason. */
+typedef struct told_of {
+  uint64_t events[WEIR_DROP_REASONS];
+} told_of;
+
+static told_of told_so_far(const event_log *dead) {
+  told_of told = {{0}};
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-    if ((reason == WEIR_LOST_OVERWRITTEN) != overwritten) continue;
-    sum += dead->header->unlaned_reported[reason];
-    for (uint32_t i = 0; i < dead->lane_count; i++) sum += dead->lanes[i].control->reported[reason - 1];
+    told.events[reason] = dead->header->unlaned_reported[reason];
+    for (uint32_t i = 0; i < dead->lane_count; i++) {
+      told.events[reason] += dead->lanes[i].control->reported[reason - 1];
+    }
   }
-  return sum;
+  return told;
+}
+
+/* What gap records tell of since. */
+static void report_told(weir_recovery *report, const event_log *dead, const told_of *before) {
+  told_of now = told_so_far(dead);
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    uint64_t events = now.events[reason] - before->events[reason];
+    if (reason == WEIR_LOST_OVERWRITTEN) report->overwritten += events;
+    else if (reason == WEIR_DROP_SAMPLED) report->sampled += events;
+    else report->dropped += events;
+  }
 }
 
 static weir_status drain_dead(recovery *recovery) {
   event_log *dead = recovery->dead;
   dead->previous = recovery->last;
   choose_segment_bytes(dead);
-  uint64_t moved, refused = reported_so_far(dead, 0), overwritten = reported_so_far(dead, 1);
+  uint64_t moved;
+  told_of before = told_so_far(dead);
   dead->after_cut = dead->rebooted;
   int told = !dead->rebooted || recovery->handover.after_cut || drain_tail_notice(dead);
   drain_result result = told ? drain_all(dead, &moved) : DRAIN_STALLED;
@@ -314,8 +331,7 @@ static weir_status drain_dead(recovery *recovery) {
   recovery->report->events_from_lanes = dead->counters.drained;
   recovery->report->damaged_records = dead->counters.damaged;
   recovery->report->unkept_bytes += dead->unkept_bytes;
-  recovery->report->dropped = reported_so_far(dead, 0) - refused;
-  recovery->report->overwritten = reported_so_far(dead, 1) - overwritten;
+  report_told(recovery->report, dead, &before);
   if (result == DRAIN_STALLED) {
     return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->path, NULL);
   }

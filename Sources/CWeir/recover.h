@@ -31,8 +31,8 @@ typedef struct unsealed {
   uint64_t definitions_bytes;
   uint64_t definitions_room;
   gap_total *totals; /* the highest in the opening's gap records so far: the seal's */
-  uint64_t defined[MAX_TYPES / 64]; /* types in `definitions` */
-  uint64_t used[MAX_TYPES / 64];    /* types of records after damage */
+  uint64_t defined[MAX_TYPES / 64]; /* types and contexts in `definitions` */
+  uint64_t used[MAX_TYPES / 64];    /* those of records after damage */
 } unsealed;
 
 /* Scans the segment, takes its blocks into `handover`, quarantines what is damaged. 0 or a negative errno. */

@@ -54,10 +54,20 @@ int ring_calibration(const ring_header *header, calibration *value) {
   return 1;
 }
 
-int64_t calibration_time(const calibration *calibration, uint64_t ticks) {
+/* Nanoseconds from the calibration's base to `ticks`, as two's complement. */
+static uint64_t since_base(const calibration *calibration, uint64_t ticks) {
   __int128 since = (__int128)(int64_t)(ticks - calibration->base_ticks) * calibration->multiplier;
-  /* Wraps instead of trapping where a damaged or foreign calibration makes nonsense of it. */
-  return (int64_t)((uint64_t)calibration->wall_ns + (uint64_t)(since >> 32));
+  return (uint64_t)(since >> 32);
+}
+
+/* These wrap instead of trapping where a damaged or foreign calibration makes nonsense of it. */
+int64_t calibration_time(const calibration *calibration, uint64_t ticks) {
+  return (int64_t)((uint64_t)calibration->wall_ns + since_base(calibration, ticks));
+}
+
+int64_t calibration_monotonic(const calibration *calibration, uint64_t ticks) {
+  if (calibration->multiplier == 0) return INT64_MIN;
+  return (int64_t)((uint64_t)calibration->monotonic_ns + since_base(calibration, ticks));
 }
 
 uint64_t *ring_sync_failed(const event_log *log) { return &((ring_header *)(void *)log->ring)->sync_failed; }

@@ -23,7 +23,8 @@ static inline uint64_t ring_end(const ring_header *header) {
 /* The calibration in force, from the two slots. 0 if neither is good. */
 int ring_calibration(const ring_header *header, calibration *value);
 
-/* Wall time of ticks under a calibration. */
+/* Wall time of ticks under a calibration; monotonic time, INT64_MIN where the calibration has none. */
 int64_t calibration_time(const calibration *calibration, uint64_t ticks);
+int64_t calibration_monotonic(const calibration *calibration, uint64_t ticks);
 
 #endif

@@ -12,6 +12,7 @@
 #include "crc32c.h"
 #include "notice.h"
 #include "system.h"
+#include "values.h"
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES };
 
@@ -38,9 +39,7 @@ static const char *field_problem(const segment_scan *scan, const block_header *h
   if (header->position != position) return "block lies elsewhere than it says";
   if (scan->header.salt != 0 && header->opening != scan->header.opening) return "block of another opening";
   int hands_over_none = header->kind != BLOCK_NOTICES || header->lane == NOTICE_LANE;
-  if ((hands_over_none && header->index != 0) || header->reserved1 != 0) {
-    return "reserved bytes of a block are not zero";
-  }
+  if (hands_over_none && header->index != 0) return "reserved bytes of a block are not zero";
   if (header->payload_bytes % 8 != 0 || header->payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) {
     return "block has an impossible length";
   }
@@ -420,10 +419,16 @@ const definition_header *definition_next(const uint8_t *bytes, uint64_t count, u
   const uint8_t *entry = bytes + *at;
   memcpy(&header, entry, sizeof header);
   if (header.bytes % 8 != 0 || header.bytes < sizeof header || header.bytes > count - *at) return NULL;
-  uint64_t used = sizeof header + (uint64_t)header.name_bytes + header.fields_bytes;
-  if (align8(used) != header.bytes || !all_zero(entry + used, header.bytes - used)) return NULL;
+  uint64_t attributes_at = sizeof header + (uint64_t)header.name_bytes + header.fields_bytes;
+  uint64_t used = attributes_at + header.attributes_bytes;
+  if (align8(used) != header.bytes || !all_zero(entry + used, header.bytes - used) || header.reserved != 0) return NULL;
   uint32_t crc = crc_end(crc_extend(weir_crc_u64(CRC_START, opening), entry + 8, header.bytes - 8));
   if (crc != header.crc) return NULL;
+  int is_context = (header.flags & DEFINITION_CONTEXT) != 0;
+  if (is_context && (header.name_bytes != 0 || header.fields_bytes != 0)) return NULL;
+  if ((is_context || header.attributes_bytes > 0) && !values_are_object(entry + attributes_at, header.attributes_bytes)) {
+    return NULL;
+  }
   *at += header.bytes;
   return (const definition_header *)(const void *)entry;
 }

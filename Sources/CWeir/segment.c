@@ -37,8 +37,8 @@ segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int 
   return made;
 }
 
-int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, const segment_end *previous,
-                  const lane_mark *handed, uint32_t lane_count, uint32_t flags) {
+int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boot_id[16], uint64_t base_offset,
+                  const segment_end *previous, const lane_mark *handed, uint32_t lane_count, uint32_t flags) {
   uint64_t salt = 0;
   while (salt == 0) {
     int error = sys_random(&salt, sizeof salt);
@@ -64,6 +64,7 @@ int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, cons
   memcpy(header->handed, handed, sizeof *handed * lane_count);
   int error = sys_boot_id(header->boot_id);
   if (error != 0 && error != -ENOENT) return error;
+  memcpy(header->captured_boot_id, captured_boot_id, sizeof header->captured_boot_id);
   header->header_crc = crc32c(segment->map + 20, bytes - 20);
 
   char name[64];

@@ -44,9 +44,12 @@ typedef struct segment_end {
 /* Makes, allocates and maps the file prepared-<number>. Null and a negative errno in `*error` if that fails. */
 segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int *error);
 
-/* Writes the header and gives the file its active name. 0 or a negative errno; then it is still prepared. */
-int segment_begin(segment *segment, uint64_t opening, uint64_t base_offset, const segment_end *previous,
-                  const lane_mark *handed, uint32_t lane_count, uint32_t flags);
+/*
+ * Writes the header and gives the file its active name. `captured_boot_id` is that of the ring whose events it takes. 0
+ * or a negative errno; then it is still prepared.
+ */
+int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boot_id[16], uint64_t base_offset,
+                  const segment_end *previous, const lane_mark *handed, uint32_t lane_count, uint32_t flags);
 
 /* Bytes of payload that one more block may have while the seal still fits. */
 uint64_t segment_room(const segment *segment);

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "system.h"
 
+#include "failing.h"
+#include "weir_failing.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -136,6 +139,7 @@ int sys_open_directory_at(int at, const char *name) {
 
 int sys_make_directory(int at, const char *name) {
   FAULT();
+  FAILING(WEIR_FAIL_CREATE, at);
   OBSERVE(.fd = at, .name = name);
   if (mkdirat(at, name, 0700) != 0) return -errno;
   /* A umask can have taken bits away that we need ourselves. */
@@ -160,6 +164,7 @@ static int with_mode(int fd) {
 
 int sys_open_create(int at, const char *name) {
   FAULT();
+  FAILING(WEIR_FAIL_CREATE, at);
   OBSERVE(.fd = at, .name = name);
   return with_mode(open_plain(at, name, O_RDWR | O_CREAT | O_EXCL, 0600));
 }
@@ -171,6 +176,7 @@ int sys_open_write(int at, const char *name) {
 
 int sys_open_or_create(int at, const char *name) {
   FAULT();
+  FAILING(WEIR_FAIL_CREATE, at);
   OBSERVE(.fd = at, .name = name);
   int fd = open_plain(at, name, O_RDWR, 0);
   if (fd != -ENOENT) return fd;
@@ -180,6 +186,7 @@ int sys_open_or_create(int at, const char *name) {
 
 int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at) {
   FAULT();
+  FAILING(WEIR_FAIL_READ, fd);
   uint64_t done = 0;
   while (done < count) {
     ssize_t n = pread(fd, (uint8_t *)bytes + done, count - done, (off_t)(at + done));
@@ -199,6 +206,7 @@ static int check_size_limit(uint64_t end) {
 
 int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
   FAULT();
+  FAILING(WEIR_FAIL_WRITE, fd);
   int over = check_size_limit(at + count);
   if (over != 0) return over;
   OBSERVE(.fd = fd, .bytes = count, .at = at);
@@ -245,6 +253,7 @@ static int keep_in_place(int fd) {
 
 int sys_allocate(int fd, uint64_t bytes) {
   FAULT();
+  FAILING(WEIR_FAIL_GROW, fd);
   int error = check_size_limit(bytes);
   if (error == 0) error = keep_in_place(fd);
   if (error != 0) return error;
@@ -344,6 +353,7 @@ void sys_start_writeback(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRI
 
 int sys_sync_data(int fd) {
   FAULT();
+  FAILING(WEIR_FAIL_SYNC, fd);
   OBSERVE(.fd = fd);
   int result;
   do result = fdatasync(fd);
@@ -353,6 +363,7 @@ int sys_sync_data(int fd) {
 
 int sys_sync_directory(int fd) {
   FAULT();
+  FAILING(WEIR_FAIL_SYNC, fd);
   OBSERVE(.fd = fd);
   int result;
   do result = fsync(fd);
@@ -363,12 +374,14 @@ int sys_sync_directory(int fd) {
 
 int sys_rename(int at, const char *from, const char *to) {
   FAULT();
+  FAILING(WEIR_FAIL_RENAME, at);
   OBSERVE(.fd = at, .name = from);
   return renameat(at, from, at, to) != 0 ? -errno : 0;
 }
 
 int sys_rename_new(int at, const char *from, const char *to) {
   FAULT();
+  FAILING(WEIR_FAIL_RENAME, at);
   OBSERVE(.fd = at, .name = from);
   if (syscall(SYS_renameat2, at, from, at, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -errno;
@@ -381,6 +394,7 @@ int sys_rename_new(int at, const char *from, const char *to) {
 
 int sys_unlink(int at, const char *name) {
   FAULT();
+  FAILING(WEIR_FAIL_RENAME, at);
   OBSERVE(.fd = at, .name = name);
   return unlinkat(at, name, 0) != 0 ? -errno : 0;
 }

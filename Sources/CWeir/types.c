@@ -1,5 +1,5 @@
 /*
- * types.c: type definitions. They are committed in the ring's type region before their number is first used (T2), so a
+ * types.c: type definitions; those of contexts, which are numbered with them, are context.c's. They are committed in the ring's type region before their number is first used (T2), so a
  * record never refers to a type that recovery does not know.
  */
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "log.h"
 #include "notice.h"
 #include "scan.h"
+#include "values.h"
 
 /* A definition on its way into an entry. */
 typedef struct entry_buffer {
@@ -29,25 +30,8 @@ static void append(entry_buffer *buffer, const void *bytes, uint64_t count) {
   buffer->count += count;
 }
 
-static int valid_utf8(const char *text, uint64_t count) {
-  const uint8_t *s = (const uint8_t *)text, *end = s + count;
-  while (s < end) {
-    uint32_t c = *s++;
-    int more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : -1;
-    if (more < 0 || end - s < more) return 0;
-    uint32_t point = more == 0 ? c : c & (0x3fu >> more);
-    for (int i = 0; i < more; i++, s++) {
-      if (*s >> 6 != 2) return 0;
-      point = point << 6 | (*s & 0x3f);
-    }
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return 0;
-  }
-  return 1;
-}
-
 static int valid_name(const char *name, uint64_t bytes) {
-  return bytes > 0 && bytes <= WEIR_MAX_NAME_BYTES && valid_utf8(name, bytes);
+  return bytes > 0 && bytes <= WEIR_MAX_NAME_BYTES && values_are_utf8(name, bytes);
 }
 
 static uint64_t sign(uint64_t signature, uint8_t kind) { return (signature << 5 | signature >> 59) ^ kind; }
@@ -100,18 +84,18 @@ static void append_fields(entry_buffer *buffer, const weir_definition *definitio
 }
 
 /* Checks the fields just appended, and computes the signature that an encoder of them has. */
-static int check_fields(const entry_buffer *buffer, uint64_t from, uint32_t field_count, uint64_t *signature) {
+static int check_fields(const uint8_t *bytes, uint64_t from, uint64_t end, uint32_t field_count, uint64_t *signature) {
   uint64_t at = from;
   for (uint32_t i = 0; i < field_count; i++) {
     uint16_t name_bytes;
-    if (buffer->count - at < 2) return 0;
-    memcpy(&name_bytes, buffer->bytes + at, 2);
+    if (end - at < 2) return 0;
+    memcpy(&name_bytes, bytes + at, 2);
     at += 2;
-    if (name_bytes > buffer->count - at || !valid_name((const char *)buffer->bytes + at, name_bytes)) return 0;
+    if (name_bytes > end - at || !valid_name((const char *)bytes + at, name_bytes)) return 0;
     at += name_bytes;
-    if (!walk_kind(buffer->bytes, buffer->count, &at, 0, signature)) return 0;
+    if (!walk_kind(bytes, end, &at, 0, signature)) return 0;
   }
-  return at == buffer->count;
+  return at == end;
 }
 
 /* Makes the entry of a definition. INVALID and LIMIT as weir_define documents them. */
@@ -137,19 +121,29 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
   append(buffer, definition->name, name_bytes);
   uint64_t fields_at = buffer->count;
   append_fields(buffer, definition);
+  uint64_t fields_end = buffer->count;
+  uint32_t attributes_bytes = definition->attributes ? definition->attributes_bytes : 0;
+  append(buffer, definition->attributes, attributes_bytes);
   uint64_t padding = align8(buffer->count) - buffer->count, zero = 0;
   if (buffer->overflow || buffer->count + padding > sizeof buffer->bytes) {
     return fail(error, WEIR_ERROR_LIMIT, 0, NULL,
                 "the definition of event type '%s' is over %d bytes; use fewer or shorter names",
                 definition->name, MAX_DEFINITION_BYTES);
   }
-  if (definition->field_count > WEIR_MAX_FIELDS || !check_fields(buffer, fields_at, header.field_count, signature)) {
+  if (attributes_bytes > 0 && !values_are_object(definition->attributes, attributes_bytes)) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL,
+                "event type '%s': its attributes are not a tagged object, or nest over %d deep", definition->name,
+                WEIR_MAX_DEPTH);
+  }
+  if (definition->field_count > WEIR_MAX_FIELDS ||
+      !check_fields(buffer->bytes, fields_at, fields_end, header.field_count, signature)) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL,
                 "event type '%s': a field has no name, a name that is not UTF-8, an unknown kind, or nests over "
                 "%d deep",
                 definition->name, WEIR_MAX_DEPTH);
   }
-  header.fields_bytes = (uint32_t)(buffer->count - fields_at);
+  header.fields_bytes = (uint32_t)(fields_end - fields_at);
+  header.attributes_bytes = attributes_bytes;
   append(buffer, &zero, padding);
   header.bytes = (uint32_t)buffer->count;
   definition_seal(buffer->bytes, &header, opening);
@@ -170,7 +164,8 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
     if (status != WEIR_OK) break;
     if (first + i >= MAX_TYPES || buffer->count > header->types_bytes - at) {
       status = fail(error, WEIR_ERROR_LIMIT, 0, log->path,
-                    "event type '%s' does not fit: the definitions of one opening take at most %d bytes and %d types; "
+                    "event type '%s' does not fit: the definitions of one opening, of types and contexts, take at "
+                    "most %d bytes and are at most %d; "
                     "use dynamic events for names that are not known beforehand",
                     definitions[i].name, WEIR_TYPES_BYTES, MAX_TYPES);
       break;
@@ -184,6 +179,11 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
   return status;
 }
 
+void types_publish(event_log *log, uint64_t end, uint32_t count) {
+  __atomic_store_n(&log->header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
+  __atomic_store_n(&log->producer.type_count, log->producer.type_count + count, __ATOMIC_RELEASE);
+}
+
 /* Defines types; answers the first number. Under types_lock. */
 static weir_status define(event_log *log, const weir_definition *definitions, uint32_t count, uint64_t *signatures,
                           uint32_t *first, weir_error *error) {
@@ -195,8 +195,7 @@ static weir_status define(event_log *log, const weir_definition *definitions, ui
   weir_status status = write_entries(log, definitions, count, signatures, &end, error);
   if (status != WEIR_OK) return status;
   *first = WEIR_TYPE_FIRST + log->producer.type_count;
-  __atomic_store_n(&log->header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
-  __atomic_store_n(&log->producer.type_count, log->producer.type_count + count, __ATOMIC_RELEASE);
+  types_publish(log, end, count);
   return WEIR_OK;
 }
 
@@ -242,6 +241,9 @@ static weir_status define_group(event_log *log, uint64_t owner, const weir_defin
   if (status != WEIR_OK || !slot) {
     free(signatures);
     return status;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    if (definitions[i].sampled) signatures[i] = ~signatures[i];
   }
   slot->first = *first;
   slot->count = count;

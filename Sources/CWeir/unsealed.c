@@ -44,14 +44,15 @@ static int take_definitions(unsealed *found, const segment_scan *scan) {
 }
 
 /*
- * Notes the types of a block's records, and the refusals that gap records report. Of events only after damage: before
- * it each type's definition was read, because it comes before the first record of its type.
+ * Notes the types and contexts of a block's records, and the refusals that gap records report. Of events only after damage: before
+ * it each definition was read, because it comes before the first record that needs it.
  */
 static void take_records(unsealed *found, const segment_scan *scan) {
   for (uint64_t at = 0; at + sizeof(record_header) <= scan->block.payload_bytes;) {
     record_header record;
     memcpy(&record, scan->payload + at, sizeof record);
-    add(found->used, record.type);
+    add(found->used, record_type(record.type));
+    add(found->used, record_context(record.type));
     found->ring_told += scan->block.kind == BLOCK_NOTICES && scan->block.lane == NOTICE_LANE &&
                         record.type == WEIR_TYPE_HOLE;
     uint64_t size = record_size(record.length);

@@ -22,10 +22,12 @@ struct RootCommand: ParsableCommand {
         weir cat events --limit 10                    print ten events as JSON
         weir cat events --follow                      print events as they come
         weir verify events && weir stat events        check every byte, and sum up
+        weir schema events                            what types of events there are
 
       Exit codes:
         0    done; or whoever read standard output had enough (cat)
-        1    damage found: a part of the log can't be read (verify, cat)
+        1    damage found: a part of the log can't be read (verify, cat, schema);
+             or what differs breaks readers (schema diff)
         2    can't run: bad arguments, no such log, no permission, locked
         3    the disk is full: what the log holds is kept
         4    events of the input were refused, being too large (record)
@@ -36,7 +38,7 @@ struct RootCommand: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       RecordCommand.self, CatCommand.self, VerifyCommand.self, RecoverCommand.self, StatCommand.self,
-      DemoCommand.self,
+      SchemaCommand.self, DemoCommand.self,
     ])
 
   static func main() {

@@ -37,7 +37,7 @@ static inline uint8_t filler_byte(uint64_t producer, uint64_t number, uint64_t i
 static inline uint32_t define_numbered(weir_log *log) {
   const weir_field fields[] = {
       {"producer", WEIR_KIND_U64, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_BYTES, 0}};
-  const weir_definition definition = {"numbered", fields, 3, NULL, 0, 0};
+  const weir_definition definition = {.name = "numbered", .fields = fields, .field_count = 3};
   uint32_t type = 0;
   weir_error error;
   if (!CHECK_EQUAL(weir_define(log, 0, &definition, 1, &type, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);

@@ -24,7 +24,7 @@ static int32_t capture_bytes(weir_log *log, uint32_t type, uint64_t payload, int
 
 static uint32_t define_bytes(weir_log *log) {
   const weir_field field = {"bytes", WEIR_KIND_BYTES, 0};
-  const weir_definition definition = {"bytes", &field, 1, NULL, 0, 0};
+  const weir_definition definition = {.name = "bytes", .fields = &field, .field_count = 1};
   uint32_t type = 0;
   CHECK_EQUAL(weir_define(log, 0, &definition, 1, &type, NULL), WEIR_OK);
   return type;
@@ -106,7 +106,7 @@ static void empty_event(void) {
   const char *directory = join(folder, "log");
   weir_log *log = open_default(directory, NULL);
   REQUIRE(log);
-  const weir_definition definition = {"empty", NULL, 0, NULL, 0, 0};
+  const weir_definition definition = {.name = "empty"};
   uint32_t type = 0;
   CHECK_EQUAL(weir_define(log, 0, &definition, 1, &type, NULL), WEIR_OK);
   weir_id ids[3];

@@ -150,7 +150,7 @@ static void *overlap(void *context) {
     CHECK(next >= last);
     last = next;
     char name[32];
-    const weir_definition definition = {name, NULL, 0, NULL, 0, 0};
+    const weir_definition definition = {.name = name};
     uint32_t type;
     snprintf(name, sizeof name, "overlap %d", i);
     status = weir_define(log, 0, &definition, 1, &type, NULL);

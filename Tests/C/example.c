@@ -57,7 +57,7 @@ static int capture(const char *directory) {
 
   const weir_field fields[] = {
       {"order", WEIR_KIND_U64, 0}, {"total", WEIR_KIND_F64, 0}, {"coupon", WEIR_KIND_STRING, 0}};
-  const weir_definition definition = {"order.completed", fields, 3, NULL, 0, 0};
+  const weir_definition definition = {.name = "order.completed", .fields = fields, .field_count = 3};
   uint32_t type;
   if (weir_define(log, 0, &definition, 1, &type, &error) != WEIR_OK) {
     fprintf(stderr, "%s\n", error.message);

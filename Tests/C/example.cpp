@@ -36,7 +36,10 @@ std::optional<std::string> capture(const char *directory) {
   std::unique_ptr<weir_log, FreeLog> log(opened);
 
   const weir_field fields[] = {{"sensor", WEIR_KIND_STRING, 0}, {"value", WEIR_KIND_F64, 0}};
-  const weir_definition definition{"reading", fields, 2, nullptr, 0, 0};
+  weir_definition definition{};
+  definition.name = "reading";
+  definition.fields = fields;
+  definition.field_count = 2;
   uint32_t type = 0;
   if (weir_define(log.get(), 0, &definition, 1, &type, &error) != WEIR_OK) return error.message;
 

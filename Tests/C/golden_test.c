@@ -54,6 +54,16 @@ static void append_hex(FILE *to, const uint8_t *bytes, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) fprintf(to, "%02x", bytes[i]);
 }
 
+static void append_hex_or_null(FILE *to, const uint8_t *bytes, uint64_t count) {
+  if (!bytes) {
+    fprintf(to, "null");
+    return;
+  }
+  fputc('"', to);
+  append_hex(to, bytes, count);
+  fputc('"', to);
+}
+
 /* What a line of read_log.py says of the event before and after its fields, whose form as JSON is not compared. */
 static void describe(const weir_event *event, char **before, char **after) {
   size_t bytes;
@@ -68,6 +78,16 @@ static void describe(const weir_event *event, char **before, char **after) {
   append_hex(text, event->payload, event->payload_bytes);
   fprintf(text, "\",\"definition\":\"");
   append_hex(text, event->fields, event->fields_bytes);
+  fprintf(text, "\",\"attributes\":\"");
+  append_hex(text, event->attributes, event->attributes_bytes);
+  fprintf(text, "\",\"context\":%" PRIu32 ",\"context_bytes\":", event->context_number);
+  append_hex_or_null(text, event->context, event->context_bytes);
+  fprintf(text, ",\"scope\":");
+  append_hex_or_null(text, event->scope, event->scope_bytes);
+  if (event->monotonic_ns == INT64_MIN) fprintf(text, ",\"monotonic_ns\":null");
+  else fprintf(text, ",\"monotonic_ns\":%" PRId64, event->monotonic_ns);
+  fprintf(text, ",\"boot_id\":\"");
+  append_hex(text, event->boot_id, sizeof event->boot_id);
   fprintf(text, "\"}\n");
   fclose(text);
 }
@@ -150,6 +170,7 @@ static void recover_log(const char *log, int killed) {
   CHECK_EQUAL(recovery.was_clean, !killed);
   CHECK_EQUAL(recovery.events_from_lanes > 0, killed);
   CHECK_EQUAL(recovery.dropped, killed ? 4 : 0);
+  CHECK_EQUAL(recovery.sampled, killed ? 4 : 0);
   CHECK_EQUAL(weir_close(opened, &error), WEIR_OK);
   weir_free(opened);
 }
@@ -234,7 +255,7 @@ static void make_overwritten(const char *directory) {
     weir_log *log;
     if (weir_open(directory, &options, &log, NULL, NULL) != WEIR_OK) _exit(1);
     const weir_field field = {"number", WEIR_KIND_U64, 0};
-    const weir_definition definition = {"numbered", &field, 1, NULL, 0, 0};
+    const weir_definition definition = {.name = "numbered", .fields = &field, .field_count = 1};
     uint32_t type;
     if (weir_define(log, 0, &definition, 1, &type, NULL) != WEIR_OK) _exit(1);
     weir_fault_set("sys_allocate", 1, UINT64_MAX, ENOSPC);

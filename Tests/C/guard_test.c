@@ -71,7 +71,7 @@ static void check_refusing(void) {
   CHECK(status == WEIR_OK || status == WEIR_ERROR_IO || status == WEIR_ERROR_INVALID);
   CHECK_EQUAL(weir_durable_offset(live), durable);
   const weir_field field = {"late", WEIR_KIND_U8, 0};
-  const weir_definition definition = {"late", &field, 1, NULL, 0, 0};
+  const weir_definition definition = {.name = "late", .fields = &field, .field_count = 1};
   uint32_t type;
   check_stopped(weir_define(live, 0, &definition, 1, &type, &error), &error);
   weir_count(live, &counters);

@@ -17,7 +17,8 @@
 enum { BUILT_TYPE = 16, BUILT_LANES = 3, BUILT_LANE_BYTES = 4096, BUILT_RECORD_BYTES = 512, BUILT_TYPES_BYTES = 4096 };
 /* Three nanoseconds a tick. */
 #define BUILT_CALIBRATION \
-  ((calibration){.base_ticks = 1000, .wall_ns = 1700000000000000000, .multiplier = UINT64_C(3) << 32})
+  ((calibration){ \
+      .base_ticks = 1000, .wall_ns = 1700000000000000000, .multiplier = UINT64_C(3) << 32, .monotonic_ns = 5000000000})
 
 /* Bytes of a file in the making. */
 typedef struct built {
@@ -83,14 +84,14 @@ static inline int64_t built_time(uint64_t value) { return 1700000000000000000 + 
 static inline uint64_t built_definition(uint8_t entry[128], uint64_t opening) {
   static const uint8_t text[] = "built\5\0value\11\4\0text\14";
   memset(entry, 0, 128);
-  uint32_t used = 24 + sizeof text - 1, bytes = (used + 7) / 8 * 8, type = BUILT_TYPE, fields = sizeof text - 1 - 5;
+  uint32_t used = 32 + sizeof text - 1, bytes = (used + 7) / 8 * 8, type = BUILT_TYPE, fields = sizeof text - 1 - 5;
   uint16_t name = 5, count = 2;
   memcpy(entry, &bytes, 4);
   memcpy(entry + 8, &type, 4);
   memcpy(entry + 16, &fields, 4);
   memcpy(entry + 20, &name, 2);
   memcpy(entry + 22, &count, 2);
-  memcpy(entry + 24, text, sizeof text - 1);
+  memcpy(entry + 32, text, sizeof text - 1);
   uint32_t crc = crc_end(crc_extend(crc_extend(CRC_START, &opening, 8), entry + 8, bytes - 8));
   memcpy(entry + 4, &crc, 4);
   return bytes;
@@ -110,6 +111,7 @@ static inline void built_begin(built *file, uint64_t opening, uint64_t base, con
   header.capacity = 65536;
   header.lane_count = BUILT_LANES;
   REQUIRE(sys_boot_id(header.boot_id) == 0);
+  memcpy(header.captured_boot_id, header.boot_id, sizeof header.boot_id);
   if (previous) {
     header.previous_salt = previous->salt;
     header.previous_end = previous->count;
@@ -229,7 +231,7 @@ static inline void built_ring_begin(built_ring *ring, uint64_t opening, uint64_t
   REQUIRE(sys_boot_id(header->boot_id) == 0);
   header->header_crc = crc32c(ring->bytes + 16, 240);
   header->calibration[1] = (calibration_slot){.value = BUILT_CALIBRATION, .sequence = 1};
-  header->calibration[1].crc = crc32c(&header->calibration[1], 28);
+  header->calibration[1].crc = crc32c(&header->calibration[1], 36);
   uint8_t *types = ring->bytes + header->types_at;
   header->types_end = notice_definitions(types, opening);
   header->types_end += built_definition(types + header->types_end, opening);

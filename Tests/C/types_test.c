@@ -6,7 +6,7 @@
 
 static weir_status define(weir_log *log, uint64_t owner, const char *name, const weir_field *fields, uint32_t count,
                           uint32_t *type) {
-  const weir_definition definition = {name, fields, count, NULL, 0, 0};
+  const weir_definition definition = {.name = name, .fields = fields, .field_count = count};
   weir_error error;
   weir_status status = weir_define(log, owner, &definition, 1, type, &error);
   if (status != WEIR_OK) CHECK(error.status == status && strlen(error.message) > 10 && !strchr(error.message, '\n'));
@@ -19,7 +19,7 @@ static void found_again(void) {
   weir_log *log = open_default(join(folder, "log"), NULL);
   REQUIRE(log);
   static int owners[600];
-  const weir_definition pair[] = {{"first", NULL, 0, NULL, 0, 0}, {"second", NULL, 0, NULL, 0, 0}};
+  const weir_definition pair[] = {{.name = "first"}, {.name = "second"}};
   uint32_t firsts[600];
   for (int i = 0; i < 600; i++) { /* enough for owners to share a slot */
     CHECK(weir_find_owner(log, (uint64_t)&owners[i]) == NULL);
@@ -38,7 +38,7 @@ static void found_again(void) {
   }
 
   char key[16];
-  const weir_definition tagged = {"tagged", NULL, 0, NULL, 0, 1};
+  const weir_definition tagged = {.name = "tagged", .tagged = 1};
   for (int round = 0; round < 2; round++) {
     static uint32_t types[500];
     for (int i = 0; i < 500; i++) {
@@ -85,7 +85,7 @@ static void refused(void) {
 
   /* Encoded fields: cut short, with bytes left over, nested too deep. */
   const uint8_t fields[] = {1, 0, 'a', WEIR_KIND_OPTIONAL, WEIR_KIND_ARRAY, WEIR_KIND_U16};
-  weir_definition encoded = {"encoded", NULL, 1, fields, sizeof fields, 0};
+  weir_definition encoded = {.name = "encoded", .field_count = 1, .encoded = fields, .encoded_bytes = sizeof fields};
   CHECK_EQUAL(weir_define(log, 0, &encoded, 1, &type, NULL), WEIR_OK);
   for (uint32_t bytes = 0; bytes < sizeof fields; bytes++) {
     encoded.encoded_bytes = bytes;
@@ -97,7 +97,7 @@ static void refused(void) {
   uint8_t deep[3 + 100] = {1, 0, 'a'};
   memset(deep + 3, WEIR_KIND_ARRAY, 99);
   deep[102] = WEIR_KIND_U8;
-  encoded = (weir_definition){"deep", NULL, 1, deep, sizeof deep, 0};
+  encoded = (weir_definition){.name = "deep", .field_count = 1, .encoded = deep, .encoded_bytes = sizeof deep};
   weir_status status = weir_define(log, 0, &encoded, 1, &type, NULL);
   CHECK(status == WEIR_ERROR_INVALID || status == WEIR_ERROR_LIMIT);
 

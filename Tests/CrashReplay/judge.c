@@ -60,7 +60,45 @@ static void take_gap(judge *judge, const report *report, judged_log *log, const 
   log->gaps[opening][reason] += lost;
 }
 
-static void take_event(judge *judge, const victim_plan *plan, judged_event *one, const weir_event *event) {
+/* Whether the context is the one of that number; the one that an opening begins with is none. */
+static int is_context(const victim_plan *plan, const report *report, uint64_t opening, uint32_t number,
+                      const weir_event *event) {
+  uint8_t wanted[VICTIM_MAX_CONTEXT];
+  uint64_t bytes = number == report->context_first[opening] ? 0 : victim_context(wanted, plan, number);
+  if (bytes == 0) return event->context_number == 0 && event->context == NULL;
+  return event->context && event->context_bytes == bytes && memcmp(event->context, wanted, bytes) == 0;
+}
+
+/* The context is one that was in force at a moment of the capture. One whose definition is lost is none to speak of. */
+static void take_context(judge *judge, const victim_plan *plan, const report *report, judged_event *one,
+                         const weir_event *event) {
+  int opening = opening_index(report, event->id.opening);
+  if (opening < 0 || one->thread >= REPORT_THREADS || one->number >= report->threads[one->thread].began) return;
+  const report_event *said = &report->threads[one->thread].events[one->number];
+  if (event->context_number != 0 && !event->context) {
+    one->undefined = 1;
+    return;
+  }
+  uint32_t most = said->answer == ANSWER_BEGAN ? report_last_context(report, (uint64_t)opening) : said->context_most;
+  for (uint32_t number = said->context_least; number <= most; number++) {
+    if (is_context(plan, report, (uint64_t)opening, number, event)) return;
+  }
+  judge_fault(judge, "offset %" PRIu64 ": the context of event %" PRIu64 " of thread %u was not in force", event->offset,
+              one->number, one->thread);
+}
+
+static void take_scope(judge *judge, const victim_plan *plan, const judged_event *one, const weir_event *event) {
+  uint8_t wanted[VICTIM_MAX_SCOPE];
+  uint64_t bytes = victim_scope(wanted, plan, one->thread, one->number);
+  int same = bytes == UINT64_MAX ? event->scope == NULL && event->scope_bytes == 0
+                                 : event->scope && event->scope_bytes == bytes && memcmp(event->scope, wanted, bytes) == 0;
+  if (same) return;
+  judge_fault(judge, "offset %" PRIu64 ": the scope of event %" PRIu64 " of thread %u is not what was captured",
+              event->offset, one->number, one->thread);
+}
+
+static void take_event(judge *judge, const victim_plan *plan, const report *report, judged_event *one,
+                       const weir_event *event) {
   uint8_t wanted[VICTIM_FIXED_BYTES + 4096];
   if (event->payload_bytes < VICTIM_FIXED_BYTES) {
     judge_fault(judge, "offset %" PRIu64 ": an event that nobody captured", event->offset);
@@ -77,6 +115,8 @@ static void take_event(judge *judge, const victim_plan *plan, judged_event *one,
     judge_fault(judge, "offset %" PRIu64 ": event %" PRIu64 " of thread %u is not what was captured", event->offset,
                 one->number, one->thread);
   }
+  take_scope(judge, plan, one, event);
+  take_context(judge, plan, report, one, event);
 }
 
 static judged_event *next_slot(judged_log *log) {
@@ -96,12 +136,16 @@ static void take(judge *judge, const victim_plan *plan, const report *report, ju
   one->offset = event->offset;
   one->id = event->id;
   one->time_ns = event->time_ns;
-  one->content = hash(hash(hash(UINT64_C(0xcbf29ce484222325), event->name, event->name_bytes), event->fields,
-                           event->fields_bytes),
-                      event->payload, event->payload_bytes);
+  one->content = hash(UINT64_C(0xcbf29ce484222325), event->name, event->name_bytes);
+  one->content = hash(one->content, event->fields, event->fields_bytes);
+  one->content = hash(one->content, event->payload, event->payload_bytes);
+  one->content = hash(one->content, event->scope, event->scope_bytes);
+  one->content = hash(one->content, event->context, event->context_bytes);
+  one->content = hash(one->content, &event->monotonic_ns, sizeof event->monotonic_ns);
+  one->content = hash(one->content, event->boot_id, sizeof event->boot_id);
   one->notice = event->name_bytes >= 5 && memcmp(event->name, "weir.", 5) == 0;
   log->notices += (uint64_t)one->notice;
-  if (!one->notice) take_event(judge, plan, one, event);
+  if (!one->notice) take_event(judge, plan, report, one, event);
   else if (event->name_bytes == 8 && memcmp(event->name, "weir.gap", 8) == 0) take_gap(judge, report, log, event);
   else log->holes++;
 }

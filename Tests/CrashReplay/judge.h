@@ -2,7 +2,8 @@
  * judge.h: reads a log by the public reader and holds it to what the victims reported. What it holds it to, for a log
  * whose writers were merely killed:
  *
- *   whatever was accepted is there, once, under its id, each byte right, or was counted as overwritten or removed;
+ *   whatever was accepted is there, once, under its id, each byte right, its scope's too, and in a global context that
+ *   was in force while it was captured; or it was counted as overwritten or removed;
  *   whatever was refused is not there, and was counted once, by its reason;
  *   of each thread at most one event a life is there of which no answer is known: the one in flight;
  *   a thread's events are in the order of their numbers (in a lane, where it had several);
@@ -30,9 +31,10 @@ typedef struct judged_event {
   int64_t time_ns;
   uint32_t thread;
   uint64_t number;
-  uint64_t content; /* checksum of name, fields and payload; of notices too */
+  uint64_t content; /* checksum of name, fields, payload, scope, context, monotonic time and boot; of notices too */
   int notice;
-  int undefined;    /* right, but its type's definition is lost: after a power cut that may be, if it was not durable */
+  int undefined;    /* right, but the definition of its type or of its context is lost: after a power cut that may be,
+                       if it was not durable */
 } judged_event;
 
 /* A reading of a whole log, notices included. */

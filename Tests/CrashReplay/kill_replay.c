@@ -122,6 +122,8 @@ static victim_plan next_plan(life *life, const victim_plan *of_log) {
   victim_plan plan = victim_plan_random(of_log->directory, of_log->ring_directory, replay_random(&life->state));
   plan.seed = of_log->seed;
   plan.largest = of_log->largest;
+  plan.contexts = of_log->contexts;
+  plan.scoped = of_log->scoped;
   plan.limit_policy = of_log->limit_policy;
   plan.max_bytes = of_log->max_bytes;
   plan.retain_bytes = of_log->retain_bytes;

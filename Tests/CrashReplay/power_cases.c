@@ -182,7 +182,7 @@ static weir_log *open_small(const char *directory, weir_recovery *recovery) {
 
 static uint32_t define_small(weir_log *log) {
   weir_field field = {"text", WEIR_KIND_BYTES, 0};
-  weir_definition definition = {"small", &field, 1, NULL, 0, 0};
+  weir_definition definition = {.name = "small", .fields = &field, .field_count = 1};
   uint32_t type = 0;
   weir_define(log, 0, &definition, 1, &type, NULL);
   return type;

@@ -85,6 +85,9 @@ static void *produce(void *context) {
     weir_id id;
     int32_t answer =
         victim_capture(plan, producer->run->report, live.log, producer->first_type, producer->thread, &id);
+    if (plan->contexts > 0 && i % plan->context_every == 0) {
+      victim_set_context(plan, producer->run->report, live.log);
+    }
     if (plan->durable_every > 0 && i % plan->durable_every == 0 && answer == WEIR_ACCEPTED) await(producer, &id);
     if (plan->sync_every > 0 && i % plan->sync_every == 0) await(producer, NULL);
     if (plan->pause_ns > 0 && replay_below(&producer->state, 8) == 0) {
@@ -453,6 +456,7 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   sums->was_log = judge_is_log(directory);
   victim_plan plan = run->plan;
   plan.directory = directory;
+  plan.sampled = 0; /* what it captures is to be taken */
   plan.sync_interval_ns = 0;
   plan.full_policy = WEIR_FULL_DROP_NEWEST;
   plan.full_wait_ns = UINT64_MAX;

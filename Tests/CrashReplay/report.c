@@ -55,6 +55,7 @@ uint64_t report_begin(report *report, uint32_t thread) {
   uint64_t number = atomic_load_explicit(&own->began, memory_order_relaxed);
   report_event *event = &own->events[number];
   event->opening = (uint16_t)(atomic_load_explicit(&report->openings, memory_order_relaxed) - 1);
+  event->context_least = atomic_load_explicit(&report->context_set, memory_order_acquire);
   atomic_store_explicit(&event->answer, ANSWER_BEGAN, memory_order_release);
   atomic_store_explicit(&own->began, number + 1, memory_order_release);
   return number;
@@ -64,6 +65,7 @@ void report_return(report *report, uint32_t thread, uint64_t number, int32_t ans
   report_thread *own = &report->threads[thread];
   report_event *event = &own->events[number];
   if (answer == WEIR_ACCEPTED) event->sequence = id->sequence;
+  event->context_most = atomic_load_explicit(&report->context_begun, memory_order_acquire);
   uint32_t word = answer == WEIR_ACCEPTED ? ANSWER_ACCEPTED : ANSWER_REFUSED + (uint32_t)answer;
   atomic_store_explicit(&event->answer, word, memory_order_release);
   atomic_fetch_add_explicit(&own->returned, 1, memory_order_release);
@@ -78,7 +80,21 @@ void report_opened(report *report, const weir_recovery *recovery) {
   }
   report->opening[number] = recovery->opening;
   report->first_offset[number] = recovery->first_offset;
+  report->context_first[number] = report->context_begun;
+  report_context_set(report, report->context_begun);
   atomic_store_explicit(&report->openings, number + 1, memory_order_release);
+}
+
+uint32_t report_context_begin(report *report) {
+  return atomic_fetch_add_explicit(&report->context_begun, 1, memory_order_acq_rel) + 1;
+}
+
+void report_context_set(report *report, uint32_t number) {
+  atomic_store_explicit(&report->context_set, number, memory_order_release);
+}
+
+uint32_t report_last_context(const report *report, uint64_t opening) {
+  return opening + 1 < report->openings ? report->context_first[opening + 1] : report->context_begun;
 }
 
 void report_durable(report *report, uint32_t thread, uint64_t end) {

@@ -45,6 +45,8 @@ typedef struct report_event {
   uint16_t opening;          /* number in the report */
   _Atomic uint16_t durable;  /* it was awaited durable by its id */
   uint64_t sequence;         /* of its id, if accepted */
+  uint32_t context_least;    /* the contexts that it may have, by their numbers in the report: as its capture began, the */
+  uint32_t context_most;     /* last that was set; as it returned, the last that somebody had begun to set */
 } report_event;
 
 typedef struct report_thread {
@@ -64,6 +66,9 @@ typedef struct report {
   _Atomic uint64_t watermark; /* weir_durable_offset as last seen: offsets below it survive power cuts */
   uint64_t opening[REPORT_OPENINGS]; /* the random number of each */
   uint64_t first_offset[REPORT_OPENINGS];
+  _Atomic uint32_t context_begun; /* global contexts that victims began to set, over all lives: the number of the last */
+  _Atomic uint32_t context_set;   /* the number of the last that was set */
+  uint32_t context_first[REPORT_OPENINGS]; /* what they were as the opening began; stands for its having none yet */
   char message[1024];
   report_thread threads[REPORT_THREADS];
 } report;
@@ -80,6 +85,13 @@ void report_clear(report *report);
 static inline int report_has_room(const report *report, uint32_t thread) {
   return atomic_load_explicit(&report->threads[thread].began, memory_order_relaxed) < REPORT_EVENTS;
 }
+
+/* Notes that a global context is about to be set; answers its number. And that it is set. One at a time. */
+uint32_t report_context_begin(report *report);
+void report_context_set(report *report, uint32_t number);
+
+/* The last context that an event of that opening can have: it was set in it. */
+uint32_t report_last_context(const report *report, uint64_t opening);
 
 /* Notes that a thread's next capture begins, in the report's last opening; answers its number. */
 uint64_t report_begin(report *report, uint32_t thread);

@@ -156,6 +156,97 @@ static void capture_evicting(swept *swept) {
   expect(swept, overwritten(swept) >= 2, "the swept captures evicted nothing");
 }
 
+/* ---- Contexts and scopes ----------------------------------------------------------------------------------------- */
+
+static void in_contexts(victim_plan *plan) {
+  plan->contexts = 1000000; /* so that each is another one */
+  plan->context_every = 1;
+  plan->max_event_bytes = 256;
+  plan->scoped = 1;
+  plan->lane_bytes = 8 * SWEPT_LANE;
+}
+
+static void in_contexts_with_lanes(victim_plan *plan) {
+  in_contexts(plan);
+  plan->lane_count = 3;
+}
+
+static void set_context(swept *swept) { victim_set_context(swept->plan, swept->report, swept->log); }
+
+/* A context, an event in it, and another context. */
+static void change_context(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  stepper_mark(1);
+  set_context(swept);
+  capture(swept, 0);
+  set_context(swept);
+  stepper_mark(0);
+  expect(swept, swept->report->context_set == 2, "two contexts");
+}
+
+/* Field by field, as it is inlined into a caller. */
+static void capture_in_scope(swept *swept) {
+  open_log(swept);
+  set_context(swept);
+  report *report = swept->report;
+  uint8_t scope[VICTIM_MAX_SCOPE], payload[VICTIM_FIXED_BYTES + 4096];
+  uint64_t scope_bytes;
+  while ((scope_bytes = victim_scope(scope, swept->plan, 0, report->threads[0].began)) == UINT64_MAX) capture(swept, 0);
+  drain(swept);
+  uint32_t type = next_type(swept, 0);
+  uint64_t number = report->threads[0].began, bytes = victim_payload(payload, swept->plan, 0, number);
+  weir_record record;
+  weir_id id;
+  stepper_mark(1);
+  report_begin(report, 0);
+  int32_t answer = weir_begin(swept->log, &record);
+  if (answer == WEIR_ACCEPTED) {
+    weir_put_raw(&record, payload, bytes);
+    weir_put_scope(&record, scope, (uint32_t)scope_bytes);
+    answer = weir_commit(&record, type | WEIR_SCOPED, &id);
+  }
+  report_return(report, 0, number, answer, &id);
+  stepper_mark(0);
+}
+
+static void sample_out(swept *swept) {
+  weir_record record;
+  uint64_t number = report_begin(swept->report, 0);
+  int32_t answer = weir_begin(swept->log, &record);
+  if (answer == WEIR_ACCEPTED) answer = weir_refuse(&record, WEIR_DROP_SAMPLED);
+  report_return(swept->report, 0, number, answer, NULL);
+}
+
+static void capture_sampled_out(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  drain(swept);
+  stepper_mark(1);
+  sample_out(swept);
+  stepper_mark(0);
+}
+
+static void *change_contexts(void *context) {
+  for (int i = 0; i < 16; i++) set_context(context);
+  return NULL;
+}
+
+/* One thread changes the context, another captures. */
+static void capture_while_changing(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  pthread_t thread;
+  stepper_mark(1);
+  REQUIRE(pthread_create(&thread, NULL, change_contexts, swept) == 0);
+  for (int i = 0; i < 30; i++) capture(swept, 0);
+  pthread_join(thread, NULL);
+  drain(swept);
+  stepper_mark(0);
+}
+
+/* ---- More threads than lanes ------------------------------------------------------------------------------------- */
+
 static void *capture_as_second(void *context) {
   swept *swept = context;
   capture_marked(swept, 1, 0, next_type(swept, 1));
@@ -304,6 +395,29 @@ static void wait_durable(swept *swept) {
   stepper_mark(0);
 }
 
+/* What was sampled out is told of once the next segment has begun, and at the close. */
+static void roll_sampled(swept *swept) {
+  open_log(swept);
+  sample_out(swept);
+  nearly_fill_segment(swept);
+  sample_out(swept);
+  stepper_mark(1);
+  roll_over(swept);
+  drain(swept);
+  stepper_mark(0);
+}
+
+static void close_sampled(swept *swept) {
+  open_log(swept);
+  capture(swept, 0);
+  for (int i = 0; i < 3; i++) sample_out(swept);
+  weir_error error;
+  stepper_mark(1);
+  report_enter(swept->report, PHASE_CLOSING);
+  if (weir_close(swept->log, &error) != WEIR_OK) report_failure(swept->report, "weir_close", &error);
+  stepper_mark(0);
+}
+
 static void close_log(swept *swept) {
   open_log(swept);
   for (int i = 0; i < 5; i++) capture(swept, 0);
@@ -343,6 +457,18 @@ static void leave_lanes(swept *swept) {
 }
 
 static void dead_with_lanes(const victim_plan *plan, report *report) { die_after(plan, report, leave_lanes); }
+
+/* Events in several contexts and scopes, some of them drained, and some that were sampled out. */
+static void leave_contexts(swept *swept) {
+  for (int i = 0; i < 12; i++) {
+    if (i % 2 == 0) set_context(swept);
+    capture(swept, 0);
+    sample_out(swept);
+    if (i == 5) drain(swept);
+  }
+}
+
+static void dead_in_contexts(const victim_plan *plan, report *report) { die_after(plan, report, leave_contexts); }
 
 static void leave_losses(swept *swept) {
   leave_lanes(swept);
@@ -544,6 +670,12 @@ const sweep sweeps[] = {
     {"case 1: capture that is too large", .run = capture_too_large, .instructions = 80, .stores = 1},
     {"case 1: capture of an undefined type", .run = capture_undefined, .instructions = 80, .stores = 1},
     {"case 1: capture that evicts", .shape = overwriting, .run = capture_evicting, .instructions = 500, .stores = 15},
+    {"case 1: change of the context", .shape = in_contexts, .run = change_context, .instructions = 2000, .stores = 40},
+    {"case 1: capture in a context and a scope", .shape = in_contexts, .run = capture_in_scope, .instructions = 100,
+     .stores = 4},
+    {"case 1: capture that is sampled out", .run = capture_sampled_out, .instructions = 30, .stores = 1},
+    {"case 2: interleaved captures and changes of context", .shape = in_contexts_with_lanes,
+     .run = capture_while_changing, .quantum = 200, .instructions = 10000, .stores = 100, .calls = 2},
     {"case 14: capture that borrows a lane", .run = capture_borrowing, .instructions = 200, .stores = 4},
     {"case 17: capture within a capture", .run = capture_nested, .instructions = 150, .stores = 4},
     {"case 13: thread's end", .shape = two_lanes, .run = thread_ends, .instructions = 2000, .stores = 5, .calls = 5},
@@ -552,12 +684,16 @@ const sweep sweeps[] = {
     {"case 2: drain of refusals and evictions", .shape = overwriting, .run = drain_losses, .instructions = 2000,
      .stores = 35, .calls = 2},
     {"case 5: roll, seal, prepare and sync", .run = roll, .instructions = 20000, .stores = 250, .calls = 20},
+    {"case 5: roll after some were sampled out", .run = roll_sampled, .instructions = 20000, .stores = 250, .calls = 15},
+    {"case 5: close after some were sampled out", .run = close_sampled, .instructions = 5000, .stores = 20, .calls = 15},
     {"case 3: sync", .run = sync_log, .instructions = 2000, .stores = 20, .calls = 4},
     {"case 3: durable", .run = wait_durable, .instructions = 2000, .stores = 20, .calls = 4},
     {"case 5: close", .run = close_log, .instructions = 5000, .stores = 20, .calls = 15},
     {"case 4: open", .run = open_new, .instructions = 20000, .stores = 9, .calls = 100},
     {"case 8: recovery", .prepare = dead_with_lanes, .run = reopen, .instructions = 50000, .stores = 40,
      .calls = 100},
+    {"case 8: recovery of contexts and scopes", .shape = in_contexts, .prepare = dead_in_contexts, .run = reopen,
+     .instructions = 50000, .stores = 40, .calls = 100},
     {"case 2: recovery of a block not handed over", .prepare = dead_with_block, .run = reopen, .instructions = 50000,
      .stores = 30, .calls = 100},
     {"case 8: recovery of refusals and evictions", .shape = overwriting, .prepare = dead_with_losses, .run = reopen,

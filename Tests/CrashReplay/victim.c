@@ -52,6 +52,11 @@ victim_plan victim_plan_random(const char *directory, const char *ring_directory
   if (replay_below(&state, 4) == 0) plan.sync_interval_ns = 1000000 + replay_below(&state, 5000000);
   plan.idle_at_end = (int)replay_below(&state, 2);
   if (ring_directory && replay_below(&state, 4) == 0) plan.ring_directory = ring_directory;
+  static const uint32_t contexts[] = {0, 3, 40, 1000000};
+  plan.contexts = contexts[replay_below(&state, 4)];
+  plan.context_every = 1 + replay_below(&state, replay_below(&state, 2) ? 4 : 100);
+  plan.scoped = (int)replay_below(&state, 2);
+  plan.sampled = (int)replay_below(&state, 2);
   return plan;
 }
 
@@ -61,11 +66,12 @@ const char *victim_describe(const victim_plan *plan) {
            "%u threads, %u openings, %" PRIu64 " events each, hold %" PRIu64 ", pause %" PRIu64 " ns, sync every "
            "%" PRIu64 ", durable every %" PRIu64 ", synced each %" PRIu64 " ns, largest %" PRIu64 ", lanes %u "
            "(%u spare) of %" PRIu64 ", segments of %" PRIu64 ", interval %" PRIu64 " ns, policy %u, wait %" PRIu64
-           " ns, clock %u, ring %s",
+           " ns, clock %u, ring %s, %u contexts, each for %" PRIu64 "%s%s",
            plan->threads, plan->openings, plan->events, plan->hold, plan->pause_ns, plan->sync_every,
            plan->durable_every, plan->sync_interval_ns, plan->largest, plan->lane_count, plan->spare_lanes,
            plan->lane_bytes, plan->segment_bytes, plan->drain_interval_ns, plan->full_policy, plan->full_wait_ns,
-           plan->clock, plan->ring_directory ? "elsewhere" : "here");
+           plan->clock, plan->ring_directory ? "elsewhere" : "here", plan->contexts, plan->context_every,
+           plan->scoped ? ", scoped" : "", plan->sampled ? ", sampled" : "");
   return text;
 }
 
@@ -94,17 +100,82 @@ uint64_t victim_payload(uint8_t *payload, const victim_plan *plan, uint32_t thre
   return VICTIM_FIXED_BYTES + filler;
 }
 
+/* ---- Contexts and scopes ----------------------------------------------------------------------------------------- */
+
+static uint64_t put_bytes(uint8_t *to, uint64_t at, const void *bytes, uint64_t count) {
+  memcpy(to + at, bytes, count);
+  return at + count;
+}
+
+/* The tagged object {"number": number, "filler": filler bytes at random}. */
+static uint64_t put_object(uint8_t *to, uint64_t number, uint32_t filler, uint64_t state) {
+  static const uint8_t head[] = {2, 0, 0, 0, 6, 0, 0, 0, 'n', 'u', 'm', 'b', 'e', 'r', WEIR_KIND_U64};
+  static const uint8_t name[] = {6, 0, 0, 0, 'f', 'i', 'l', 'l', 'e', 'r', WEIR_KIND_BYTES};
+  uint64_t at = put_bytes(to, 0, head, sizeof head);
+  at = put_bytes(to, at, &number, 8);
+  at = put_bytes(to, at, name, sizeof name);
+  at = put_bytes(to, at, &filler, 4);
+  for (uint32_t i = 0; i < filler; i++) to[at + i] = (uint8_t)replay_random(&state);
+  return at + filler;
+}
+
+uint64_t victim_scope(uint8_t scope[VICTIM_MAX_SCOPE], const victim_plan *plan, uint32_t thread, uint64_t number) {
+  uint8_t payload[VICTIM_FIXED_BYTES + 4096];
+  uint64_t state = replay_mix(event_seed(plan->seed, thread, number), 3);
+  if (!plan->scoped || replay_below(&state, 4) != 0) return UINT64_MAX;
+  uint64_t bytes = replay_below(&state, 4) == 0 ? 0 : put_object(scope, number, (uint32_t)replay_below(&state, 64), state);
+  uint64_t all = victim_payload(payload, plan, thread, number) + bytes + 4;
+  return all <= plan->max_event_bytes ? bytes : UINT64_MAX;
+}
+
+uint64_t victim_context(uint8_t context[VICTIM_MAX_CONTEXT], const victim_plan *plan, uint32_t number) {
+  uint64_t content = plan->contexts ? replay_mix(plan->seed, UINT64_C(900000000) + number) % plan->contexts : 0;
+  if (content == 0) return 0;
+  uint64_t state = replay_mix(replay_mix(plan->seed, 5), content);
+  return put_object(context, content, (uint32_t)replay_below(&state, replay_below(&state, 4) ? 30 : 400), state);
+}
+
+void victim_set_context(const victim_plan *plan, report *report, weir_log *log) {
+  static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+  if (pthread_mutex_trylock(&one_at_a_time) != 0) return;
+  uint8_t context[VICTIM_MAX_CONTEXT];
+  weir_error error;
+  uint32_t number = report_context_begin(report);
+  uint64_t bytes = victim_context(context, plan, number);
+  weir_status status = weir_set_context(log, context, bytes, &error);
+  if (status == WEIR_OK) report_context_set(report, number);
+  else if (status != WEIR_ERROR_LIMIT && status != WEIR_ERROR_CLOSED) report_failure(report, "weir_set_context", &error);
+  pthread_mutex_unlock(&one_at_a_time);
+}
+
+static int is_sampled_out(const victim_plan *plan, uint32_t thread, uint64_t number) {
+  return plan->sampled && replay_mix(event_seed(plan->seed, thread, number), 4) % 8 == 0;
+}
+
+/* ---- Capturing --------------------------------------------------------------------------------------------------- */
+
 uint32_t victim_define(weir_log *log) {
   const weir_field bytes[] = {
       {"thread", WEIR_KIND_U32, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_BYTES, 0}};
   const weir_field text[] = {
       {"thread", WEIR_KIND_U32, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_STRING, 0}};
-  const weir_definition definitions[] = {{victim_type_name(0), bytes, 3, NULL, 0, 0},
-                                         {victim_type_name(1), text, 3, NULL, 0, 0}};
+  const weir_definition definitions[] = {{.name = victim_type_name(0), .fields = bytes, .field_count = 3},
+                                         {.name = victim_type_name(1), .fields = text, .field_count = 3}};
   uint32_t first = 0;
   weir_error error;
   if (weir_define(log, 0, definitions, 2, &first, &error) != WEIR_OK) fprintf(stderr, "victim: %s\n", error.message);
   return first;
+}
+
+static int32_t capture_scoped(weir_log *log, uint32_t type, const uint8_t *payload, uint64_t bytes,
+                              const uint8_t *scope, uint64_t scope_bytes, int sampled_out, weir_id *id) {
+  weir_record record;
+  int32_t answer = weir_begin(log, &record);
+  if (answer != WEIR_ACCEPTED) return answer;
+  if (sampled_out) return weir_refuse(&record, WEIR_DROP_SAMPLED);
+  weir_put_raw(&record, payload, bytes);
+  weir_put_scope(&record, scope, (uint32_t)scope_bytes);
+  return weir_commit(&record, type | WEIR_SCOPED, id);
 }
 
 int32_t victim_capture(const victim_plan *plan, report *report, weir_log *log, uint32_t first_type, uint32_t thread,
@@ -113,7 +184,15 @@ int32_t victim_capture(const victim_plan *plan, report *report, weir_log *log, u
   uint64_t number = report_begin(report, thread);
   uint64_t bytes = victim_payload(payload, plan, thread, number);
   uint32_t type = first_type + victim_type(plan->seed, thread, number);
-  int32_t answer = weir_capture(log, type, payload, bytes, id);
+  uint8_t scope[VICTIM_MAX_SCOPE];
+  uint64_t scope_bytes = victim_scope(scope, plan, thread, number);
+  int sampled_out = is_sampled_out(plan, thread, number);
+  int32_t answer;
+  if (scope_bytes == UINT64_MAX && !sampled_out) {
+    answer = weir_capture(log, type, payload, bytes, id);
+  } else {
+    answer = capture_scoped(log, type, payload, bytes, scope, scope_bytes, sampled_out, id);
+  }
   report_return(report, thread, number, answer, id);
   return answer;
 }
@@ -170,6 +249,9 @@ static void *produce(void *context) {
     int32_t answer =
         victim_capture(plan, producer->report, producer->log, producer->first_type, producer->thread, &id);
     producer->captures++;
+    if (plan->contexts > 0 && producer->captures % plan->context_every == 0) {
+      victim_set_context(plan, producer->report, producer->log);
+    }
     report_watermark(producer->report, weir_durable_offset(producer->log));
     if (plan->durable_every > 0 && producer->captures % plan->durable_every == 0 && answer == WEIR_ACCEPTED) {
       wait_for_event(producer, id);

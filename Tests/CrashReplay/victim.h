@@ -4,6 +4,8 @@
  *
  * Event n of thread t is the same bytes in every life that has the same seed, so a judge that has only the seed can
  * tell of any event whether each byte of it is right. Its size varies from nothing to the largest that the plan allows.
+ * So it is with its scope, if it has one. The n-th global context that is set is the same bytes, too; which of them an
+ * event may have, the report says.
  */
 #ifndef WEIR_REPLAY_VICTIM_H
 #define WEIR_REPLAY_VICTIM_H
@@ -25,6 +27,10 @@ typedef struct victim_plan {
   uint64_t durable_every; /* captures of a thread between its calls of weir_durable; 0: never */
   uint64_t largest;       /* filler bytes of the largest event, at most max_event_bytes - VICTIM_FIXED_BYTES */
   int idle_at_end;        /* waits to be killed in place of closing for the last time */
+  uint32_t contexts;      /* different global contexts, of which one is none at all; 0: none is set */
+  uint64_t context_every; /* captures of a thread between its changes of the context */
+  int scoped;             /* one event in four has a scope, if it fits */
+  int sampled;            /* one event in eight is left out */
 
   /* As in weir_options. */
   uint32_t lane_count, spare_lanes, full_policy, clock;
@@ -58,6 +64,16 @@ uint32_t victim_define(weir_log *log);
 
 /* The fields of an event, VICTIM_FIXED_BYTES and its filler; answers how many bytes they are. */
 uint64_t victim_payload(uint8_t *payload, const victim_plan *plan, uint32_t thread, uint64_t number);
+
+/* The scope of an event: its bytes and how many they are, or UINT64_MAX if it has none. */
+enum { VICTIM_MAX_SCOPE = 128, VICTIM_MAX_CONTEXT = 512 };
+uint64_t victim_scope(uint8_t scope[VICTIM_MAX_SCOPE], const victim_plan *plan, uint32_t thread, uint64_t number);
+
+/* The global context of that number in the report; answers its bytes, 0 for none. */
+uint64_t victim_context(uint8_t context[VICTIM_MAX_CONTEXT], const victim_plan *plan, uint32_t number);
+
+/* Sets the next one and notes it, unless another thread is doing so, or the room for contexts is used up. */
+void victim_set_context(const victim_plan *plan, report *report, weir_log *log);
 
 /* The type of an event: 0 the first, "replay.bytes", 1 the second, "replay.text". */
 uint32_t victim_type(uint64_t seed, uint32_t thread, uint64_t number);

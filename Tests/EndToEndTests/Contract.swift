@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   @Suite struct Contract {
-    static let commands = ["record", "cat", "verify", "recover", "stat", "demo"]
+    static let commands = ["record", "cat", "verify", "recover", "stat", "schema", "demo"]
 
     @Test func `help is complete`() throws {
       let whole = try Tool.run("--help")
@@ -16,8 +16,11 @@ extension EndToEnd {
       }
       let options = [
         "record": ["--format", "--threads", "--repeat", "--acknowledge", "--ring-directory", "clf", "lines", "jsonl"],
-        "cat": ["--format", "--from", "--limit", "--follow", "jsonl", "csv", "text"],
+        "cat": [
+          "--format", "--from", "--limit", "--follow", "--context", "--show-sensitive", "jsonl", "csv", "text",
+        ],
         "verify": ["--json"], "recover": ["--json"], "stat": ["--json"],
+        "schema": ["--format", "diff"],
       ]
       for (command, names) in options {
         let text = try Tool.run(command, "--help").text
@@ -129,7 +132,7 @@ extension EndToEnd {
         ],
       ]
       let reasons = [
-        "full", "no_lane", "too_large", "closed", "detached", "storage", "invalid", "overwritten", "expired",
+        "full", "no_lane", "too_large", "closed", "detached", "storage", "invalid", "sampled", "overwritten", "expired",
         "displaced",
       ]
       for (command, keys) in expected {

@@ -19,6 +19,12 @@ static const char *told(const char *problem, const weir_error *error) {
   return text;
 }
 
+/* 0 where the boot is not known, because the header that says it is damaged. */
+static uint32_t boot_crc(const uint8_t boot_id[16]) {
+  static const uint8_t unknown[16];
+  return memcmp(boot_id, unknown, sizeof unknown) == 0 ? 0 : crc32c(boot_id, 16);
+}
+
 static const char *take_event(seen_log *seen, const weir_event *event, uint64_t *next) {
   if (event->offset < *next) return "an offset is given twice, or out of order";
   if (event->payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) return "an event is larger than a block";
@@ -26,11 +32,20 @@ static const char *take_event(seen_log *seen, const weir_event *event, uint64_t 
   /* Looks at every byte that the reader says is the event's. */
   uint64_t definition = crc_extend(CRC_START, event->name, event->name_bytes);
   if (event->fields) definition = crc_extend(definition, event->fields, event->fields_bytes);
+  if (event->attributes) definition = crc_extend(definition, event->attributes, event->attributes_bytes);
+  if (event->context && event->context_number == 0) return "an event has a context without a number";
+  uint64_t own = crc_extend(CRC_START, event->payload, event->payload_bytes);
+  if (event->scope) own = crc_extend(own, event->scope, event->scope_bytes);
   seen_event one = {.offset = event->offset,
                     .id = event->id,
                     .time_ns = event->time_ns,
                     .type = event->type,
-                    .payload_crc = crc32c(event->payload, event->payload_bytes),
+                    .monotonic_ns = event->monotonic_ns,
+                    .context_number = event->context_number,
+                    .own_crc = crc_end(own),
+                    .boot_crc = boot_crc(event->boot_id),
+                    .context_crc = event->context ? crc32c(event->context, event->context_bytes) : 0,
+                    .in_context = event->context != NULL,
                     .definition_crc = crc_end(definition),
                     .defined = event->fields != NULL};
   if (seen->count < SEEN_EVENTS) seen->events[seen->count] = one;
@@ -83,12 +98,15 @@ const char *examine_read(const char *directory, uint64_t from, int skip_lanes, s
 
 /*
  * A definition that is damaged where it is first needed may be known from elsewhere or not, depending on what was read
- * before; but it is never another one.
+ * before; but it is never another one. So it is with a context.
  */
 static int same_event(const seen_event *left, const seen_event *right) {
   return left->offset == right->offset && left->id.opening == right->id.opening &&
          left->id.sequence == right->id.sequence && left->time_ns == right->time_ns && left->type == right->type &&
-         left->payload_crc == right->payload_crc &&
+         left->own_crc == right->own_crc && left->monotonic_ns == right->monotonic_ns &&
+         left->context_number == right->context_number &&
+         (left->boot_crc == right->boot_crc || left->boot_crc == 0 || right->boot_crc == 0) &&
+         (left->context_crc == right->context_crc || !left->in_context || !right->in_context) &&
          (left->definition_crc == right->definition_crc || !left->defined || !right->defined);
 }
 

@@ -14,10 +14,15 @@ typedef struct seen_event {
   uint64_t offset;
   weir_id id;
   int64_t time_ns;
+  int64_t monotonic_ns;
   uint32_t type;
-  uint32_t payload_crc;
-  uint32_t definition_crc; /* of name and fields */
+  uint32_t own_crc;        /* of payload and scope */
+  uint32_t boot_crc;       /* 0: it is not known */
+  uint32_t definition_crc; /* of name, fields and attributes */
   uint32_t defined;        /* they are known */
+  uint32_t context_number;
+  uint32_t context_crc;
+  uint32_t in_context;     /* it is known */
 } seen_event;
 
 enum { SEEN_EVENTS = 20000 };

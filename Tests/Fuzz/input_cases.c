@@ -219,7 +219,7 @@ static void capture_imitations(const char *directory) {
   weir_log *log = NULL;
   REQUIRE(weir_open(directory, &options, &log, NULL, NULL) == WEIR_OK);
   const weir_field field = {"bytes", WEIR_KIND_BYTES, 0};
-  const weir_definition definition = {"imitation", &field, 1, NULL, 0, 0};
+  const weir_definition definition = {.name = "imitation", .fields = &field, .field_count = 1};
   uint32_t type;
   REQUIRE(weir_define(log, 0, &definition, 1, &type, NULL) == WEIR_OK);
   for (uint8_t i = 0; i < FIRST_EVENTS; i++) capture_bytes(log, type, &i, 1);
@@ -256,7 +256,7 @@ static void imitations_in_lanes(const char *directory, const seen_log *drained) 
         const seen_event *event = &seen.events[k];
         if (k == i) CHECK(event->id.sequence >> 48 == NOTICE_LANE);
         else CHECK(memcmp(&event->id, &whole.events[k].id, sizeof(weir_id)) == 0 &&
-                   event->payload_crc == whole.events[k].payload_crc);
+                   event->own_crc == whole.events[k].own_crc);
       }
       REQUIRE(pwrite(fd, &was, 1, (off_t)(at + byte)) == 1);
       close(fd);
@@ -301,7 +301,7 @@ static void imitations(void) {
       for (uint64_t i = 0; i < seen.count; i++) {
         uint64_t k = 0;
         while (k < all.count && memcmp(&all.events[k].id, &seen.events[i].id, sizeof(weir_id)) != 0) k++;
-        CHECK(k < all.count && all.events[k].payload_crc == seen.events[i].payload_crc);
+        CHECK(k < all.count && all.events[k].own_crc == seen.events[i].own_crc);
       }
       archive_free(&changed);
       damaged++;

@@ -1,7 +1,7 @@
 /*
  * payload_fuzz.c: the fuzz target `payload`: bytes that an event, a notice or a definition consists of, behind right
- * checksums. The first byte says what the rest is taken for; a definition's fields also go through weir_define, which
- * a host may give bytes that it did not make itself.
+ * checksums. The first byte says what the rest is taken for; a definition's fields and attributes also go through
+ * weir_define, and a context through weir_set_context, which a host may give bytes that it did not make itself.
  */
 #include "../C/log_builder.h"
 
@@ -11,6 +11,7 @@
 #include "mutate.h"
 #include "scan.h"
 #include "targets.h"
+#include "values.h"
 
 enum { OPENING = 77, MOST_BYTES = 60000 };
 
@@ -20,25 +21,40 @@ static void require_that(int good, const char *what) {
   abort();
 }
 
+/* A log whose files go at the next unpacking; it needs no more than their mappings. */
+static weir_log *open_log(void) {
+  static weir_log *log;
+  if (log) return log;
+  static const archive nothing = {.count = 0};
+  archive_unpack(&nothing);
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 2;
+  options.spare_lanes = 1;
+  require_that(weir_open(archive_home(), &options, &log, NULL, NULL) == WEIR_OK, "no log could be opened");
+  return log;
+}
+
 /* The fields given to weir_define by a host that trusts somebody else's. */
 static void define(const uint8_t *bytes, size_t count) {
-  static weir_log *log; /* whose files go at the next unpacking; it needs no more than their mappings */
-  if (!log) {
-    static const archive nothing = {.count = 0};
-    archive_unpack(&nothing);
-    weir_options options;
-    weir_options_init(&options);
-    options.lane_count = 2;
-    options.spare_lanes = 1;
-    require_that(weir_open(archive_home(), &options, &log, NULL, NULL) == WEIR_OK, "no log could be opened");
-  }
   if (count < 2) return;
   weir_definition definition = {.name = "fuzz",
                                 .encoded = bytes + 2,
                                 .encoded_bytes = (uint32_t)(count - 2),
                                 .field_count = bytes[0] | (uint32_t)bytes[1] << 8};
   uint32_t type;
-  weir_define(log, 0, &definition, 1, &type, NULL);
+  weir_define(open_log(), 0, &definition, 1, &type, NULL);
+}
+
+/* A tagged object is one for all: as a context and as attributes, where it fits. */
+static void set_object(const uint8_t *bytes, size_t count) {
+  weir_definition definition = {.name = "fuzz", .attributes = bytes, .attributes_bytes = (uint32_t)count};
+  uint32_t type;
+  weir_status set = weir_set_context(open_log(), bytes, count, NULL);
+  weir_status defined = weir_define(open_log(), 0, &definition, 1, &type, NULL);
+  if (count == 0 || count > WEIR_MAX_CONTEXT_BYTES) return;
+  require_that((set == WEIR_ERROR_INVALID) == !values_are_object(bytes, count), "a context is taken otherwise");
+  require_that(set == WEIR_OK || set == WEIR_ERROR_LIMIT || defined == set, "attributes are taken otherwise");
 }
 
 /* Definitions as a segment or a ring has them. Each good one is found again, and lies within the bytes. */
@@ -59,7 +75,11 @@ static void take_definitions(const uint8_t *bytes, size_t count) {
   const definition_header *entry;
   while ((entry = definition_next(entries, count, &at, OPENING))) {
     const definition *found = definitions_find(&table, OPENING, entry->type);
-    if (found) require_that(found->name_bytes + found->fields_bytes <= count, "a definition is larger than its bytes");
+    if (!found) continue;
+    require_that((uint64_t)found->name_bytes + found->fields_bytes + found->attributes_bytes <= count,
+                 "a definition is larger than its bytes");
+    require_that(!definitions_type(&table, OPENING, entry->type) != !definitions_context(&table, OPENING, entry->type),
+                 "a definition is of neither kind, or of both");
   }
   definitions_free(&table);
 }
@@ -99,11 +119,14 @@ static void read_event(uint32_t type, const uint8_t *bytes, size_t count) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   if (count == 0 || count > MOST_BYTES) return 0;
-  switch (bytes[0] % 5) {
+  switch (bytes[0] % 8) {
     case 0: take_definitions(bytes + 1, count - 1); break;
     case 1: read_event(WEIR_TYPE_DYNAMIC, bytes + 1, count - 1); break;
     case 2: read_event(WEIR_TYPE_GAP, bytes + 1, count - 1); break;
     case 3: read_event(BUILT_TYPE, bytes + 1, count - 1); break;
+    case 4: read_event(BUILT_TYPE | WEIR_SCOPED, bytes + 1, count - 1); break;
+    case 5: read_event(WEIR_TYPE_DYNAMIC | 20 << 16 | WEIR_SCOPED, bytes + 1, count - 1); break;
+    case 6: set_object(bytes + 1, count - 1); break;
     default: define(bytes + 1, count - 1); break;
   }
   return 0;

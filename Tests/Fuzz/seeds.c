@@ -58,8 +58,14 @@ static void add_elsewhere(seed *seeds, uint32_t *count) {
   if (child == 0) {
     weir_log *log = open_elsewhere();
     for (int i = 0; i < 20; i++) {
+      if (i % 4 == 0 && weir_set_context(log, i % 8 ? "\1\0\0\0\1\0\0\0c\0" : "\0\0\0\0", i % 8 ? 10 : 4, NULL) != WEIR_OK) {
+        _exit(1);
+      }
       if (i == 10 && weir_drain(log, UINT64_MAX, NULL, NULL) != WEIR_OK) _exit(1);
       if (weir_capture(log, WEIR_TYPE_DYNAMIC, "\1\0\0\0a\0\0\0\0", 9, NULL) != WEIR_ACCEPTED) _exit(1);
+      if (XX
+        _exit(1);
+      }
     }
     _exit(0);
   }

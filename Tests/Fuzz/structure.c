@@ -15,7 +15,7 @@ static const field segment_fields[] = {
     FIELD(segment_header, salt),          FIELD(segment_header, opening),      FIELD(segment_header, base_offset),
     FIELD(segment_header, created_ns),    FIELD(segment_header, previous_salt), FIELD(segment_header, previous_end),
     FIELD(segment_header, previous_base), FIELD(segment_header, incompatible), FIELD(segment_header, compatible),
-    FIELD(segment_header, capacity),      FIELD(segment_header, lane_count),   {108, 8}, {256, 8},
+    FIELD(segment_header, capacity),      FIELD(segment_header, lane_count),   {108, 8}, {124, 8}, {256, 8},
     {264, 8}, {272, 8}, {280, 8}};
 static const field block_fields[] = {
     FIELD(block_header, magic),         FIELD(block_header, header_crc),  FIELD(block_header, salt),
@@ -23,9 +23,9 @@ static const field block_fields[] = {
     FIELD(block_header, payload_bytes), FIELD(block_header, payload_crc), FIELD(block_header, count),
     FIELD(block_header, base_offset),   FIELD(block_header, lane),        FIELD(block_header, index),
     FIELD(block_header, lane_from),     FIELD(block_header, lane_to),     FIELD(block_header, first_ns),
-    FIELD(block_header, last_ns),       {96, 8}, {104, 8}, {112, 8},      FIELD(block_header, reserved1)};
+    FIELD(block_header, last_ns),       {96, 8}, {104, 8}, {112, 8},      {120, 8}};
 static const field record_fields[] = {FIELD(record_header, checksum), FIELD(record_header, length),
-                                      FIELD(record_header, type),     {12, 4},
+                                      FIELD(record_header, type),     {10, 2}, {12, 4},
                                       FIELD(record_header, ticks),    {24, 4}, {28, 4}, {32, 8}};
 static const field seal_fields[] = {FIELD(seal_summary, next_offset), FIELD(seal_summary, events),
                                     FIELD(seal_summary, notices),     FIELD(seal_summary, blocks),
@@ -35,7 +35,9 @@ static const field seal_fields[] = {FIELD(seal_summary, next_offset), FIELD(seal
 static const field definition_fields[] = {FIELD(definition_header, bytes),        FIELD(definition_header, crc),
                                           FIELD(definition_header, type),         FIELD(definition_header, flags),
                                           FIELD(definition_header, fields_bytes), FIELD(definition_header, name_bytes),
-                                          FIELD(definition_header, field_count),  {24, 2}, {32, 4}};
+                                          FIELD(definition_header, field_count),
+                                          FIELD(definition_header, attributes_bytes),
+                                          FIELD(definition_header, reserved),     {32, 2}, {40, 4}};
 static const field ring_fields[] = {
     FIELD(ring_header, magic),        FIELD(ring_header, major),       FIELD(ring_header, minor),
     FIELD(ring_header, header_crc),   FIELD(ring_header, opening),     FIELD(ring_header, file_bytes),
@@ -43,8 +45,8 @@ static const field ring_fields[] = {
     FIELD(ring_header, record_bytes), FIELD(ring_header, lanes_at),    FIELD(ring_header, lane_stride),
     FIELD(ring_header, types_at),     FIELD(ring_header, types_bytes), FIELD(ring_header, base_offset),
     FIELD(ring_header, incompatible), FIELD(ring_header, compatible),  FIELD(ring_header, clock),
-    FIELD(ring_header, log_end),      FIELD(ring_header, types_end),   {320, 8}, {328, 8}, {336, 8}, {344, 4},
-    {348, 4}, {352, 8}, {376, 4},     {392, 8}, {400, 8}, {520, 8},    {528, 8}};
+    FIELD(ring_header, log_end),      FIELD(ring_header, types_end),   {304, 8}, {312, 8}, {320, 8}, {328, 8},
+    {336, 4}, {340, 4}, {344, 8},     {376, 4}, {392, 8}, {400, 8},    {520, 8}, {528, 8}};
 static const field lane_fields[] = {FIELD(lane_control, tail),        {8, 8}, {16, 8},
                                     FIELD(lane_control, head),        FIELD(lane_control, owned),
                                     {192, 8}, {200, 8}, {248, 8},     FIELD(lane_control, evicting_to),

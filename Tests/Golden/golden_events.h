@@ -1,6 +1,7 @@
 /*
  * golden_events.h: the events in the golden logs: every kind of value at its least, its highest and in between, every
- * form that an event can have, and refusals: too large, undefined, a full lane, no lane.
+ * form that an event can have, with and without context and scope, and refusals: too large, undefined, sampled out, a
+ * full lane, no lane.
  */
 #ifndef WEIR_TESTS_GOLDEN_EVENTS_H
 #define WEIR_TESTS_GOLDEN_EVENTS_H
@@ -34,6 +35,62 @@ static const uint8_t nested_fields[] = {4, 0, 't', 'a', 'g', 's', WEIR_KIND_ARRA
                                         2, 0, 'p', 'x', WEIR_KIND_I32,
                                         5, 0, 'e', 'x', 't', 'r', 'a', WEIR_KIND_TAGGED};
 
+/* ---- Tagged objects --------------------------------------------------------------------------------------------- */
+
+typedef struct object {
+  uint8_t bytes[512];
+  uint32_t count;
+} object;
+
+static void add(object *object, const void *bytes, uint32_t count) {
+  require(object->count + count <= sizeof object->bytes, "an object is too large");
+  memcpy(object->bytes + object->count, bytes, count);
+  object->count += count;
+}
+
+static void add_text(object *object, const char *text) {
+  uint32_t bytes = (uint32_t)strlen(text);
+  add(object, &bytes, 4);
+  add(object, text, bytes);
+}
+
+static object make_object(uint32_t members) {
+  object made = {.count = 0};
+  add(&made, &members, 4);
+  return made;
+}
+
+static void add_member(object *object, const char *name, uint8_t kind, const void *value, uint32_t bytes) {
+  add_text(object, name);
+  add(object, &kind, 1);
+  add(object, value, bytes);
+}
+
+static void add_text_member(object *object, const char *name, const char *text) {
+  add_member(object, name, WEIR_KIND_STRING, "", 0);
+  add_text(object, text);
+}
+
+/* {"fields": {"app": "shop", "größe": number}, "user": {"id": "…"}}; with `number` 0 an object without members. */
+static object make_context(uint16_t number) {
+  if (number == 0) return make_object(0);
+  object context = make_object(2), fields = make_object(2), user = make_object(1);
+  add_text_member(&fields, "app", "shop");
+  add_member(&fields, "größe", WEIR_KIND_U16, &number, 2);
+  add_text_member(&user, "id", "山田");
+  add_member(&context, "fields", WEIR_KIND_OBJECT, fields.bytes, fields.count);
+  add_member(&context, "user", WEIR_KIND_OBJECT, user.bytes, user.count);
+  return context;
+}
+
+static void set_context(weir_log *log, const object *context) {
+  weir_error error;
+  weir_status status = weir_set_context(log, context ? context->bytes : NULL, context ? context->count : 0, &error);
+  if (status != WEIR_OK) require(0, error.message);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
 static types define(weir_log *log) {
   static const weir_field scalars[] = {
       {"bool", WEIR_KIND_BOOL, 0},   {"i8", WEIR_KIND_I8, 0},         {"i16", WEIR_KIND_I16, 0},
@@ -42,11 +99,21 @@ static types define(weir_log *log) {
       {"f32", WEIR_KIND_F32, 0},     {"f64", WEIR_KIND_F64, 0},       {"string", WEIR_KIND_STRING, 0},
       {"bytes", WEIR_KIND_BYTES, 0}, {"uuid", WEIR_KIND_UUID, 0},     {"date", WEIR_KIND_DATE, 0}};
   static const weir_field options[] = {{"größe", WEIR_KIND_U16, 1}, {"名前", WEIR_KIND_STRING, 1}};
-  const weir_definition definitions[] = {{"scalars", scalars, 15, NULL, 0, 0},
-                                         {"été.optional", options, 2, NULL, 0, 0},
-                                         {"nested", NULL, 4, nested_fields, sizeof nested_fields, 0},
-                                         {"empty", NULL, 0, NULL, 0, 0},
-                                         {"tagged", NULL, 0, NULL, 0, 1}};
+  object wire = make_object(2), none = make_object(0), kind = make_object(1);
+  add_member(&wire, "id", WEIR_KIND_U64, &(uint64_t){7}, 8);
+  add_text_member(&wire, "kind", "action");
+  add_text_member(&kind, "kind", "view");
+  const weir_definition definitions[] = {
+      {.name = "scalars", .fields = scalars, .field_count = 15, .attributes = wire.bytes, .attributes_bytes = wire.count},
+      {.name = "été.optional", .fields = options, .field_count = 2},
+      {.name = "nested",
+       .field_count = 4,
+       .encoded = nested_fields,
+       .encoded_bytes = sizeof nested_fields,
+       .attributes = none.bytes,
+       .attributes_bytes = none.count},
+      {.name = "empty"},
+      {.name = "tagged", .tagged = 1, .attributes = kind.bytes, .attributes_bytes = kind.count}};
   uint32_t first;
   weir_error error;
   if (weir_define(log, 0, definitions, 5, &first, &error) != WEIR_OK) require(0, error.message);
@@ -159,13 +226,41 @@ static void capture_tagged(weir_log *log, uint32_t type) {
   commit(&record, type);
 }
 
+/* With a scope of one member, with one that says nothing, and with one of no bytes; the last on a dynamic event. */
+static void capture_scoped(weir_log *log, const types *types) {
+  object scope = make_object(1), empty = make_object(0);
+  add_text_member(&scope, "user", "u-1");
+  weir_record record;
+  begin(log, &record);
+  weir_put_scope(&record, scope.bytes, scope.count);
+  commit(&record, types->empty | WEIR_SCOPED);
+  begin(log, &record);
+  put_tagged_object(&record);
+  weir_put_scope(&record, empty.bytes, empty.count);
+  commit(&record, types->tagged | WEIR_SCOPED);
+  begin(log, &record);
+  put_text(&record, "dynamic");
+  weir_put_u32(&record, 0);
+  weir_put_scope(&record, NULL, 0);
+  commit(&record, WEIR_TYPE_DYNAMIC | WEIR_SCOPED);
+}
+
+/* No context, then one, another, one of no members, the first again, none again. */
 static void capture_all(weir_log *log, const types *types) {
+  object first = make_context(1), second = make_context(2), empty = make_context(0);
   for (int side = -1; side <= 1; side++) capture_scalars(log, types->scalars, side);
+  set_context(log, &first);
   for (int present = 0; present < 4; present++) capture_options(log, types->options, present);
+  set_context(log, &second);
   for (uint32_t count = 0; count < 3; count++) capture_nested(log, types->nested, count);
+  set_context(log, &empty);
   capture_empty(log, types->empty);
+  set_context(log, &first);
+  capture_scoped(log, types);
+  set_context(log, NULL);
   capture_tagged(log, types->tagged);
   capture_tagged(log, WEIR_TYPE_DYNAMIC);
+  capture_scoped(log, types);
 }
 
 /* ---- Refusals and other lanes ------------------------------------------------------------------------------------ */
@@ -181,7 +276,11 @@ static void refuse_some(weir_log *log, const types *types) {
     require(weir_commit(&record, types->empty, NULL) == WEIR_DROP_TOO_LARGE, "nothing was too large");
   }
   begin(log, &record);
-  require(weir_commit(&record, types->tagged + 1, NULL) == WEIR_DROP_INVALID, "an undefined type was taken");
+  require(weir_commit(&record, 8000, NULL) == WEIR_DROP_INVALID, "an undefined type was taken");
+  for (int i = 0; i < 2; i++) {
+    begin(log, &record);
+    require(weir_refuse(&record, WEIR_DROP_SAMPLED) == WEIR_DROP_SAMPLED, "nothing was sampled out");
+  }
 }
 
 /* Large events, until the lane is full: a drainer that keeps up may take some of them. */

@@ -54,6 +54,8 @@ static void closed_opening(const char *directory, uint32_t clock, int full) {
 static void die(const char *directory, uint32_t clock, int ready) {
   weir_log *log = open_log(directory, clock);
   types types = define(log);
+  object context = make_context(3);
+  set_context(log, &context); /* defined in the segment, and used in the lanes again */
   capture_options(log, types.options, 3);
   refuse_some(log, &types);
   drain(log);
@@ -63,6 +65,7 @@ static void die(const char *directory, uint32_t clock, int ready) {
   capture_on_another_thread(log, &types);
   drain(log);
   capture_all(log, &types);
+  set_context(log, &context);
   capture_on_another_thread(log, &types);
   nest_captures(log, &types);
   refuse_some(log, &types);

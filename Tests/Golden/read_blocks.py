@@ -4,7 +4,7 @@ Each is made from its bytes and raises Damaged unless what the page says of a va
 """
 import struct
 
-from read_values import Damaged, Values, require, string
+from read_values import OBJECT, Damaged, Values, require, string
 
 EVENTS, DEFINITIONS, NOTICES, SEAL = 1, 2, 3, 4
 GAP, HOLE = 1, 2
@@ -44,28 +44,45 @@ def signed(number):
 
 
 def time_of(ticks, calibration):
-  base_ticks, wall_ns, multiplier = calibration
+  base_ticks, wall_ns, multiplier, _ = calibration
   return signed(wall_ns + (signed(ticks - base_ticks) * multiplier >> 32))
+
+
+def monotonic_of(ticks, calibration):
+  """None where no clock was read."""
+  base_ticks, _, multiplier, monotonic_ns = calibration
+  return signed(monotonic_ns + (signed(ticks - base_ticks) * multiplier >> 32)) if multiplier else None
 
 
 # ---- Definitions -----------------------------------------------------------------------------------------------------
 
 class Definition:
-  """The entry at `at` in `data`."""
+  """The entry at `at` in `data`: of a type, or of a context, whose bytes are its attributes."""
 
   def __init__(self, data, at, opening):
-    require(at + 24 <= len(data), 'a definition is cut')
+    require(at + 32 <= len(data), 'a definition is cut')
     self.size, crc, self.type, self.flags, fields_bytes = struct.unpack_from('<5I', data, at)
-    name_bytes, field_count = struct.unpack_from('<2H', data, at + 20)
-    end = 24 + name_bytes + fields_bytes
+    name_bytes, field_count, attributes_bytes, reserved = struct.unpack_from('<2H2I', data, at + 20)
+    fields_at, attributes_at = 32 + name_bytes, 32 + name_bytes + fields_bytes
+    end = attributes_at + attributes_bytes
     require(self.size == (end + 7 & ~7) and at + self.size <= len(data), 'a definition has a wrong length')
     entry = data[at:at + self.size]
     require(crc == crc32c(eight(opening), entry[8:]), 'a definition does not match its checksum')
-    require(is_zero(entry[end:]), 'padding of a definition is not zero')
-    self.name, self.bytes = string(entry[24:24 + name_bytes]), entry[24 + name_bytes:end]
+    require(is_zero(entry[end:]) and reserved == 0, 'padding of a definition is not zero')
+    self.name, self.bytes = string(entry[32:fields_at]), entry[fields_at:attributes_at]
+    self.attributes, self.is_context = entry[attributes_at:end], bool(self.flags & 2)
+    require(not self.is_context or attributes_at == 32, 'a context has a name or fields')
     values = Values(self.bytes)
     self.fields = values.fields(field_count)
     values.finish()
+    if self.attributes or self.is_context: check_object(self.attributes)
+
+
+def check_object(data):
+  """That these are one tagged object, whose names are UTF-8."""
+  values = Values(data)
+  values.tagged(OBJECT, 0, has_names=True)
+  values.finish()
 
 
 def definitions(data, opening):
@@ -85,7 +102,8 @@ class Record:
 
   def __init__(self, data, at, opening, lane, position):
     require(at + 24 <= len(data), 'a record is cut')
-    self.checksum, self.length, self.type, self.index, self.ticks = struct.unpack_from('<4IQ', data, at)
+    self.checksum, self.length, word, self.index, self.ticks = struct.unpack_from('<4IQ', data, at)
+    self.type, self.context, self.is_scoped = word & 0xffff, word >> 16 & 0x7fff, bool(word >> 31)
     self.size = 24 + self.length + 7 & ~7
     require(at + self.size <= len(data), 'a record is cut')
     self.header, self.payload = data[at + 4:at + 24], data[at + 24:at + 24 + self.length]
@@ -110,10 +128,10 @@ class Block:
     require(u32(header, 4) == crc32c(header[8:]), 'a block header does not match its checksum')
     (self.salt, position, self.opening, self.kind, size, payload_crc, self.count, self.base, self.lane, self.index,
      self.lane_from, self.lane_to) = struct.unpack_from('<3Q4IQ2I2Q', header, 8)
-    self.calibration = struct.unpack_from('<QqQ', header, 96)
+    self.calibration = struct.unpack_from('<QqQq', header, 96)
     self.at, self.end = at, at + 128 + size
     has_index = self.kind == NOTICES and self.lane != NO_LANE
-    require((has_index or self.index == 0) and is_zero(header[120:]), 'reserved bytes of a block are not zero')
+    require(has_index or self.index == 0, 'reserved bytes of a block are not zero')
     require(position == at and self.salt == (salt or self.salt) != 0 and self.opening == (opening or self.opening),
             'a block of another place')
     require(size % 8 == 0 and size <= 2 << 20 and self.end <= len(data), 'a block has an impossible length')

@@ -8,19 +8,20 @@ open, file by file as a whole, checks every checksum, and passes over what is da
     read_log.py [--raw] DIRECTORY
 
 Prints one JSON object a line: offset, id, time_ns, event, fields; with --raw also payload and definition, the bytes
-behind `fields` in hexadecimal. On standard error: what was passed over. Exit status: 0 nothing is damaged, 1 something
+behind `fields` in hexadecimal, attributes, context (its number) and context_bytes, scope, monotonic_ns and boot_id. On
+standard error: what was passed over. Exit status: 0 nothing is damaged, 1 something
 is, 2 there is no log, or one of a newer version.
 """
 import fcntl, os, re, struct, sys
 
 from read_blocks import GAP, HOLE, NO_LANE, NOTICES, SEAL, Block, Definition, Record
-from read_blocks import crc32c, definitions, eight, is_zero, time_of, u32, u64
+from read_blocks import crc32c, definitions, eight, is_zero, monotonic_of, time_of, u32, u64
 from read_values import OBJECT, Damaged, Values, require, string, to_json
 
 DYNAMIC = 3
 REASONS = ['', 'full', 'no_lane', 'too_large', 'closed', 'detached', 'storage', 'invalid',
            'overwritten']
-REASONS += ['expired', 'displaced'] + [f'reason_{number}' for number in range(11, 16)]
+REASONS += ['expired', 'displaced', 'sampled'] + [f'reason_{number}' for number in range(12, 16)]
 OVERWRITTEN = 8
 UNKNOWN = None
 F_OFD_GETLK = 36
@@ -38,7 +39,7 @@ class Segment:
   def __init__(self, log, name):
     self.log, self.name, self.is_sealed, self.data = log, name, name.endswith('.weir'), log.bytes_of(name)
     self.salt, self.opening, self.base, self.lane_count, self.handed, self.flags = 0, 0, int(name[:20]), 256, [], 0
-    self.blocks = []
+    self.boot_id, self.blocks = bytes(16), []
     start = self.read_header()
     self.definitions = self.seal_definitions()
     self.read_blocks(start)
@@ -53,12 +54,12 @@ class Segment:
       return 256
     major = struct.unpack_from('<H', header, 8)[0]
     if u64(header, 80) or major == 2: raise Unreadable(f'{self.name} was written by a newer version')
-    if (header[:8] != b'WEIRSEGM' or major != 1 or u32(header, 12) != len(header) or not is_zero(header[124:256]) or
+    if (header[:8] != b'WEIRSEGM' or major != 1 or u32(header, 12) != len(header) or not is_zero(header[140:256]) or
         u64(header, 40) != self.base):
       self.log.damaged(self.name, 0, 'the segment header is wrong')
     self.salt, self.opening, self.base, self.lane_count = u64(header, 24), u64(header, 32), u64(header, 40), lane_count
     self.handed = [struct.unpack_from('<2Q', header, at) for at in range(256, len(header), 16)]
-    self.flags = u32(header, 20)
+    self.flags, self.boot_id = u32(header, 20), header[124:140]
     return len(header)
 
   def block(self, at): return Block(self.data, at, self.salt, self.opening, self.lane_count)
@@ -110,7 +111,8 @@ class Ring:
     if incompatible: raise Unreadable('the ring was written by a newer version')
     require(file_bytes <= len(self.data), 'the ring is cut')
     self.log_end, types_end, closed = struct.unpack_from('<3Q', self.data, 256)
-    is_of_another_boot = self.data[112:128] != boot_id()
+    self.boot_id = self.data[112:128]
+    is_of_another_boot = self.boot_id != boot_id()
     self.is_cut, self.is_empty = is_of_another_boot and closed != 1, is_of_another_boot and closed == 1
     self.definitions = self.read_definitions(min(types_end, self.types_bytes))
 
@@ -148,7 +150,7 @@ class Ring:
 
   def take_word(self, segments):
     """What the log says: how far lanes are handed over, which refusals it reports, the last calibration."""
-    self.handed, self.records, self.reported, self.calibration, slots = {}, {}, {}, (0, 0, 0), []
+    self.handed, self.records, self.reported, self.calibration, slots = {}, {}, {}, (0, 0, 0, 0), []
     self.is_after_cut, self.are_totals_known, self.is_from_start = False, True, True
     sealed = [segment for segment in segments if segment.is_sealed][-1:]
     unsealed = [segment for segment in segments if not segment.is_sealed]
@@ -171,9 +173,9 @@ class Ring:
         first = before if block.index == 2**32 - 1 else number(before, block.index)
         if block.kind == NOTICES: self.hand_over(block.lane, block.lane_to, add(first, *stands_for))
         elif block.records: self.hand_over(block.lane, block.lane_to, add(number(before, block.records[-1].index), 1))
-    for at in (320, 352):
-      *calibration, sequence, crc = struct.unpack_from('<QqQ2I', self.data, at)
-      if sequence and crc == crc32c(self.data[at:at + 28]): slots.append((sequence, calibration))
+    for at in (304, 344):
+      *calibration, sequence, crc = struct.unpack_from('<QqQq2I', self.data, at)
+      if sequence and crc == crc32c(self.data[at:at + 36]): slots.append((sequence, calibration))
     if slots: self.calibration = max(slots)[1]
 
   def hand_over(self, lane, position, records):
@@ -226,7 +228,7 @@ class Ring:
     while position < tail:
       record = self.next_record(view, lane, position, tail)
       if record:
-        self.log.event(record, time_of(record.ticks, self.calibration))
+        self.log.event(record, self.calibration, self.boot_id)
         self.count = number(self.count, record.index) + 1
         position += record.size
         continue
@@ -320,7 +322,7 @@ class Ring:
   def notice(self, kind, payload):
     header = struct.pack('<4IQ', 0, len(payload), kind, 0, self.calibration[0])
     record = Record(header + payload + bytes(7), 0, self.opening, NO_LANE, 8 * self.log.next)
-    self.log.event(record, self.calibration[1])
+    self.log.event(record, self.calibration, self.boot_id)
 
 
 def boot_id():
@@ -413,15 +415,22 @@ class Log:
         self.next = block.base
       for offset, record in enumerate(block.records, block.base):
         if offset < self.next: continue
-        try: self.event(record.check(), time_of(record.ticks, block.calibration))
+        try: self.event(record.check(), block.calibration, segment.boot_id)
         except Damaged as damaged:
           self.damaged(segment.name, block.at, f'offset {offset}: {damaged}')
           self.next = offset + 1
 
-  def event(self, record, time):
+  def definition(self, opening, number, is_context):
+    found = self.definitions.get((opening, number))
+    return found if found and found.is_context == is_context else None
+
+  def event(self, record, calibration, boot_id):
     """Prints the record as the event with the next offset."""
-    definition, name, payload, members = self.definitions.get((record.opening, record.type)), '', record.payload, None
+    definition, name, members = self.definition(record.opening, record.type, False), '', None
+    context = self.definition(record.opening, record.context, True) if record.context else None
+    payload, scope = parts(record)
     try:
+      require(context or not record.context, f'context {record.context} has no definition')
       require(definition, f'type {record.type} has no definition')
       values, name, is_tagged = Values(payload), definition.name, definition.flags & 1
       if record.type == DYNAMIC:
@@ -430,11 +439,29 @@ class Log:
       members = values.tagged(OBJECT, 0) if is_tagged else values.packed(definition.fields)
       values.finish()
     except Damaged as damaged: self.damaged('event', self.next, damaged)
+    time = time_of(record.ticks, calibration)
     print(f'{{"offset":{self.next},"id":"{record.opening:016x}{record.sequence:016x}","time_ns":{time},'
           f'"event":{to_json(name)},"fields":{to_json(members)}', end='')
-    described = definition.bytes.hex() if definition else ''
-    print(f',"payload":"{payload.hex()}","definition":"{described}"}}' if self.raw else '}')
+    if self.raw:
+      described, attributes = (definition.bytes.hex(), definition.attributes.hex()) if definition else ('', '')
+      print(f',"payload":"{payload.hex()}","definition":"{described}","attributes":"{attributes}"', end='')
+      print(f',"context":{record.context},"context_bytes":{hex_or_null(context and context.attributes)}', end='')
+      print(f',"scope":{hex_or_null(scope)},"monotonic_ns":{to_json(monotonic_of(record.ticks, calibration))}', end='')
+      print(f',"boot_id":"{boot_id.hex()}"', end='')
+    print('}')
     self.next += 1
+
+
+def parts(record):
+  """The payload, and the scope that it ends in, if it has one and that can be."""
+  payload = record.payload
+  if not record.is_scoped or len(payload) < 4: return payload, None
+  end = len(payload) - 4
+  start = end - u32(payload, end)
+  return (payload[:start], payload[start:end]) if start >= 0 else (payload, None)
+
+
+def hex_or_null(data): return 'null' if data is None else f'"{data.hex()}"'
 
 
 def main(arguments):

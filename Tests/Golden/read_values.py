@@ -73,12 +73,21 @@ class Values:
     if kind == TAGGED: return self.tagged(self.number('<B'), 1)
     return self.scalar(kind)
 
-  def tagged(self, kind, depth):
+  def tagged(self, kind, depth, has_names=False):
+    """With `has_names`, the names of all members must be UTF-8."""
     require(depth <= DEEPEST or kind not in (ARRAY, OBJECT), 'values are nested too deep')
-    if kind == ARRAY: return [self.tagged(self.number('<B'), depth + 1) for _ in range(self.count())]
+    if kind == ARRAY: return [self.tagged(self.number('<B'), depth + 1, has_names) for _ in range(self.count())]
     if kind == OBJECT:
-      return Members((string(self.text()), self.tagged(self.number('<B'), depth + 1)) for _ in range(self.count()))
+      return Members((self.name(has_names), self.tagged(self.number('<B'), depth + 1, has_names))
+                     for _ in range(self.count()))
     return None if kind == NULL else self.scalar(kind)
+
+  def name(self, must_be_text):
+    data = self.text()
+    if must_be_text:
+      try: data.decode()
+      except UnicodeDecodeError: raise Damaged('a name is not UTF-8')
+    return string(data)
 
   def flag(self):
     byte = self.number('<B')

@@ -67,7 +67,7 @@ static void *define(void *context) {
   for (int i = 0; i < MOST_DEFINED && goes_on(self); i++) {
     char name[32];
     const weir_field fields[] = {{"a", WEIR_KIND_U64, 0}, {"b", WEIR_KIND_STRING, 1}};
-    const weir_definition definition = {name, fields, (uint32_t)i % 3, NULL, 0, 0};
+    const weir_definition definition = {.name = name, .fields = fields, .field_count = (uint32_t)i % 3};
     uint32_t type;
     snprintf(name, sizeof name, "stress %d", i);
     weir_status status = weir_define(any_log(self)->log, 0, &definition, 1, &type, NULL);

@@ -35,7 +35,7 @@ static int64_t wall_ns(void) {
 static void open_logs(round_t *round, const char *folder) {
   const weir_field fields[] = {
       {"producer", WEIR_KIND_U64, 0}, {"number", WEIR_KIND_U64, 0}, {"filler", WEIR_KIND_BYTES, 0}};
-  const weir_definition definition = {"stressed", fields, 3, NULL, 0, 0};
+  const weir_definition definition = {.name = "stressed", .fields = fields, .field_count = 3};
   for (uint32_t i = 0; i < round->plan.log_count; i++) {
     stressed_log *log = &round->logs[i];
     char name[16];

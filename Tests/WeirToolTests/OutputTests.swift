@@ -121,7 +121,7 @@ struct EventFormatTests {
 
   private func line(_ format: EventFormat) -> String {
     var bytes: [UInt8] = []
-    format.append(event, to: &bytes)
+    format.append(event, withContext: false, to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -133,7 +133,7 @@ struct EventFormatTests {
   }
 
   @Test func asCSV() {
-    #expect(EventFormat.csv.header == "offset,id,time,event,fields\n")
+    #expect(EventFormat.csv.header(withContext: false) == "offset,id,time,event,fields\n")
     #expect(
       line(.csv)
         == "7,00000000000000ab0000000000000001,1970-01-01T00:00:01.000000001Z,shop sold,"
@@ -146,7 +146,8 @@ struct EventFormatTests {
     var bytes: [UInt8] = []
     let id = EventID(opening: 0xAB, sequence: 1)
     EventFormat.csv.append(
-      StoredEvent(offset: 7, id: id, time: Timestamp(nanosecondsSince1970: 1), name: name, fields: [:]), to: &bytes)
+      StoredEvent(offset: 7, id: id, time: Timestamp(nanosecondsSince1970: 1), name: name, fields: [:]),
+      withContext: false, to: &bytes)
     let text = String(decoding: bytes.dropLast(), as: UTF8.self)
     #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
     var cell = String(text.split(separator: ",", maxSplits: 3)[3].dropLast(",{}".utf8.count))

@@ -38,6 +38,7 @@ extension Candidate {
     weirC,
     Candidate("weir-c-call") { try WeirCCallSubject($0) },
     weirSwift,
+    Candidate("weir-swift-macro") { try WeirMacroSubject($0) },
     Candidate("weir-swift-array") { try WeirSwiftArraySubject($0) },
     weirSwiftCodable,
     codableDiscard,

@@ -32,6 +32,7 @@ private func captureVerdicts(_ session: Session) -> [Verdict] {
     + ratio("weir-c, of floor-drained", line("weir-c"), line("floor-drained"), atMost: nil)
     + ratio("weir-swift at most 1.6 floor", line("weir-swift"), line("floor"), atMost: 1.6)
     + ratio("weir-swift, of floor-drained", line("weir-swift"), line("floor-drained"), atMost: nil)
+    + ratio("weir-swift-macro at most 1.1 weir-swift", line("weir-swift-macro"), line("weir-swift"), atMost: 1.1)
     + ratio("weir-swift-array, of floor", line("weir-swift-array"), line("floor"), atMost: nil)
     + ratio("weir-swift below moodycamel", line("weir-swift"), line("moodycamel"), atMost: 1)
     + ratio("weir-swift at most 1/5 lttng-ust", line("weir-swift"), line("lttng-ust"), atMost: 0.2)

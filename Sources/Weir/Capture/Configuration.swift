@@ -25,7 +25,7 @@ extension Tracker {
     /// Bytes of a segment file while it is being filled. 8 MiB; 1 MiB to 1 GiB.
     public var segmentBytes: Int
 
-    /// The largest event, in bytes of encoded fields. 68 KiB; 64 bytes to 1 MiB.
+    /// The largest event, in bytes of encoded fields and of what is bound around the capture. 68 KiB; 64 bytes to 1 MiB.
     public var maximumEventBytes: Int
 
     /// The longest time from a capture to its event's being in the log, where readers see it. 1 ms; 50 µs to 10 s.
@@ -63,6 +63,28 @@ extension Tracker {
     /// closing removes the ring's file. The directory is made, with mode 0700, if it is missing and ``createDirectory``
     /// is set. One that every user may write to, or that belongs to somebody else, is refused as `unsafe`.
     public var ringDirectory: String?
+
+    /// What holds for every event from the opening on. Nothing. ``Tracker/setGlobals(_:)`` changes it later.
+    public var globals = GlobalFields()
+
+    /// Which events are captured only in part; the first rule that an event matches counts. None.
+    public var sampling: [SamplingRule] = []
+
+    /// What the events are to look like; nil for no matter. Nil.
+    ///
+    /// A thread of its own follows the log and holds each event against it, off the capture path: what is found is
+    /// counted (``Tracker/violations``), told to ``onViolation``, and written to a log of its own in the directory
+    /// `violations`. No event is ever discarded or changed for it. The first opening with a contract begins with its own
+    /// events; later ones go on where the last one was. One that makes no sense is refused as `invalid`.
+    public var contract: Contract?
+
+    /// Called for each violation of ``contract``, with the event and its true values (``Violation/redacted()``), on the
+    /// inspecting thread, which waits for it: captures never do. At least once for each; again for those that were found
+    /// in the second before the process was killed. Must not call ``Tracker/inspect(timeout:)``. Nil.
+    public var onViolation: (@Sendable (StoredEvent, Violation) -> Void)?
+
+    /// How events are held against ``contract``. ``Tracker/Inspection``'s defaults.
+    public var inspection = Inspection()
 
     /// Where recoveries and refused event types are reported; nil for nowhere. Nothing is logged by a capture in steady
     /// state.

@@ -8,7 +8,8 @@ extension Tracker {
     let types = type.eventTypes
     do throws(WeirError) {
       try check(types, of: type)
-      try handle.define(types, owner: Self.owner(type))
+      let sampled = types.map { sampler?.samples($0.name, of: identity) ?? false }
+      try handle.define(grant(types, to: type), owner: Self.owner(type), sampled: sampled)
       return true
     } catch {
       refuse(identity, error)
@@ -20,11 +21,21 @@ extension Tracker {
   func define<E: Event>(_ type: E.Type, _ event: EventType, key: String) -> UInt32? {
     do throws(WeirError) {
       try check([event], of: type)
-      return try handle.define(event, owner: Self.owner(type), key: key)
+      return try handle.define(grant([event], to: type)[0], owner: Self.owner(type), key: key)
     } catch {
       refuse(ObjectIdentifier(type), error, forGood: false)
       return nil
     }
+  }
+
+  /// The declarations without the wire ids that other types have, which is noted.
+  private func grant<E: Event>(_ types: [EventType], to type: E.Type) -> [EventType] {
+    let identity = ObjectIdentifier(type)
+    let (granted, problems) = refusals.withLock { $0.claims.grant(types, to: identity, "\(type)") }
+    if !problems.isEmpty {
+      note(identity, WeirError(.invalid, problems.joined(separator: "; "), path: directory))
+    }
+    return granted
   }
 
   /// Finds what the core can't know to be wrong.

@@ -79,6 +79,8 @@ public enum DropReason: Int32, CaseIterable, Hashable, Sendable {
   case expired = 9
   /// The same, removed to make room at ``Tracker/Configuration/byteLimit``.
   case displaced = 10
+  /// Left out on purpose, by ``Tracker/Configuration/sampling``.
+  case sampled = 11
 
   /// The reason for a number of the core.
   @usableFromInline

@@ -52,18 +52,29 @@ extension Tracker {
   /// nested deeper than 16.
   @discardableResult
   public func track(_ name: String, fields: FieldObject = [:]) -> Receipt {
+    let isValid = 1...EventType.maximumNameBytes ~= name.utf8.count && !name.hasPrefix(EventType.reservedPrefix)
+    return capture(name, fields, isValid: isValid)
+  }
+
+  /// Captures an event without a type. One that is not valid is refused, and counted.
+  func capture(_ name: String, _ fields: FieldObject, isValid: Bool) -> Receipt {
     withExtendedLifetime(self) {
+      let scope = weir_scopes_bound() != 0 ? scopeHere() : nil
       var encoder = EventEncoder(self)
       let drop = weir_begin(log, &encoder.record)
       guard drop == WEIR_ACCEPTED else { return .refused(drop) }
       encoder.begin(0)
       encoder.putText(name)
       encoder.putTaggedMembers(fields, depth: 0)
-      let isNameValid = 1...EventType.maximumNameBytes ~= name.utf8.count
-      guard isNameValid, !name.hasPrefix(EventType.reservedPrefix), encoder.index == 0 else {
+      guard isValid, encoder.index == 0 else {
         return .refused(LogHandle.refuseInvalid(&encoder.record))
       }
-      return Self.commit(&encoder.record, LogHandle.dynamicType)
+      if let sampler, !name.hasPrefix(EventType.reservedPrefix),
+        !sampler.keeps(encoder.record, userKey: userKey(scope), event: name)
+      {
+        return .refused(weir_refuse(&encoder.record, Int32(WEIR_DROP_SAMPLED)))
+      }
+      return Self.commit(&encoder.record, LogHandle.dynamicType, scope)
     }
   }
 
@@ -80,50 +91,73 @@ extension Tracker {
   @inlinable
   @inline(__always)
   func capture<E: Event>(_ event: E, _ types: UnsafePointer<weir_type_slot>) -> Receipt {
+    // Asked for first: the processor looks the task's value up while the event is encoded, and not after it.
+    var scope: UnsafeRawPointer?
+    if weir_scopes_bound() != 0 { scope = scopeHere() }
     var encoder = EventEncoder(self)
     let drop = weir_begin(log, &encoder.record)
     guard drop == WEIR_ACCEPTED else { return .refused(drop) }
     event.encode(into: &encoder)
     let index = encoder.index
-    guard index < types.pointee.count, encoder.record.signature == types.pointee.signatures[Int(index)] else {
-      return finish(encoder.record, index, encoder.outcome, E.self)
+    // One way off the straight path, for all that may be: with a second one the compiler left `track` out of line.
+    guard index < types.pointee.count, encoder.record.signature == types.pointee.signatures[Int(index)],
+      scope == nil
+    else {
+      return finish(.init(encoder.record), .init(encoder.record), index, encoder.outcome, types, scope, E.self)
     }
-    return Self.commit(&encoder.record, types.pointee.first &+ index)
+    return Self.publish(&encoder.record, types.pointee.first &+ index)
   }
 
-  /// Publishes an event.
+  /// Publishes an event as it is.
   @inlinable
   @inline(__always)
-  static func commit(_ record: inout weir_record, _ type: UInt32) -> Receipt {
+  static func publish(_ record: inout weir_record, _ type: UInt32) -> Receipt {
     var id = weir_id()
     let drop = weir_commit(&record, type, &id)
     guard drop == WEIR_ACCEPTED else { return .refused(drop) }
     return .accepted(EventID(opening: id.opening, sequence: id.sequence))
   }
 
-  /// Ends a capture whose event did not come out as its declaration has it: it named its own type, or was refused
-  /// already, or is to be refused.
+  /// Ends a capture off the straight path: something is bound around it, or its event did not come out as its declaration
+  /// has it. Then it is of a type that is sampled, named its own type, or was refused already, or is to be.
+  ///
+  /// The record comes in two halves because that is how it comes in registers.
   @usableFromInline
-  func finish<E: Event>(_ record: weir_record, _ index: UInt32, _ outcome: UInt32, _ type: E.Type) -> Receipt {
-    var record = record
-    switch index {
-    case EventEncoder.named:
-      return Self.commit(&record, outcome)
-    case EventEncoder.ended:
-      return .refused(Int32(truncatingIfNeeded: outcome))
-    case EventEncoder.unset:
-      note(type, "encode(into:) did not call begin; call it with an index into eventTypes before the fields are put")
-    case EventEncoder.misused:
-      note(type, "encode(into:) called begin twice or out of range, or put a value that its kind does not allow")
-    default:
-      let names = type.eventTypes.map(\.name)
-      if index < names.count {
-        note(type, "encode(into:) put other kinds of fields than eventTypes declares for \(names[Int(index)])")
-      } else {
-        note(type, "encode(into:) called begin(\(index)), but eventTypes declares \(names.count) events")
+  func finish<E: Event>(
+    _ place: RecordPlace, _ state: RecordState, _ index: UInt32, _ outcome: UInt32,
+    _ types: UnsafePointer<weir_type_slot>, _ scope: UnsafeRawPointer?, _ type: E.Type
+  ) -> Receipt {
+    var record = weir_record(place, state)
+    if index < types.pointee.count {
+      let number = types.pointee.first &+ index
+      let signature = types.pointee.signatures[Int(index)]
+      if record.signature == signature { return Self.commit(&record, number, scope) }
+      // A type that is sampled has its signature inverted, so that those which are not pay nothing.
+      if let sampler, record.signature == ~signature {
+        return commitSampled(record, number, sampler, scope, of: type) { type.eventTypes[Int(index)].name }
       }
+    } else if index == EventEncoder.named {
+      return Self.commit(&record, outcome, scope)
+    } else if index == EventEncoder.ended {
+      return .refused(Int32(truncatingIfNeeded: outcome))
     }
+    note(type, misuse(index, type.eventTypes))
     return .refused(LogHandle.refuseInvalid(&record))
+  }
+
+  /// How an encoder was used against its declaration.
+  private func misuse(_ index: UInt32, _ types: [EventType]) -> String {
+    switch index {
+    case EventEncoder.unset:
+      return "encode(into:) did not call begin; call it with an index into eventTypes before the fields are put"
+    case EventEncoder.misused:
+      return "encode(into:) called begin twice or out of range, or put a value that its kind does not allow"
+    default:
+      guard index < types.count else {
+        return "encode(into:) called begin(\(index)), but eventTypes declares \(types.count) events"
+      }
+      return "encode(into:) put other kinds of fields than eventTypes declares for \(types[Int(index)].name)"
+    }
   }
 
   /// Defines a type's events, which is done at its first event. Nil if they can't be defined; the reason is noted.

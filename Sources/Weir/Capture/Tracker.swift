@@ -41,6 +41,22 @@ public final class Tracker: Sendable {
   /// What is known about types that could not be defined or did not keep to their definition.
   let refusals = Mutex(Refusals())
 
+  /// Global fields and default user.
+  let context = Mutex(ProcessContext())
+
+  /// The default user's ``SamplingKey``, where captures read it; 0 for nobody.
+  let defaultUserKey = Atomic<UInt64>(0)
+
+  /// What is bound around a capture. At hand here, because a static property has its initialisation looked after at each
+  /// access, which is a call.
+  let boundScope = Scope.$bound
+
+  /// Holds the events against the contract; nil without one.
+  let inspector: Inspector?
+
+  /// The rules of sampling; nil without any. Freed in `deinit`, when no capture is in progress.
+  let sampler: Sampler?
+
   /// Opens the log in `directory`, recovers what a process before left in it, and starts the threads that move events
   /// from the lanes into segment files.
   ///
@@ -48,21 +64,39 @@ public final class Tracker: Sendable {
   /// memory. A process killed at any moment of it leaves everything to the next opening, with the same offsets and ids.
   ///
   /// Throws a ``WeirError``, with the code `directory`, `missing`, `access`, `unsafe`, `locked` (another writer),
-  /// `version`, `noSpace`, `io`, `memory`, `platform` or `invalid` (the configuration).
+  /// `version`, `noSpace`, `io`, `memory`, `platform`, `invalid` (the configuration) or `limit`
+  /// (``Configuration/globals``).
   public init(directory: String, configuration: Configuration = Configuration()) throws(WeirError) {
-    let (handle, recovery) = try LogHandle.open(directory, configuration.core)
-    log = handle.log
+    let orders = try Self.orders(configuration)
+    let sampler = try Sampler(configuration.sampling)
+    let opened: (handle: LogHandle, recovery: RecoveryReport)
+    do throws(WeirError) {
+      opened = try LogHandle.open(directory, configuration.core)
+    } catch {
+      sampler?.free()
+      throw error
+    }
+    self.sampler = sampler
+    log = opened.handle.log
+    recovery = opened.recovery
     self.directory = absolutePath(directory)
     opening = recovery.opening
-    self.recovery = recovery
+    inspector = orders.map { [directory = self.directory, recovery] orders in
+      Inspector(orders, log: opened.handle, directory: directory, firstOffset: recovery.firstOffset)
+    }
     logger = configuration.logger
     logger?.log(
       level: recovery.isComplete ? .info : .warning,
       "opened \(directory): \(recovery)", metadata: ["opening": "\(recovery.opening)"])
+    if configuration.globals != GlobalFields() { try setGlobals(configuration.globals) }
   }
 
   deinit {
+    // Whoever did not close the log gets the same end as those who did; errors are the next opening's to recover from.
+    if inspector != nil { try? close() }
+    inspector?.forgetLog()
     handle.free()
+    sampler?.free()
   }
 
   /// The log's other functions.
@@ -89,15 +123,25 @@ public final class Tracker: Sendable {
   ///
   /// Captures in progress end first; later ones are dropped as ``DropReason/closed``. Waits. A second call does
   /// nothing. If the disk has no room for what is in the lanes, this throws, and the next opening recovers it.
+  ///
+  /// With a ``Configuration/contract`` it also waits until the events are held against that: see
+  /// ``Inspection/closingTime``.
   public func close() throws(WeirError) {
+    defer { inspector?.finish() }
     try handle.close()
   }
 
   /// Counters of this opening. Never waits; each is exact, together they are a moment's picture.
-  public var counters: Counters { handle.counters() }
+  public var counters: Counters {
+    var counters = handle.counters()
+    counters.collidingTypes = refusals.withLock { $0.claims.colliding.count }
+    counters.scopesRefused = Scope.refusedCount
+    return counters
+  }
 
-  /// Why events of some type were last dropped as ``DropReason/invalid``: the definition was refused, or an event did
-  /// not keep to it. Nil if that never happened. Each type is reported to the logger once.
+  /// What was last found wrong with a type: its definition was refused, or an event did not keep to it, and events were
+  /// dropped as ``DropReason/invalid``; or it claimed a wire id or a name that another type has, and only the message
+  /// tells of it. Nil if that never happened. Each type is reported to the logger once.
   public var lastDefinitionError: WeirError? {
     refusals.withLock { $0.last }
   }
@@ -125,4 +169,6 @@ struct Refusals {
   var noted: Set<ObjectIdentifier> = []
   /// Of them, those that can't be defined: trying again would take a lock at every event.
   var undefinable: Set<ObjectIdentifier> = []
+  /// Who has which wire id and name.
+  var claims = Claims()
 }

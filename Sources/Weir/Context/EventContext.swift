@@ -51,6 +51,10 @@ public struct EventContext: Hashable, Sendable {
   /// Names of global fields, bound fields and traits that are sensitive, as ``Field/isSensitive`` has it.
   public var sensitive: Set<String>
 
+  /// The global part was stored, and is lost to damage: global fields and default user are not known, nor what of them
+  /// is sensitive.
+  public var isGlobalPartLost = false
+
   /// A context.
   public init(
     globals: FieldObject = [:], user: EventUser? = nil, view: EventView? = nil, fields: FieldObject = [:],

@@ -70,9 +70,25 @@ extension EventEncoder {
       index = Self.named
       outcome = type
       writer.state.pointee.lastBytes = putFields(of: writer.state.pointee.buffer)
+      if let sampler = tracker._withUnsafeGuaranteedRef({ $0.sampler }) {
+        leaveOut(event, type, by: sampler, writer.state.pointee.buffer)
+      }
     } else {
       index = Self.misused
     }
+  }
+
+  /// Ends the event if the rules of sampling say so.
+  @inline(never)
+  private mutating func leaveOut<E: Event>(
+    _ event: E, _ type: UInt32, by sampler: Sampler, _ buffer: borrowing TaggedBuffer
+  ) {
+    let name = buffer.isCase ? "\(E.eventName).\(buffer.caseKey)" : E.eventName
+    let userKey = tracker._withUnsafeGuaranteedRef { $0.userKey($0.scopeHere()) }
+    let isKept = sampler.keeps(record, userKey: userKey, number: type, of: ObjectIdentifier(E.self)) { name }
+    guard !isKept else { return }
+    outcome = UInt32(weir_refuse(&record, Int32(WEIR_DROP_SAMPLED)))
+    index = Self.ended
   }
 
   /// Asks for the cache lines that the next event will be put into, if it is about as large as the last one. They are

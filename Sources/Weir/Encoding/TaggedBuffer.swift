@@ -109,6 +109,9 @@ struct TaggedBuffer: ~Copyable {
 
   var caseKey: String { String(decoding: caseName, as: UTF8.self) }
 
+  /// Whether the event is a case of an enum.
+  var isCase: Bool { fieldsFrame != nil && fieldsFrame == caseFrame }
+
   /// The bytes of a frame after that of its kind. Valid until the next write.
   func contents(of frame: Int) -> UnsafeRawBufferPointer {
     let start = frames[frame].start + 1

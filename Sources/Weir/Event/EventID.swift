@@ -1,5 +1,11 @@
 // EventID and Offset: the two names of an event, one from its capture and one from the log.
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// The number of an event in its log, counted from 0. Given when the event is drained, and never given twice.
 public typealias Offset = UInt64
 
@@ -47,5 +53,37 @@ extension EventID: CustomStringConvertible {
       }
       return 32
     }
+  }
+}
+
+extension EventID {
+  /// How many bits of a lane's number go into ``uuid``. A log has at most 256 lanes.
+  private static var laneBits: UInt64 { 10 }
+  private static var positionBits: UInt64 { 48 }
+  /// Version 8: the rest of the bits are the maker's own.
+  private static var version: UInt64 { 8 }
+  private static var variant: UInt64 { 2 }
+
+  /// The identity as a UUID (RFC 9562, version 8), for systems that want one. ``init(_:)-(UUID)`` reads it back.
+  ///
+  /// Different events have different ones: it holds the opening, the lane's number and the position in the lane
+  /// completely, and six bits of version and variant in place of the lane number's upper six, which are 0 in every log.
+  public var uuid: UUID {
+    let lane = sequence >> Self.positionBits & (1 << Self.laneBits - 1)
+    let position = sequence & (1 << Self.positionBits - 1)
+    let high = opening & ~0xffff | Self.version << 12 | opening >> 4 & 0xfff
+    let low = Self.variant << 62 | (opening & 0xf) << 58 | lane << Self.positionBits | position
+    var bytes = (high.bigEndian, low.bigEndian)
+    return withUnsafeBytes(of: &bytes) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  /// The identity that ``uuid`` was made of; nil for any UUID that is not of version 8 and the variant of RFC 9562.
+  public init?(_ uuid: UUID) {
+    let (first, second) = withUnsafeBytes(of: uuid.uuid) { $0.loadUnaligned(as: (UInt64, UInt64).self) }
+    let high = UInt64(bigEndian: first)
+    let low = UInt64(bigEndian: second)
+    guard high >> 12 & 0xf == Self.version, low >> 62 == Self.variant else { return nil }
+    self.init(
+      opening: high & ~0xffff | (high & 0xfff) << 4 | low >> 58 & 0xf, sequence: low & (1 << 58 - 1))
   }
 }

@@ -33,8 +33,18 @@ public struct FieldObject: Hashable, Sendable {
 
   /// The value named `name`, or nil if there is none. Of several with one name, which only dynamic events can have, the
   /// last.
+  ///
+  /// Setting it changes that one, or adds a field at the end; nil removes every field of the name.
   public subscript(name: String) -> FieldValue? {
-    members.last { $0.name == name }?.value
+    get { members.last { $0.name == name }?.value }
+    set {
+      guard let newValue else { return members.removeAll { $0.name == name } }
+      if let index = members.lastIndex(where: { $0.name == name }) {
+        members[index].value = newValue
+      } else {
+        members.append(Member(name: name, value: newValue))
+      }
+    }
   }
 
   /// The value named `name`, as the type that is asked for.

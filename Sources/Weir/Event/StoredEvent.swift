@@ -58,16 +58,23 @@ public struct StoredEvent: Hashable, Sendable {
 
   /// The field named `name`, as the type that is asked for.
   ///
+  /// Also one that goes by another name in the log, if the event's ``declaration`` says that this is one of its former
+  /// ones: an old program reads what a newer one renamed. ``value(_:)`` knows the reader's former names too.
+  ///
   /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. An optional type
   /// takes a missing field as nil, so that a field can be added to an event while older logs are read.
   public subscript<T: EventValue>(name: String) -> T {
-    get throws { try fields.value(name) }
+    get throws {
+      do {
+        return try T(fieldValue: find(name) ?? .null)
+      } catch let error as FieldError {
+        throw error.inside(name)
+      }
+    }
   }
 
   /// Whether the log itself wrote this: a gap (captures that were refused), or a hole (offsets that no event has).
-  public var isNotice: Bool {
-    name.hasPrefix(EventType.reservedPrefix) && name != Self.undefinedName
-  }
+  public var isNotice: Bool { name == "weir.gap" || name == "weir.hole" }
 }
 
 extension StoredEvent: CustomStringConvertible {
@@ -87,6 +94,9 @@ public struct Recorded<E: Event>: Sendable {
   /// When it was captured.
   public let time: Timestamp
 
+  /// Who and what the event was captured for.
+  public let context: EventContext
+
   /// The event.
   public let event: E
 
@@ -96,6 +106,7 @@ public struct Recorded<E: Event>: Sendable {
     offset = stored.offset
     id = stored.id
     time = stored.time
+    context = stored.context
     self.event = event
   }
 }

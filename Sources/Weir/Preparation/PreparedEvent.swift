@@ -4,7 +4,8 @@
 public enum EventFlag: Hashable, Sendable {
   /// The contract's default was filled in for this field, which the event lacks.
   case defaulted(field: String)
-  /// The event has the same content, from the same source, as this earlier one within the window.
+  /// The event has the same content, from the same source, as this one, which was captured within the window of
+  /// ``DuplicateRule`` and came first.
   case duplicate(of: EventID)
   /// The event is against the contract; ``PreparedEvent/violations`` says how.
   case violating
@@ -13,8 +14,9 @@ public enum EventFlag: Hashable, Sendable {
 /// An event as providers get it: completed with derived fields and defaults, checked against the contract, edited by
 /// hooks, sensitive values replaced.
 public struct PreparedEvent: Hashable, Sendable {
-  /// The event as it is in the log.
-  public let stored: StoredEvent
+  /// The event as it is in the log: its id, offset and time, its name and fields before anything was done to them. Once
+  /// the event is prepared, sensitive values are replaced here too.
+  public internal(set) var stored: StoredEvent
 
   /// The name to deliver it under.
   public var name: String

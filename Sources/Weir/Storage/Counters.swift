@@ -37,6 +37,12 @@ public struct Counters: Hashable, Sendable {
   public var lanesInUse: Int
   /// Event types defined.
   public var types: Int
+  /// Different global contexts that were set: ``Tracker/setGlobals(_:)``, ``Tracker/associate(_:traits:sensitive:)``.
+  public var contexts: Int
+  /// Types that claimed a wire id or a name that another type has: ``Tracker/lastDefinitionError`` tells of the last.
+  public var collidingTypes = 0
+  /// Bindings of which something did not fit, by all of the process: ``withUser(_:traits:sensitive:_:)``.
+  public var scopesRefused: UInt64 = 0
   /// Why the log can't grow at present; nil if it can.
   public var storage: WeirError.Code?
 
@@ -57,6 +63,7 @@ public struct Counters: Hashable, Sendable {
     dropped = dropCounts(core.dropped)
     lanesInUse = Int(core.lanes_in_use)
     types = Int(core.types)
+    contexts = Int(core.contexts)
     storage = WeirError.Code(core.storage)
   }
 }

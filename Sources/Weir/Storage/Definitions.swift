@@ -2,14 +2,18 @@
 
 import CWeir
 
-/// Event types, laid out for the core. Everything that a C structure points to lies in two buffers of this object.
+/// Event types, laid out for the core. Everything that a C structure points to lies in three buffers of this object.
 final class Definitions {
   private var names: [[CChar]] = []
   private var fields: [[UInt8]] = []
+  private var attributes: [[UInt8]] = []
   private let types: [EventType]
+  private let sampled: [Bool]
 
-  init(_ types: [EventType]) throws(WeirError) {
+  /// `sampled` says of each type whether it is.
+  init(_ types: [EventType], sampled: [Bool]) throws(WeirError) {
     self.types = types
+    self.sampled = sampled
     for type in types {
       guard let encoded = type.encodedFields() else {
         throw WeirError(
@@ -22,6 +26,9 @@ final class Definitions {
       }
       fields.append(encoded)
       names.append(type.name.utf8CString.map { $0 })
+      let more = type.attributes
+      // Of texts and arrays of them: never nested too deep.
+      attributes.append(more.isEmpty ? [] : more.taggedBytes() ?? [])
     }
   }
 
@@ -29,24 +36,40 @@ final class Definitions {
   func withCore<Result>(_ body: (UnsafeBufferPointer<weir_definition>) -> Result) -> Result {
     let nameStorage = names.flatMap { $0 }
     let fieldStorage = fields.flatMap { $0 }
+    let attributeStorage = attributes.flatMap { $0 }
     return nameStorage.withUnsafeBufferPointer { nameBytes in
       fieldStorage.withUnsafeBufferPointer { fieldBytes in
-        var definitions: [weir_definition] = []
-        var nameAt = 0
-        var fieldsAt = 0
-        for (index, type) in types.enumerated() {
-          var definition = weir_definition()
-          definition.name = nameBytes.baseAddress?.advanced(by: nameAt)
-          definition.encoded = fieldBytes.baseAddress?.advanced(by: fieldsAt)
-          definition.encoded_bytes = UInt32(clamping: fields[index].count)
-          definition.field_count = UInt32(clamping: type.fields.count)
-          definition.tagged = type.isTagged ? 1 : 0
-          definitions.append(definition)
-          nameAt += names[index].count
-          fieldsAt += fields[index].count
+        attributeStorage.withUnsafeBufferPointer { attributeBytes in
+          let definitions = definitions(nameBytes.baseAddress, fieldBytes.baseAddress, attributeBytes.baseAddress)
+          return definitions.withUnsafeBufferPointer(body)
         }
-        return definitions.withUnsafeBufferPointer(body)
       }
+    }
+  }
+
+  /// What lies behind one another at each of the addresses, as definitions.
+  private func definitions(
+    _ nameBytes: UnsafePointer<CChar>?, _ fieldBytes: UnsafePointer<UInt8>?, _ attributeBytes: UnsafePointer<UInt8>?
+  ) -> [weir_definition] {
+    var nameAt = 0
+    var fieldsAt = 0
+    var attributesAt = 0
+    return types.indices.map { index in
+      var definition = weir_definition()
+      definition.name = nameBytes?.advanced(by: nameAt)
+      definition.encoded = fieldBytes?.advanced(by: fieldsAt)
+      definition.encoded_bytes = UInt32(clamping: fields[index].count)
+      definition.field_count = UInt32(clamping: types[index].fields.count)
+      definition.tagged = types[index].isTagged ? 1 : 0
+      definition.sampled = sampled[index] ? 1 : 0
+      if !attributes[index].isEmpty {
+        definition.attributes = attributeBytes?.advanced(by: attributesAt)
+        definition.attributes_bytes = UInt32(clamping: attributes[index].count)
+      }
+      nameAt += names[index].count
+      fieldsAt += fields[index].count
+      attributesAt += attributes[index].count
+      return definition
     }
   }
 }

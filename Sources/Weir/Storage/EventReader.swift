@@ -3,6 +3,12 @@
 import CCapture
 import CWeir
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Reads the events of a log in order of offset.
 ///
 /// ```swift
@@ -52,6 +58,7 @@ public final class EventReader {
 
   private let reader: OpaquePointer
   private var definitions: [UInt64: StoredDefinition] = [:]
+  private var contexts = StoredContexts()
 
   /// Opens a log for reading, from an offset on. Without `includeLanes`, a dead process's lanes are left out.
   ///
@@ -126,8 +133,18 @@ public final class EventReader {
       (try? definition.fields(of: payload)) ?? ["payload": .bytes(Array(payload))]
     return StoredEvent(
       offset: event.offset, id: EventID(opening: event.id.opening, sequence: event.id.sequence),
-      time: Timestamp(nanosecondsSince1970: event.time_ns), name: name, fields: fields)
+      time: Timestamp(nanosecondsSince1970: event.time_ns), name: name, fields: fields,
+      declaration: definition.declaration, context: contexts.context(of: event),
+      monotonicNanoseconds: event.monotonic_ns == .min ? nil : event.monotonic_ns, bootID: bootID(event.boot_id))
   }
+
+  /// Nil for all zeros: it is not known.
+  private func bootID(_ bytes: uuid_t) -> UUID? {
+    let id = UUID(uuid: bytes)
+    return id == Self.noBoot ? nil : id
+  }
+
+  private static let noBoot = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
   /// The event's definition, parsed once. The cache is emptied when it grows large, which only a log with thousands of
   /// openings makes it do.
@@ -137,46 +154,5 @@ public final class EventReader {
     if definitions.count >= 4096 { definitions.removeAll() }
     definitions[event.definition] = definition
     return definition
-  }
-}
-
-/// The definition of an event, as a reader found it.
-private struct StoredDefinition {
-  /// How the payload is to be read.
-  enum Layout {
-    case packed([Field])
-    case tagged
-    /// The definition is lost, or makes no sense.
-    case unknown
-  }
-
-  let name: String
-  let layout: Layout
-
-  init(_ event: weir_event) {
-    name = Self.name(of: event)
-    if event.type_tagged != 0 {
-      layout = .tagged
-    } else if let fields = event.fields {
-      let bytes = UnsafeRawBufferPointer(start: fields, count: Int(event.fields_bytes))
-      var reader = DefinitionReader(bytes)
-      layout = (try? reader.fields(count: Int(event.field_count))).map { .packed($0) } ?? .unknown
-    } else {
-      layout = event.type == LogHandle.dynamicType ? .tagged : .unknown
-    }
-  }
-
-  static func name(of event: weir_event) -> String {
-    let bytes = UnsafeRawBufferPointer(start: event.name, count: Int(event.name_bytes))
-    return bytes.isEmpty ? StoredEvent.undefinedName : String(decoding: bytes, as: UTF8.self)
-  }
-
-  func fields(of payload: UnsafeRawBufferPointer) throws(Malformed) -> FieldObject {
-    var reader = PayloadReader(payload)
-    switch layout {
-    case .packed(let fields): return try reader.packed(fields)
-    case .tagged: return try reader.tagged()
-    case .unknown: throw Malformed()
-    }
   }
 }

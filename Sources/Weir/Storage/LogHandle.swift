@@ -102,9 +102,9 @@ struct LogHandle {
 
   // MARK: Types
 
-  /// Defines a group of types for `owner`, unless it is defined already.
-  func define(_ types: [EventType], owner: UInt64) throws(WeirError) {
-    let definitions = try Definitions(types)
+  /// Defines a group of types for `owner`, unless it is defined already. Those marked in `sampled` take the slow path.
+  func define(_ types: [EventType], owner: UInt64, sampled: [Bool]) throws(WeirError) {
+    let definitions = try Definitions(types, sampled: sampled)
     var first: UInt32 = 0
     try WeirError.check { error in
       definitions.withCore { weir_define(log, owner, $0.baseAddress, UInt32($0.count), &first, error) }
@@ -113,7 +113,7 @@ struct LogHandle {
 
   /// Defines one type that is found by `owner` and `key`; answers its number.
   func define(_ type: EventType, owner: UInt64, key: String) throws(WeirError) -> UInt32 {
-    let definitions = try Definitions([type])
+    let definitions = try Definitions([type], sampled: [false])
     var number: UInt32 = 0
     try WeirError.check { error in
       definitions.withCore {
@@ -126,6 +126,18 @@ struct LogHandle {
   /// The number of the type defined for `owner` and `key`, which is in UTF-8, or 0.
   func findType(owner: UInt64, key: UnsafeRawBufferPointer) -> UInt32 {
     weir_find_type(log, owner, key.baseAddress?.assumingMemoryBound(to: CChar.self), UInt64(key.count))
+  }
+
+  // MARK: Context
+
+  /// The most bytes of a global context.
+  static var maximumContextBytes: Int { Int(WEIR_MAX_CONTEXT_BYTES) }
+
+  /// Stores a global context, unless it is stored already, and has captures name it from here on; empty for none.
+  func setContext(_ bytes: [UInt8]) throws(WeirError) {
+    try WeirError.check { error in
+      bytes.withUnsafeBytes { weir_set_context(log, $0.baseAddress, UInt64($0.count), error) }
+    }
   }
 
   // MARK: Captures

@@ -11,7 +11,8 @@ struct CatCommand: ParsableCommand {
     abstract: "Print the events of a log.",
     usage: """
       weir cat <directory> [--format <format>] [--from <from>]
-                      [--limit <limit>] [--follow]
+                      [--limit <limit>] [--follow] [--context]
+                      [--show-sensitive]
       """,
     discussion: """
       Changes nothing. Of a live log it prints the events that are drained, which they \
@@ -27,8 +28,18 @@ struct CatCommand: ParsableCommand {
         csv    offset,id,time,event,fields with a header row; fields as JSON, and so
                an event name with control characters.
         text   For people: offset, time, event, and name=value for each field.
+      With --context there are more keys or columns after those: uuid, kind (page_view, \
+      page_action, system_action or null), monotonic (nanoseconds since some moment of \
+      the boot of the machine), boot (its id), user (id and traits), view (id, name and \
+      parent), and context (global fields, and those bound around the capture). Text \
+      gets user, view and these fields, after a bar.
+
+      The values of sensitive fields are printed as "[redacted]", in the context too; \
+      --show-sensitive prints them as they are.
+
       Events whose name starts with "weir." are the log's own: weir.gap (captures \
-      that were refused) and weir.hole (offsets that no event has).
+      that were refused), weir.hole (offsets that no event has), weir.associated and \
+      weir.disassociated (the process has another default user, or none any more).
 
       Damage is passed over: each stretch is a line on standard error, all events \
       outside it are printed, and the exit code is 1. What retention or the byte limit \
@@ -40,6 +51,7 @@ struct CatCommand: ParsableCommand {
         weir cat events --limit 10
         weir cat events --from 5000 --format text
         weir cat events --follow | grep '"event":"malformed"'
+        weir cat events --context | jq -c 'select(.user.id == "u7")'
       """)
 
   @Argument(help: "The log's directory.")
@@ -56,6 +68,12 @@ struct CatCommand: ParsableCommand {
 
   @Flag(help: "Go on and print events as they come.")
   var follow = false
+
+  @Flag(help: "Print also what each event was captured for.")
+  var context = false
+
+  @Flag(help: "Print sensitive values as they are.")
+  var showSensitive = false
 
   /// How much text is written together. Turning events into text on several threads was no faster: it takes a third of
   /// the time that reading and decoding them does.
@@ -74,11 +92,11 @@ struct CatCommand: ParsableCommand {
       writeDiagnostic("\(directory): \(Damage.describe(skip))")
     }
     var left = limit ?? .max
-    var buffer = Array(format.header.utf8)
+    var buffer = Array(format.header(withContext: context).utf8)
     while left > 0, !stop.isThrown {
       let event = try reader.next()
       if let event {
-        format.append(event, to: &buffer)
+        format.append(showSensitive ? event : event.redacted(), withContext: context, to: &buffer)
         left -= 1
       }
       if event == nil || buffer.count >= Self.bufferBytes { try write(&buffer) }

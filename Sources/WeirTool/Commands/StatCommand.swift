@@ -19,8 +19,9 @@ struct StatCommand: ParsableCommand {
         among these), notices, lanes, lanes_in_use, lane_bytes, dropped (an object:
         a number for each reason), first_time, last_time (RFC 3339, or null where
         there is no event)
-      The reasons: full, no_lane, too_large, closed, detached, storage, invalid; and \
-      of events that had been accepted, but are lost: overwritten (in a full lane, \
+      The reasons: full, no_lane, too_large, closed, detached, storage, invalid, \
+      sampled (left out on purpose, and told to the log only when a segment is sealed); \
+      and of events that had been accepted, but are lost: overwritten (in a full lane, \
       which is told to drop the oldest), expired (removed by retention before they \
       were delivered), displaced (the same, to make room at the byte limit).
 

@@ -9,18 +9,29 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   case text
 
   /// What comes before the first event.
-  var header: String { self == .csv ? "offset,id,time,event,fields\n" : "" }
+  func header(withContext: Bool) -> String {
+    guard self == .csv else { return "" }
+    return "offset,id,time,event,fields" + (withContext ? EventContextFormat.header : "") + "\n"
+  }
 
-  /// Appends the event and a newline.
-  func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
+  /// Appends the event and a newline. Nothing is redacted here.
+  func append(_ event: StoredEvent, withContext: Bool, to bytes: inout [UInt8]) {
     switch self {
-    case .jsonl: Self.appendJSON(event, to: &bytes)
-    case .csv: Self.appendCSV(event, to: &bytes)
-    case .text: Self.appendText(event, to: &bytes)
+    case .jsonl:
+      Self.appendJSON(event, to: &bytes)
+      if withContext { EventContextFormat.appendJSON(event, to: &bytes) }
+      bytes.append(UInt8(ascii: "}"))
+    case .csv:
+      Self.appendCSV(event, to: &bytes)
+      if withContext { EventContextFormat.appendCSV(event, to: &bytes) }
+    case .text:
+      Self.appendText(event, to: &bytes)
+      if withContext { EventContextFormat.appendText(event, to: &bytes) }
     }
     bytes.append(UInt8(ascii: "\n"))
   }
 
+  /// Without the closing brace.
   private static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
     JSONText.append(literal: "{\"offset\":", to: &bytes)
     JSONText.append(event.offset, to: &bytes)
@@ -32,7 +43,6 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     JSONText.append(event.name, to: &bytes)
     JSONText.append(literal: ",\"fields\":", to: &bytes)
     JSONText.append(event.fields, to: &bytes)
-    bytes.append(UInt8(ascii: "}"))
   }
 
   /// RFC 4180, but for the line end, which is a newline alone as everywhere on Linux. `fields` is JSON.
@@ -51,23 +61,14 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   /// A name as it is, or as JSON if it has control characters, for those do harm in a terminal; or if it would look
   /// like such a one.
   private static func cell(ofName name: String) -> String {
-    guard name.utf8.first == UInt8(ascii: "\"") || name.unicodeScalars.contains(where: isControl) else { return name }
-    return quoted(name)
-  }
-
-  /// The control characters above ASCII too: a terminal may take U+009B for the beginning of a command.
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
-  }
-
-  private static func quoted(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    JSONText.append(text, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
+    guard name.utf8.first == UInt8(ascii: "\"") || name.unicodeScalars.contains(where: Terminal.isControl) else {
+      return name
+    }
+    return Terminal.quoted(name)
   }
 
   /// A cell, in quotation marks if it needs them.
-  private static func appendQuoted(_ cell: [UInt8], to bytes: inout [UInt8]) {
+  static func appendQuoted(_ cell: [UInt8], to bytes: inout [UInt8]) {
     let special = [UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
     guard cell.contains(where: special.contains) else { return bytes.append(contentsOf: cell) }
     bytes.append(UInt8(ascii: "\""))
@@ -84,19 +85,17 @@ enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     JSONText.append(literal: "  ", to: &bytes)
     event.time.append(to: &bytes)
     JSONText.append(literal: "  ", to: &bytes)
-    JSONText.append(raw: printable(event.name), to: &bytes)
-    for (index, field) in event.fields.enumerated() {
+    JSONText.append(raw: Terminal.name(event.name), to: &bytes)
+    appendText(event.fields, to: &bytes)
+  }
+
+  /// Two spaces, then name=value for each field.
+  static func appendText(_ fields: FieldObject, to bytes: inout [UInt8]) {
+    for (index, field) in fields.enumerated() {
       JSONText.append(literal: index == 0 ? "  " : " ", to: &bytes)
-      JSONText.append(raw: printable(field.name), to: &bytes)
+      JSONText.append(raw: Terminal.name(field.name), to: &bytes)
       bytes.append(UInt8(ascii: "="))
       JSONText.append(field.value, to: &bytes)
     }
-  }
-
-  /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
-  private static func printable(_ name: String) -> String {
-    let isPlain = name.unicodeScalars.allSatisfy { !isControl($0) && $0 != " " && $0 != "=" && $0 != "\"" }
-    guard !isPlain || name.isEmpty else { return name }
-    return quoted(name)
   }
 }

@@ -88,7 +88,7 @@ struct RecordingThread<Format: LineFormat>: Sendable {
       return
     case .closed, .detached, .noLane:
       stop.stop(.refused)
-    case .full, .tooLarge, .invalid, .overwritten, .expired, .displaced:
+    case .full, .tooLarge, .invalid, .overwritten, .expired, .displaced, .sampled:
       break
     }
     refusals += 1
@@ -105,7 +105,7 @@ struct RecordingThread<Format: LineFormat>: Sendable {
     case .invalid: "its names or its nesting are beyond what the log takes; simplify it"
     case .full: "its lane stayed full; choose larger lanes (--lane-bytes)"
     case .noLane: "every lane is taken; choose fewer threads (--threads)"
-    case .closed, .detached, .storage, .overwritten, .expired, .displaced:
+    case .closed, .detached, .storage, .overwritten, .expired, .displaced, .sampled:
       "the log takes no more events (\(reason.name)); open it again"
     }
   }

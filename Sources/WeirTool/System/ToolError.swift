@@ -8,6 +8,8 @@ import Weir
 extension ExitCode {
   /// The log is damaged: something in it can't be read.
   static let damaged = ExitCode(1)
+  /// What was compared breaks readers (`weir schema diff`).
+  static let breaking = ExitCode(1)
   /// The command could not run: bad arguments, no permission, no log, locked.
   static let cannotRun = ExitCode(2)
   /// The disk, a quota or a file size limit is full.

@@ -108,7 +108,7 @@ static uint32_t define(weir_log *log) {
                          {"total", WEIR_KIND_F64, 0},
                          {"items", WEIR_KIND_U32, 0},
                          {"coupon", WEIR_KIND_STRING, 0}};
-  weir_definition definition = {"checkout.completed", fields, 4, NULL, 0, 0};
+  weir_definition definition = {.name = "checkout.completed", .fields = fields, .field_count = 4};
   weir_error error;
   uint32_t type;
   if (weir_define(log, 0, &definition, 1, &type, &error) != WEIR_OK) expect(0, error.message);

@@ -30,7 +30,7 @@ static void *open_store(const char *directory, ledger *ledger, char *message) {
                                       {"total", WEIR_KIND_F64, 0},
                                       {"items", WEIR_KIND_I32, 0},
                                       {"coupon", WEIR_KIND_STRING, 0}};
-  const weir_definition definition = {type_name, fields, 5, NULL, 0, 0};
+  const weir_definition definition = {.name = type_name, .fields = fields, .field_count = 5};
   weir_options options;
   weir_options_init(&options);
   options.full_wait_ns = UINT64_MAX;

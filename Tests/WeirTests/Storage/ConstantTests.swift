@@ -19,7 +19,7 @@ struct ConstantTests {
   @Test func dropReasons() {
     let core = [
       WEIR_DROP_FULL, WEIR_DROP_NO_LANE, WEIR_DROP_TOO_LARGE, WEIR_DROP_CLOSED, WEIR_DROP_DETACHED, WEIR_DROP_STORAGE,
-      WEIR_DROP_INVALID, WEIR_LOST_OVERWRITTEN, WEIR_LOST_EXPIRED, WEIR_LOST_DISPLACED,
+      WEIR_DROP_INVALID, WEIR_LOST_OVERWRITTEN, WEIR_LOST_EXPIRED, WEIR_LOST_DISPLACED, WEIR_DROP_SAMPLED,
     ]
     #expect(DropReason.allCases.map { Int($0.rawValue) } == core.map { Int($0) })
     #expect(DropReason.tooLarge.name == "too_large")

@@ -1,0 +1,100 @@
+// ContextBytes: contexts as the tagged objects that the log stores, and back.
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The names in the objects, as FileFormat lists them.
+enum ContextBytes {
+  static let fields = "fields"
+  static let user = "user"
+  static let id = "id"
+  static let traits = "traits"
+  static let view = "view"
+  static let name = "name"
+  static let parent = "parent"
+  static let sensitive = "sensitive"
+
+  /// A scope, as an event ends in it. `user` is nil if none was bound, and nil in it if nobody was.
+  static func scope(
+    user: EventUser??, view: EventView?, fields: FieldObject, sensitive: Set<String>
+  ) -> FieldObject {
+    var members: [(String, FieldValue)] = []
+    if let user {
+      members.append((Self.user, user.map { .string($0.id) } ?? .null))
+      if let user, !user.traits.isEmpty { members.append((traits, .object(user.traits))) }
+    }
+    if let view {
+      var parts: [(String, FieldValue)] = [(id, .string(view.id)), (name, .string(view.name))]
+      if let outer = view.parent { parts.append((parent, .string(outer))) }
+      members.append((Self.view, .object(FieldObject(parts))))
+    }
+    if !fields.isEmpty { members.append((Self.fields, .object(fields))) }
+    // Sorted, so that equal contexts have equal bytes.
+    if !sensitive.isEmpty { members.append((Self.sensitive, .texts(sensitive.sorted()))) }
+    return FieldObject(members)
+  }
+
+  /// A global context, as it is stored once. Empty if there is nothing to say.
+  static func global(fields: FieldObject, user: EventUser?, sensitive: Set<String>) -> FieldObject {
+    var members: [(String, FieldValue)] = []
+    if !fields.isEmpty { members.append((Self.fields, .object(fields))) }
+    if let user {
+      var parts: [(String, FieldValue)] = [(id, .string(user.id))]
+      if !user.traits.isEmpty { parts.append((traits, .object(user.traits))) }
+      members.append((Self.user, .object(FieldObject(parts))))
+    }
+    if !sensitive.isEmpty { members.append((Self.sensitive, .texts(sensitive.sorted()))) }
+    return FieldObject(members)
+  }
+}
+
+// Reading trusts nothing: what is not known or makes no sense is passed over, all but a user, in whose place nobody is
+// put rather than somebody else.
+
+extension EventContext {
+  /// The context of the events of a process, without what was bound around each.
+  init(global object: FieldObject) {
+    self.init(sensitive: Set(object[ContextBytes.sensitive]?.texts ?? []))
+    if case .object(let fields)? = object[ContextBytes.fields] { globals = fields }
+    if case .object(let parts)? = object[ContextBytes.user], case .string(let id)? = parts[ContextBytes.id] {
+      user = EventUser(id: id)
+      if case .object(let traits)? = parts[ContextBytes.traits] { user?.traits = traits }
+    }
+  }
+
+  /// This context, with what was bound around an event.
+  func with(scope object: FieldObject) -> EventContext {
+    var context = self
+    if let value = object[ContextBytes.user] {
+      context.user = nil
+      if case .string(let id) = value {
+        context.user = EventUser(id: id)
+        if case .object(let traits)? = object[ContextBytes.traits] { context.user?.traits = traits }
+      }
+    }
+    if case .object(let parts)? = object[ContextBytes.view], case .string(let id)? = parts[ContextBytes.id],
+      case .string(let name)? = parts[ContextBytes.name]
+    {
+      context.view = EventView(id: id, name: name)
+      if case .string(let parent)? = parts[ContextBytes.parent] { context.view?.parent = parent }
+    }
+    if case .object(let fields)? = object[ContextBytes.fields] { context.fields = fields }
+    context.sensitive.formUnion(object[ContextBytes.sensitive]?.texts ?? [])
+    return context
+  }
+
+  /// This context, with something bound around the event that nobody can read: it is given as it is, and who the user
+  /// was is not known.
+  func with(unreadableScope bytes: UnsafeRawBufferPointer) -> EventContext {
+    var context = self
+    context.user = nil
+    context.fields = ["scope": .bytes(Array(bytes))]
+    return context
+  }
+}
+
+/// A view's id that nothing else has: 128 bits, most of them random.
+func newViewID() -> String { UUID().uuidString.lowercased() }

@@ -1,0 +1,176 @@
+// Scope: what is bound around a piece of work, kept as the bytes that each of its events ends in.
+
+import Logging
+import Synchronization
+
+/// A user, a view and fields that are bound to a task, or to a thread outside of any. Never changes: binding more makes
+/// another one, with what was bound outside in it, so that a capture has one stretch of bytes to copy.
+///
+/// Two values are bound to the task for it. The one that a capture reads is no more than an address: copying it out of
+/// the task takes a third of what copying a reference takes, whose count is an atomic operation, up and down again. The
+/// other holds the object, and with it the memory at the address, for as long as the first one is bound.
+final class Scope: Sendable {
+  /// The most bytes that a scope takes in an event.
+  static let maximumBytes = 4096
+
+  /// The user: nil if none was bound, or nobody was.
+  let user: EventUser?
+  /// Whether a user, or nobody, was bound: then the process's default user does not count.
+  let bindsUser: Bool
+  let view: EventView?
+  let fields: FieldObject
+  /// Names of fields and traits.
+  let sensitive: Set<String>
+
+  /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event has them; nil if nothing is bound. Sendable because it is written before anybody else
+  /// has it, and freed when nobody has.
+  nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
+
+  /// Nil if it takes over ``maximumBytes``, or is nested too deep.
+  private init?(_ parts: Parts) {
+    guard let bytes = parts.object.taggedBytes(), bytes.count <= Self.maximumBytes else { return nil }
+    user = parts.user
+    bindsUser = parts.bindsUser
+    view = parts.view
+    fields = parts.fields
+    sensitive = parts.sensitive
+    guard parts.bindsUser || parts.view != nil || !parts.fields.isEmpty || !parts.sensitive.isEmpty else {
+      memory = nil
+      return
+    }
+    let ending = bytes + withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { Array($0) }
+    let header = ScopeHeader(
+      count: ending.count, userKey: parts.user.map { SamplingKey.of($0.id) } ?? 0, bindsUser: parts.bindsUser)
+    let room = UnsafeMutableRawPointer.allocate(
+      byteCount: ScopeHeader.bytes + ending.count, alignment: MemoryLayout<ScopeHeader>.alignment)
+    room.storeBytes(of: header, as: ScopeHeader.self)
+    UnsafeMutableRawBufferPointer(start: room + ScopeHeader.bytes, count: ending.count).copyBytes(from: ending)
+    memory = room
+  }
+
+  deinit {
+    memory?.deallocate()
+  }
+
+  // MARK: The task's own
+
+  /// What is bound now, as an object.
+  @TaskLocal static var current: Scope?
+
+  /// What is bound now, as an address; nil in it if nothing is. Always bound inside of ``current``, which it points
+  /// into.
+  @TaskLocal static var bound = BoundScope(address: nil)
+
+  var address: BoundScope { BoundScope(address: memory.map { UnsafeRawPointer($0) }) }
+
+  // MARK: Making
+
+  /// How many bindings did not fit, in this process.
+  static var refusedCount: UInt64 { refused.load(ordering: .relaxed) }
+  private static let refused = Atomic<UInt64>(0)
+
+  /// What is bound now, and a user, or nobody, instead of the one that was.
+  ///
+  /// An event must never say that it is another user's. So of what does not fit the traits go first; if there is no room
+  /// for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody.
+  static func binding(user: EventUser?, sensitive: Set<String>) -> Scope {
+    var parts = Parts(current)
+    parts.bindsUser = true
+    parts.user = user
+    parts.sensitive.formUnion(sensitive)
+    if let scope = Scope(parts) { return scope }
+    noteRefusal(user == nil ? "a scope" : "the user's traits")
+    parts.user?.traits = [:]
+    parts.sensitive.subtract(sensitive)
+    if let scope = Scope(parts) { return scope }
+    parts = Parts(nil)
+    parts.bindsUser = true
+    parts.user = user.map { EventUser(id: $0.id) }
+    if let scope = Scope(parts) { return scope }
+    parts.user = nil
+    // Of this nothing can be too large.
+    return Scope(parts)!
+  }
+
+  /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays.
+  static func binding(fields: FieldObject, sensitive: Set<String>) -> Scope? {
+    var parts = Parts(current)
+    parts.fields = parts.fields.overlaid(with: fields)
+    parts.sensitive.formUnion(sensitive)
+    guard let scope = Scope(parts) else {
+      noteRefusal("fields")
+      return nil
+    }
+    return scope
+  }
+
+  /// What is bound now, and a view inside of the one that is. Nil if that does not fit: then what was bound stays.
+  static func binding(view name: String) -> Scope? {
+    var parts = Parts(current)
+    parts.view = EventView(id: newViewID(), name: name, parent: parts.view?.id)
+    guard let scope = Scope(parts) else {
+      noteRefusal("a view")
+      return nil
+    }
+    return scope
+  }
+
+  /// Counts, and reports the first: a program that does this may do it at every request.
+  private static func noteRefusal(_ what: String) {
+    guard refused.wrappingAdd(1, ordering: .relaxed).oldValue == 0 else { return }
+    Logger(label: "weir").error(
+      """
+      \(what) could not be bound: with what is bound around it takes over \(maximumBytes) bytes, or is nested over \
+      \(maximumDepth - 1) deep; it is left out of the events. Bind less, and put the rest into events. This is reported \
+      once, and counted: Counters.scopesRefused
+      """)
+  }
+}
+
+/// What a capture reads of the task. Trivial to copy, and sendable because the memory never changes, and lives as long
+/// as it is bound.
+struct BoundScope: @unchecked Sendable {
+  let address: UnsafeRawPointer?
+}
+
+/// What stands before a scope's bytes in memory.
+struct ScopeHeader: BitwiseCopyable {
+  /// Of the bytes and their count.
+  var count: Int
+  /// The user's ``SamplingKey``; 0 for nobody.
+  var userKey: UInt64
+  var bindsUser: Bool
+
+  static var bytes: Int { MemoryLayout<ScopeHeader>.stride }
+}
+
+/// The parts of a scope that is being made.
+private struct Parts {
+  var user: EventUser?
+  var bindsUser = false
+  var view: EventView?
+  var fields: FieldObject = [:]
+  var sensitive: Set<String> = []
+
+  init(_ scope: Scope?) {
+    guard let scope else { return }
+    user = scope.user
+    bindsUser = scope.bindsUser
+    view = scope.view
+    fields = scope.fields
+    sensitive = scope.sensitive
+  }
+
+  var object: FieldObject {
+    ContextBytes.scope(user: bindsUser ? .some(user) : nil, view: view, fields: fields, sensitive: sensitive)
+  }
+}
+
+extension FieldObject {
+  /// These fields, with `inner` in the place of those of the same names, and after them.
+  func overlaid(with inner: FieldObject) -> FieldObject {
+    guard !isEmpty else { return inner }
+    let names = Set(inner.lazy.map(\.name))
+    return FieldObject(filter { !names.contains($0.name) } + inner)
+  }
+}

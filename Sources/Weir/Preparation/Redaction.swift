@@ -1,0 +1,140 @@
+// Redaction: sensitive values replaced, in whatever shows an event or sends it out of the process.
+
+extension StoredEvent {
+  /// The same event with ``FieldValue/redacted`` in the place of each sensitive value, in fields and context.
+  ///
+  /// Sensitive is what ``declaration`` marks, within nested objects, optionals and arrays too, and what
+  /// ``EventContext/sensitive`` names. A value that is marked is replaced whole, be it an object or an array; one that
+  /// is missing stays ``FieldValue/null``, for there is nothing to hide. Names are never replaced.
+  ///
+  /// Bytes that can't be read as fields may hold anything: the `payload` of an event whose definition is lost, or whose
+  /// declaration marks something, is replaced too.
+  ///
+  /// Costs a comparison a field where nothing is sensitive; the same event always gives the same result, and redacting
+  /// twice is redacting once.
+  ///
+  /// ```swift
+  /// print(event.redacted().fields)  // {order: 7, email: "[redacted]"}
+  /// ```
+  public func redacted() -> StoredEvent {
+    StoredEvent(
+      offset: offset, id: id, time: time, name: name, fields: redactedFields(), declaration: declaration,
+      context: context.redacted(), monotonicNanoseconds: monotonicNanoseconds, bootID: bootID)
+  }
+
+  private func redactedFields() -> FieldObject {
+    if isUnread { return fields.redacted(paths: [unreadField]) }
+    // What `associate` and `disassociate` capture has the traits in its fields, marked where the context's are.
+    if name.hasPrefix(EventType.reservedPrefix), let traits = fields["traits"], case .object(let object) = traits {
+      return fields.replacing("traits", with: .object(context.redacted(object)))
+    }
+    return declaration.map { fields.redacted(as: $0) } ?? fields
+  }
+
+  /// The fields are the payload's bytes, and what of them is sensitive is not known or can't be told.
+  var isUnread: Bool {
+    guard fields.count == 1, fields[0].name == unreadField, case .bytes = fields[0].value else { return false }
+    if name == Self.undefinedName { return true }
+    guard let declaration, !declaration.fields.contains(where: { $0.name == unreadField }) else { return false }
+    return declaration.fields.contains { $0.holdsSensitive }
+  }
+}
+
+extension EventContext {
+  /// The same context with ``FieldValue/redacted`` in the place of the global fields, bound fields and traits that
+  /// ``sensitive`` names, by name or, within nested objects, by path (`address.street`).
+  ///
+  /// Where it is not known what is sensitive, because the global part is lost (``isGlobalPartLost``) or what was bound
+  /// can't be read, all bound fields and traits are replaced. User and view keep their ids: an id that must not leave
+  /// the process is not to be used as one.
+  public func redacted() -> EventContext {
+    guard !sensitive.isEmpty || isGlobalPartLost || isScopeUnread else { return self }
+    var context = self
+    context.globals = globals.redacted(paths: sensitive)
+    context.fields = redacted(fields)
+    context.user = user.map { EventUser(id: $0.id, traits: redacted($0.traits)) }
+    return context
+  }
+
+  /// Bound fields, or a user's traits, with what is sensitive of them replaced.
+  fileprivate func redacted(_ bound: FieldObject) -> FieldObject {
+    isGlobalPartLost || isScopeUnread ? bound.redacted(paths: Set(bound.map(\.name))) : bound.redacted(paths: sensitive)
+  }
+
+  /// What was bound could not be read, and is given as its bytes.
+  private var isScopeUnread: Bool {
+    guard fields.count == 1, fields[0].name == "scope", case .bytes = fields[0].value else { return false }
+    return true
+  }
+}
+
+extension FieldObject {
+  /// The same fields with ``FieldValue/redacted`` in the place of each value that `type` marks as sensitive, as
+  /// ``StoredEvent/redacted()`` has it. Fields that `type` does not declare are left as they are.
+  public func redacted(as type: EventType) -> FieldObject {
+    redacted(as: type.fields)
+  }
+
+  fileprivate func redacted(as fields: [Field]) -> FieldObject {
+    let marked = fields.filter(\.holdsSensitive)
+    guard !marked.isEmpty else { return self }
+    return FieldObject(
+      map { member in
+        // Should a declaration name a field twice, each mark counts for both.
+        let value = marked.filter { $0.name == member.name }.reduce(member.value) { $0.redacted(as: $1) }
+        return Member(name: member.name, value: value)
+      })
+  }
+
+  /// With the values at these paths replaced: names, with those around them before a dot.
+  func redacted(paths: Set<String>, inside prefix: String = "") -> FieldObject {
+    guard !paths.isEmpty else { return self }
+    return FieldObject(map { Member(name: $0.name, value: $0.value.redacted(paths: paths, at: prefix + $0.name)) })
+  }
+
+  fileprivate func replacing(_ name: String, with value: FieldValue) -> FieldObject {
+    FieldObject(map { $0.name == name ? Member(name: name, value: value) : $0 })
+  }
+}
+
+extension Field {
+  /// The field or something within it is sensitive.
+  fileprivate var holdsSensitive: Bool { isSensitive || kind.holdsSensitive }
+}
+
+extension FieldKind {
+  fileprivate var holdsSensitive: Bool {
+    switch self {
+    case .optional(let inner), .array(let inner): inner.holdsSensitive
+    case .object(let fields): fields.contains { $0.holdsSensitive }
+    default: false
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate func redacted(as field: Field) -> FieldValue {
+    if field.isSensitive { return hidden }
+    guard let fields = field.kind.fields else { return self }
+    return mappingObjects { $0.redacted(as: fields) }
+  }
+
+  fileprivate func redacted(paths: Set<String>, at path: String) -> FieldValue {
+    if paths.contains(path) { return hidden }
+    return mappingObjects { $0.redacted(paths: paths, inside: path + ".") }
+  }
+
+  private var hidden: FieldValue { self == .null ? .null : .redacted }
+
+  /// The value with `change` made to it if it is an object, and to the objects in it if it is an array.
+  private func mappingObjects(_ change: (FieldObject) -> FieldObject) -> FieldValue {
+    switch self {
+    case .object(let object): .object(change(object))
+    case .array(let values): .array(values.map { $0.mappingObjects(change) })
+    default: self
+    }
+  }
+}
+
+/// The field that an event's payload is given in where it can't be read.
+let unreadField = "payload"

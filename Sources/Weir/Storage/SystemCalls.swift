@@ -1,0 +1,179 @@
+// SystemCalls: the one door to the system for the small files that Swift writes itself, the cursors. Nothing else in
+// Swift opens, writes or syncs a file of a log, and nothing else looks at errno; the core has its own door.
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// `open`, which the method of that name hides.
+private func openPath(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }
+
+/// An open file or directory, closed when it is released.
+final class Descriptor: Sendable {
+  let number: Int32
+  /// For messages.
+  let path: String
+
+  fileprivate init(_ number: Int32, _ path: String) {
+    self.number = number
+    self.path = path
+  }
+
+  deinit { close(number) }
+}
+
+/// The calls. Each retries after a signal, finishes what was done in part, and throws a ``WeirError`` that says what
+/// failed, where, and what to do.
+struct SystemCalls: Sendable {
+  /// What can be made to fail.
+  enum Call: String, Sendable, CaseIterable {
+    case openDirectory, makeDirectory, open, create, read, write, syncData, syncDirectory, rename, unlink
+  }
+
+  /// Tests only: asked before each call. A number makes the call fail with that errno, without being made.
+  var fault: (@Sendable (Call) -> Int32?)?
+
+  func openDirectory(_ path: String) throws(WeirError) -> Descriptor {
+    let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    return Descriptor(try check(.openDirectory, path) { openPath(path, flags) }, path)
+  }
+
+  func openDirectory(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor {
+    let at = directory.number
+    let path = directory.path + "/" + name
+    let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    return Descriptor(try check(.openDirectory, path) { openat(at, name, flags) }, path)
+  }
+
+  /// Makes a directory for its owner alone, unless there is something of that name.
+  func makeDirectory(_ name: String, in directory: Descriptor) throws(WeirError) {
+    let at = directory.number
+    _ = try check(.makeDirectory, directory.path + "/" + name, besides: EEXIST) { mkdirat(at, name, 0o700) }
+  }
+
+  /// Opens a plain file for reading and writing; nil if it is not there.
+  func open(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor? {
+    let at = directory.number
+    let path = directory.path + "/" + name
+    // Not blocking, or a pipe that somebody put in its place would be waited for.
+    let number = try check(.open, path, besides: ENOENT) {
+      openat(at, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    }
+    guard number >= 0 else { return nil }
+    let file = Descriptor(number, path)
+    var status = stat()
+    guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw WeirError(.unsafe, "\(path) is not a plain file; remove it", path: path)
+    }
+    return file
+  }
+
+  /// Makes a file that is not there, for its owner alone.
+  func create(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor {
+    let at = directory.number
+    let path = directory.path + "/" + name
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    return Descriptor(try check(.create, path) { openat(at, name, flags, 0o600) }, path)
+  }
+
+  /// So many bytes from a place in a file; fewer only at its end.
+  func read(_ file: Descriptor, _ count: Int, at position: Int) throws(WeirError) -> [UInt8] {
+    let number = file.number
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let from = done
+      let got = try check(.read, file.path) {
+        bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress! + from, count - from, position + from) }
+      }
+      if got == 0 { break }
+      done += got
+    }
+    return Array(bytes[..<done])
+  }
+
+  func write(_ file: Descriptor, _ bytes: [UInt8], at position: Int) throws(WeirError) {
+    let number = file.number
+    var done = 0
+    while done < bytes.count {
+      let from = done
+      done += try check(.write, file.path) {
+        bytes.withUnsafeBytes { pwrite(number, $0.baseAddress! + from, bytes.count - from, position + from) }
+      }
+    }
+  }
+
+  func syncData(_ file: Descriptor) throws(WeirError) {
+    let number = file.number
+    _ = try check(.syncData, file.path) { fdatasync(number) }
+  }
+
+  func syncDirectory(_ directory: Descriptor) throws(WeirError) {
+    let number = directory.number
+    _ = try check(.syncDirectory, directory.path) { fsync(number) }
+  }
+
+  /// Gives a file another name, in place of what had that.
+  func rename(_ from: String, to name: String, in directory: Descriptor) throws(WeirError) {
+    let at = directory.number
+    _ = try check(.rename, directory.path + "/" + from) { renameat(at, from, at, name) }
+  }
+
+  /// Removes a file, if it is there.
+  func unlink(_ name: String, in directory: Descriptor) throws(WeirError) {
+    let at = directory.number
+    _ = try check(.unlink, directory.path + "/" + name, besides: ENOENT) { unlinkat(at, name, 0) }
+  }
+
+  /// Makes a call; answers what it did, or -1 if it failed with `expected`.
+  private func check<Number: BinaryInteger>(
+    _ call: Call, _ path: String, besides expected: Int32 = 0, _ body: () -> Number
+  ) throws(WeirError) -> Number {
+    while true {
+      var error: Int32 = 0
+      var result: Number = 0
+      if let fault = fault?(call) {
+        error = fault
+      } else {
+        result = body()
+        if result >= 0 { return result }
+        error = errno
+      }
+      if error == expected { return 0 - 1 }
+      if error != EINTR { throw WeirError(system: error, "\(call.phrase) \(path)", path: path) }
+    }
+  }
+}
+
+extension SystemCalls.Call {
+  fileprivate var phrase: String {
+    switch self {
+    case .openDirectory, .open: "opening"
+    case .makeDirectory, .create: "making"
+    case .read: "reading"
+    case .write: "writing"
+    case .syncData, .syncDirectory: "syncing"
+    case .rename: "renaming"
+    case .unlink: "removing"
+    }
+  }
+}
+
+extension WeirError {
+  /// The error of a system call: what was being done, why it failed, what to do.
+  init(system error: Int32, _ doing: String, path: String) {
+    let (code, remedy): (Code, String) =
+      switch error {
+      case ENOSPC, EDQUOT, EFBIG: (.noSpace, "make room on the disk")
+      case EACCES, EPERM, EROFS: (.access, "let the process write there")
+      case ENOENT: (.missing, "see that the directory stays while the log is used")
+      case ENOTDIR, ELOOP: (.directory, "something else is in the place of a directory of the log: remove it")
+      case EEXIST: (.unsafe, "somebody else writes there: give the log a directory of its own")
+      case ENOMEM, EMFILE, ENFILE: (.memory, "raise the limit on memory or open files")
+      default: (.io, "look after the disk")
+      }
+    self.init(code, "\(doing) failed: \(String(cString: strerror(error))); \(remedy)", path: path, systemError: error)
+  }
+}

@@ -1,0 +1,177 @@
+// DeclarationReader: from the source of a type with @Event to what it says. Enums are read in EnumReading, structures in
+// StructureReading.
+
+#if Macros
+  import SwiftSyntax
+
+  struct DeclarationReader {
+    let attribute: AttributeSyntax
+    let arguments: Arguments
+
+    /// What the type is declared in, innermost first.
+    let context: [Syntax]
+
+    init(_ attribute: AttributeSyntax, _ context: [Syntax]) {
+      self.attribute = attribute
+      self.context = context
+      arguments = Arguments(attribute)
+    }
+
+    /// What the type says; nil if it can't be read at all. Faults that leave something to read go along with it.
+    func read(_ declaration: some DeclGroupSyntax, _ faults: inout Faults) -> EventDeclaration? {
+      guard let name = name(of: declaration) else {
+        faults.add(
+          "notAType", at: attribute,
+          "@Event is for enums and structures: \(word(for: declaration)) can't be an event, whose value must stay as it "
+            + "was captured")
+        return nil
+      }
+      guard !isGeneric(declaration, name, &faults), isVisible(declaration, name, &faults) else { return nil }
+      refuseConformance(in: declaration, &faults)
+      if let enumeration = declaration.as(EnumDeclSyntax.self) { return read(enumeration, &faults) }
+      return declaration.as(StructDeclSyntax.self).flatMap { read($0, &faults) }
+    }
+
+    private func name(of declaration: some DeclGroupSyntax) -> TokenSyntax? {
+      declaration.as(EnumDeclSyntax.self)?.name ?? declaration.as(StructDeclSyntax.self)?.name
+    }
+
+    private func word(for declaration: some DeclGroupSyntax) -> String {
+      switch declaration.kind {
+      case .classDecl: "a class"
+      case .actorDecl: "an actor"
+      case .protocolDecl: "a protocol"
+      default: "an extension"
+      }
+    }
+
+    /// Generic types have no static stored properties, and one name for many types.
+    private func isGeneric(
+      _ declaration: some DeclGroupSyntax, _ name: TokenSyntax, _ faults: inout Faults
+    ) -> Bool {
+      let own =
+        declaration.as(EnumDeclSyntax.self)?.genericParameterClause
+        ?? declaration.as(StructDeclSyntax.self)?.genericParameterClause
+      if let own {
+        faults.add(
+          "generic", at: own,
+          "'\(name.plainName)' is generic, and an event has one declaration; write an event for each type, or give the "
+            + "field the type FieldValue")
+        return true
+      }
+      for outer in context {
+        guard let generic = outer.asProtocol((any WithGenericParametersSyntax).self),
+          generic.genericParameterClause != nil, let outerName = outer.asProtocol((any NamedDeclSyntax).self)?.name
+        else { continue }
+        faults.add(
+          "generic", at: name,
+          "'\(name.plainName)' is declared in '\(outerName.text)', which is generic, so it would be many types of one "
+            + "name; declare it outside")
+        return true
+      }
+      return false
+    }
+
+    /// The extension stands at the end of the file, which does not see what is private in a type.
+    private func isVisible(
+      _ declaration: some DeclGroupSyntax, _ name: TokenSyntax, _ faults: inout Faults
+    ) -> Bool {
+      for (depth, outer) in context.enumerated() {
+        guard depth + 1 < context.count, let group = outer.asProtocol((any DeclGroupSyntax).self),
+          group.modifiers.contains(where: { $0.name.text == "private" }),
+          let outerName = outer.asProtocol((any NamedDeclSyntax).self)?.name
+        else { continue }
+        faults.add(
+          "private", at: name,
+          "'\(name.plainName)' can't be extended, for '\(outerName.text)' is private in a type; make that fileprivate")
+        return false
+      }
+      guard !context.isEmpty,
+        let modifier = declaration.modifiers.first(where: { $0.name.text == "private" && $0.detail == nil })
+      else { return true }
+      let fileprivateModifier = modifier.with(\.name.tokenKind, .keyword(.fileprivate))
+      faults.add(
+        "private", at: modifier, "'\(name.plainName)' is private in a type and can't be extended; make it fileprivate",
+        fix: Fix("make it fileprivate", modifier, by: fileprivateModifier))
+      return false
+    }
+
+    /// Refuses what the macro would write a second time.
+    private func refuseConformance(in declaration: some DeclGroupSyntax, _ faults: inout Faults) {
+      for member in declaration.memberBlock.members {
+        var written: String?
+        if let variable = member.decl.as(VariableDeclSyntax.self) {
+          let names = variable.bindings.compactMap { $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.text }
+          let isStatic = variable.modifiers.contains { $0.name.text == "static" }
+          written = isStatic ? names.first { $0 == "eventName" || $0 == "eventTypes" } : nil
+        } else if let function = member.decl.as(FunctionDeclSyntax.self),
+          let parameter = function.signature.parameterClause.parameters.first, function.name.text == "encode",
+          parameter.firstName.text == "into"
+        {
+          written = "encode(into:)"
+        } else if let initializer = member.decl.as(InitializerDeclSyntax.self),
+          let parameter = initializer.signature.parameterClause.parameters.first,
+          parameter.type.trimmedDescription.split(separator: ".").last == "StoredEvent",
+          initializer.optionalMark != nil
+        {
+          written = "init(_:)"
+        }
+        guard let written else { continue }
+        let instead = written == "eventName" ? "; give the name to @Event" : ", or do without @Event"
+        faults.add("written", at: member.decl, "@Event writes '\(written)'; remove this one\(instead)")
+      }
+    }
+
+    // MARK: What both forms have
+
+    /// What the members of the extension need to be as visible as the type.
+    func access(of declaration: some DeclGroupSyntax) -> String? {
+      let own = Self.access(declaration.modifiers)
+      let given = own ?? context.first?.as(ExtensionDeclSyntax.self).flatMap { Self.access($0.modifiers) }
+      return given == "public" || given == "package" ? given : nil
+    }
+
+    /// Everything that the type is declared in is public for all that the source shows.
+    var isContextPublic: Bool {
+      context.allSatisfy { outer in
+        outer.asProtocol((any DeclGroupSyntax).self).map { Self.access($0.modifiers) == "public" } ?? false
+      }
+    }
+
+    static func access(_ modifiers: DeclModifierListSyntax) -> String? {
+      let levels: Set = ["public", "package", "internal", "fileprivate", "private", "open"]
+      // Those with a detail are about setting alone: private(set).
+      return modifiers.first { levels.contains($0.name.text) && $0.detail == nil }?.name.text
+    }
+
+    /// Names that may not be in the log as they are: too long, empty, the log's own.
+    func checkName(_ name: String, at node: some SyntaxProtocol, _ faults: inout Faults) {
+      if name.isEmpty {
+        faults.add("nameEmpty", at: node, "a name can't be empty; leave the argument out for the name in the source")
+      } else if name.utf8.count > maximumNameBytes {
+        faults.add(
+          "nameTooLong", at: node,
+          "a name of \(name.utf8.count) bytes is too long; a log takes names of \(maximumNameBytes) bytes")
+      }
+    }
+
+    /// #if inside an attribute list, a case or a property.
+    func refuseConditional(_ node: some SyntaxProtocol, _ faults: inout Faults) {
+      faults.add(
+        "conditional", at: node,
+        "@Event can't see which side of #if is compiled, and logs would differ from build to build; declare it without "
+          + "a condition, and put #if around the code that captures it")
+    }
+
+    func hasConditional(_ attributes: AttributeListSyntax) -> IfConfigDeclSyntax? {
+      for case .ifConfigDecl(let conditional) in attributes { return conditional }
+      return nil
+    }
+  }
+
+  /// As Weir's EventType has it, which a plugin can't import: a test compares the two.
+  let maximumNameBytes = 1024
+
+  /// What names of the log itself begin with: another copy of EventType's.
+  let reservedPrefix = "weir."
+#endif

@@ -1,0 +1,74 @@
+// SeenEvents: what a spy has read of its log so far.
+
+import Synchronization
+import Weir
+
+/// The events of a spy's log, kept in memory as they are read, each once.
+final class SeenEvents: Sendable {
+  struct State {
+    /// Reads on where it stopped; nil once the log's files are gone.
+    var reader: EventReader?
+    var events: [StoredEvent] = []
+    var notices: [StoredEvent] = []
+    var failures: [SpyTracker.Failure] = []
+    /// What the counters said when the spy was told to forget.
+    var acceptedBefore: UInt64
+    var droppedBefore: [DropReason: UInt64]
+
+    /// Notes a failure, once however often it is met.
+    mutating func note(_ failure: SpyTracker.Failure) {
+      if !failures.contains(failure) { failures.append(failure) }
+    }
+
+    mutating func forget(_ counters: Counters) {
+      events = []
+      notices = []
+      failures = []
+      acceptedBefore = counters.accepted
+      droppedBefore = counters.dropped
+    }
+
+    /// Reads all events below `end`. A busy log grows meanwhile, and might otherwise never be read to its end.
+    mutating func read(upTo end: Offset) {
+      do {
+        while let reader, let event = try reader.next() {
+          if event.isNotice { notices.append(event) } else { events.append(event) }
+          if event.offset + 1 >= end { break }
+        }
+      } catch {
+        note(SpyTracker.Failure(event: nil, message: "the log can't be read: \(error)"))
+      }
+    }
+  }
+
+  private let state: Mutex<State>
+
+  init(_ reader: sending EventReader, _ counters: Counters) {
+    state = Mutex(State(reader: reader, acceptedBefore: counters.accepted, droppedBefore: counters.dropped))
+  }
+
+  /// Notes a failure.
+  func note(_ failure: SpyTracker.Failure) {
+    state.withLock { $0.note(failure) }
+  }
+
+  /// Calls `body` with everything that was captured before the call.
+  ///
+  /// `body` runs under the lock, so it must not come back here, nor run code of the test's.
+  func look<Result>(_ tracker: Tracker, _ body: (inout State) -> Result) -> Result where Result: Sendable {
+    var failure: SpyTracker.Failure?
+    var end = Offset.max
+    do throws(WeirError) {
+      end = try tracker.drain(timeout: .seconds(10))
+    } catch where error.code != .closed {
+      failure = SpyTracker.Failure(event: nil, message: "not all events are in the log: \(error)")
+    } catch {
+      // A closed log has drained all that it could.
+    }
+    return state.withLock { state in
+      if let failure { state.note(failure) }
+      state.read(upTo: end)
+      return body(&state)
+    }
+  }
+}

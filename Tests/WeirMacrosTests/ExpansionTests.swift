@@ -1,0 +1,213 @@
+// What @Event writes, letter by letter.
+
+#if Macros
+  import Foundation
+  import Testing
+
+  @Suite struct ExpansionTests {
+    @Test func anEnumBecomesAnEvent() {
+      expectExpansion(
+        """
+        @Event("checkout", kind: .systemAction, formerly: ["basket"])
+        enum Checkout {
+          case started(cart: UInt64)
+          @Case("finished", id: 3, kind: .pageAction, formerly: ["completed"])
+          @Field("amount", of: "total", formerly: ["sum"])
+          @Field(of: "email", sensitive: true)
+          case done(total: Double, email: String?, items: Int32 = 1, `in`: [UInt8])
+          case `default`
+        }
+        """,
+        """
+        enum Checkout {
+          case started(cart: UInt64)
+          case done(total: Double, email: String?, items: Int32 = 1, `in`: [UInt8])
+          case `default`
+        }
+
+        extension Checkout: Weir.Event {
+          nonisolated static var eventName: Swift.String {
+            "checkout"
+          }
+
+          nonisolated static let eventTypes: [Weir.EventType] = {
+            func type0() -> Weir.EventType {
+              Weir.EventType("checkout.started", [
+                Weir.Field("cart", of: (UInt64).self),
+              ], wireID: 0x\(hex("basket.started")), kind: .systemAction, formerNames: ["basket.started"])
+            }
+            func type1() -> Weir.EventType {
+              Weir.EventType("checkout.finished", [
+                Weir.Field("amount", of: (Double).self, formerNames: ["sum"]),
+                Weir.Field("email", of: (String?).self, sensitive: true),
+                Weir.Field("items", of: (Int32).self),
+                Weir.Field("in", of: ([UInt8]).self),
+              ], wireID: 0x00000003, kind: .pageAction, formerNames: \
+        ["basket.completed", "basket.finished", "checkout.completed"])
+            }
+            func type2() -> Weir.EventType {
+              Weir.EventType("checkout.default", [], wireID: 0x\(hex("basket.default")), kind: .systemAction, \
+        formerNames: ["basket.default"])
+            }
+            return [type0(), type1(), type2()]
+          }()
+
+          @inline(__always)
+          nonisolated func encode(into encoder: inout Weir.EventEncoder) {
+            switch self {
+            case .started(cart: let value0):
+              encoder.begin(0)
+              encoder.put(value0)
+            case .done(total: let value0, email: let value1, items: let value2, in: let value3):
+              encoder.begin(1)
+              encoder.put(value0)
+              encoder.put(value1)
+              encoder.put(value2)
+              encoder.put(value3)
+            case .`default`:
+              encoder.begin(2)
+            }
+          }
+
+          nonisolated init?(_ stored: Weir.StoredEvent) throws {
+            let types = Self.eventTypes
+            switch stored.index(in: types) {
+            case 0:
+              self = .started(
+                cart: try stored.value(types[0].fields[0]))
+            case 1:
+              self = .done(
+                total: try stored.value(types[1].fields[0]),
+                email: try stored.value(types[1].fields[1]),
+                items: try stored.value(types[1].fields[2], default: 1),
+                in: try stored.value(types[1].fields[3]))
+            case 2:
+              self = .`default`
+            default:
+              return nil
+            }
+          }
+        }
+        """)
+    }
+
+    @Test func aStructureBecomesAnEvent() {
+      expectExpansion(
+        """
+        @Event(kind: .pageView, id: 7, formerly: ["Purchase", "Order"])
+        public struct Sale {
+          public var order: UInt64
+          @Field("amount", formerly: ["sum"], sensitive: true) public private(set) var total: Double = 0
+          public let a, b: String?
+          public var twice: Double { total * 2 }
+          public var watched: Bool { didSet {} }
+          static var count = 0
+        }
+        """,
+        """
+        public struct Sale {
+          public var order: UInt64
+          public private(set) var total: Double = 0
+          public let a, b: String?
+          public var twice: Double { total * 2 }
+          public var watched: Bool { didSet {} }
+          static var count = 0
+        }
+
+        extension Sale: Weir.Event {
+          public nonisolated static var eventName: Swift.String {
+            "Sale"
+          }
+
+          public nonisolated static let eventTypes: [Weir.EventType] = {
+            func type0() -> Weir.EventType {
+              Weir.EventType("Sale", [
+                Weir.Field("order", of: (UInt64).self),
+                Weir.Field("amount", of: (Double).self, sensitive: true, formerNames: ["sum"]),
+                Weir.Field("a", of: (String?).self),
+                Weir.Field("b", of: (String?).self),
+                Weir.Field("watched", of: (Bool).self),
+              ], wireID: 0x00000007, kind: .pageView, formerNames: ["Purchase", "Order"])
+            }
+            return [type0()]
+          }()
+
+          @inlinable @inline(__always)
+          public nonisolated func encode(into encoder: inout Weir.EventEncoder) {
+            encoder.begin(0)
+            encoder.put(self.order)
+            encoder.put(self.total)
+            encoder.put(self.a)
+            encoder.put(self.b)
+            encoder.put(self.watched)
+          }
+
+          public nonisolated init?(_ stored: Weir.StoredEvent) throws {
+            let types = Self.eventTypes
+            guard stored.index(in: types) != nil else {
+              return nil
+            }
+            self.order = try stored.value(types[0].fields[0])
+            self.total = try stored.value(types[0].fields[1], default: 0)
+            self.a = try stored.value(types[0].fields[2])
+            self.b = try stored.value(types[0].fields[3])
+            self.watched = try stored.value(types[0].fields[4])
+          }
+        }
+        """)
+    }
+
+    @Test func aTypeThatSaysThatItConformsIsNotMadeToAgain() {
+      let written = expand("@Event enum Tick: Event { case a }", isConforming: true)
+      #expect(written.contains("\nextension Tick {\n"))
+    }
+
+    /// How visible the members are, and whether other modules may compile them in.
+    @Test(arguments: [
+      ("@Event public enum E { case a }", "public ", true),
+      ("@Event package enum E { case a }", "package ", false),
+      ("@Event internal enum E { case a }", "", false),
+      ("@Event fileprivate enum E { case a }", "", false),
+      ("public struct S { @Event public enum E { case a } }", "public ", true),
+      ("struct S { @Event public enum E { case a } }", "public ", false),
+      ("extension S { @Event public enum E { case a } }", "public ", false),
+      ("public extension S { @Event enum E { case a } }", "public ", true),
+      ("public extension S { @Event internal enum E { case a } }", "", false),
+      ("@Event public struct E { public var a: Int }", "public ", true),
+      ("@Event public struct E { public var a: Int; private var b: Int }", "public ", false),
+      ("@Event public struct E {}", "public ", true),
+    ])
+    func membersAreAsVisibleAsTheType(source: String, access: String, isInlinable: Bool) {
+      let written = expand(source)
+      #expect(written.contains("  \(access)nonisolated static let eventTypes"))
+      #expect(written.contains("  \(access)nonisolated init?"))
+      #expect(written.contains("  \(access)nonisolated func encode"))
+      #expect(written.contains("@inlinable") == isInlinable)
+      #expect(written.contains("@inline(__always)"))
+    }
+
+    @Test func namesThatLiteralsCannotHoldAreEscaped() {
+      let written = expand(#"@Event("a \"quoted\" \\ name") enum E { case a }"#)
+      #expect(written.contains(##"#"a "quoted" \ name"#"##))
+    }
+
+    /// The event that the benchmark measures is what the macro makes of it.
+    @Test func theBenchmarkMeasuresWhatTheMacroWrites() throws {
+      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+      let file = "Benchmarks/Sources/CaptureBench/Subjects/MacroCheckoutExpansion.swift"
+      let text = try String(contentsOf: root.appending(path: file), encoding: .utf8)
+      let mark = "// @Event(\"checkout\")\n"
+      let start = try #require(text.range(of: mark)?.upperBound)
+      let checkedIn = String(text[start...])
+      let declaration = try #require(checkedIn.components(separatedBy: "\n\nextension").first)
+      let written = expand("@Event(\"checkout\")\n" + declaration)
+      #expect(written.trimmingCharacters(in: .newlines) == checkedIn.trimmingCharacters(in: .newlines))
+    }
+  }
+
+  private func hex(_ name: String) -> String {
+    let digits = String(name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+#endif

@@ -1,0 +1,187 @@
+// A spy gives what was captured, at once, by type, and nothing of another test's.
+
+import Foundation
+import Testing
+import Weir
+import WeirTesting
+
+@Suite struct SpyTrackerTests {
+  @Test func givesTheEventsOfATypeInOrder() throws {
+    let spy = try SpyTracker()
+    spy.tracker.track(Order.placed(number: 1, total: 19.9))
+    spy.tracker.track(Page.viewed(path: "/cart"))
+    spy.tracker.track(Order.paid(number: 1))
+
+    #expect(spy.events(of: Order.self) == [.placed(number: 1, total: 19.9), .paid(number: 1)])
+    #expect(spy.events(of: Page.self) == [.viewed(path: "/cart")])
+    #expect(spy.last(of: Order.self) == .paid(number: 1))
+    #expect(spy.names == ["Order.placed", "Page.viewed", "Order.paid"])
+    #expect(spy.all.map(\.offset) == [0, 1, 2])
+    #expect(spy.accepted == 3)
+    #expect(spy.failures.isEmpty)
+  }
+
+  @Test func aSpyThatSawNothingIsEmpty() throws {
+    let spy = try SpyTracker()
+    #expect(spy.events(of: Order.self) == [])
+    #expect(spy.last(of: Order.self) == nil)
+    #expect(spy.all == [])
+    #expect(spy.notices == [])
+    #expect(spy.accepted == 0)
+    #expect(spy.dropped == [:])
+    #expect(spy.failures == [])
+  }
+
+  @Test func recordedEventsHaveTheIdOfTheirReceiptAndATime() throws {
+    let spy = try SpyTracker()
+    let before = Date().timeIntervalSince1970
+    let receipt = spy.tracker.track(Order.paid(number: 2))
+    let recorded = try #require(spy.recorded(of: Order.self).first)
+    #expect(recorded.id == receipt.id)
+    #expect(recorded.event == .paid(number: 2))
+    let seconds = Double(recorded.time.nanosecondsSince1970) / 1e9
+    #expect(abs(seconds - before) < 60)
+  }
+
+  @Test func isAskedAgainAndAgain() throws {
+    let spy = try SpyTracker()
+    for number in 0..<200 {
+      spy.tracker.track(Order.paid(number: number))
+      #expect(spy.events(of: Order.self).count == number + 1)
+    }
+  }
+
+  @Test func anEventThatCanNotBeReadIsAFailureOnce() throws {
+    let spy = try SpyTracker()
+    spy.tracker.track(Unreadable())
+    spy.tracker.track(Order.paid(number: 1))
+    #expect(spy.events(of: Unreadable.self).isEmpty)
+    #expect(spy.events(of: Unreadable.self).isEmpty)
+    #expect(spy.failures.count == 1)
+    #expect(spy.failures.first?.event?.name == "unreadable")
+    #expect(spy.failures.first?.message.contains("value") == true)
+    #expect(spy.events(of: Order.self) == [.paid(number: 1)])
+  }
+
+  @Test func refusalsAreCountedByReason() throws {
+    let spy = try SpyTracker { $0.maximumEventBytes = 64 }
+    spy.tracker.track(Page.viewed(path: String(repeating: "x", count: 1000)))
+    spy.tracker.track("")
+    spy.tracker.track("weir.own")
+    #expect(spy.dropped == [.tooLarge: 1, .invalid: 2])
+    #expect(spy.accepted == 0)
+    #expect(spy.all.isEmpty)
+    #expect(!spy.notices.isEmpty)
+    #expect(spy.notices.allSatisfy { $0.name == "weir.gap" })
+  }
+
+  @Test func resetForgetsWhatWasBefore() throws {
+    let spy = try SpyTracker()
+    spy.tracker.track(Order.paid(number: 1))
+    spy.tracker.track(Unreadable())
+    spy.tracker.track("")
+    _ = spy.events(of: Unreadable.self)
+    spy.reset()
+    #expect(spy.all.isEmpty)
+    #expect(spy.failures.isEmpty)
+    #expect(spy.accepted == 0)
+    #expect(spy.dropped == [:])
+    spy.tracker.track(Order.paid(number: 2))
+    spy.tracker.track("")
+    #expect(spy.events(of: Order.self) == [.paid(number: 2)])
+    #expect(spy.accepted == 1)
+    #expect(spy.dropped == [.invalid: 1])
+  }
+
+  @Test func eventsOfManyThreadsAreAllThereEachThreadsInOrder() throws {
+    let spy = try SpyTracker()
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for number in 0..<2000 { spy.tracker.track(Order.placed(number: number, total: Double(thread))) }
+    }
+    var next: [Double: Int] = [:]
+    for case .placed(let number, let thread) in spy.events(of: Order.self) {
+      // Threads without a lane of their own may be out of order; the small ring has four.
+      next[thread, default: 0] += 1
+      #expect(number < 2000)
+    }
+    #expect(next.count == 8)
+    #expect(next.values.allSatisfy { $0 == 2000 })
+    #expect(spy.dropped == [:])
+  }
+
+  @Test func waitsForWhatAnotherTaskCaptures() async throws {
+    let spy = try SpyTracker()
+    let task = Task {
+      for number in 0..<3 {
+        try await Task.sleep(for: .milliseconds(5))
+        spy.tracker.track(Order.paid(number: number))
+      }
+    }
+    #expect(await spy.wait(for: 3, of: Order.self, upTo: .seconds(60)).count == 3)
+    try await task.value
+  }
+
+  @Test func waitingEndsAtItsTimeAndWithTheTask() async throws {
+    let spy = try SpyTracker()
+    spy.tracker.track(Order.paid(number: 1))
+    #expect(await spy.wait(for: 2, of: Order.self, upTo: .milliseconds(20)) == [.paid(number: 1)])
+    let task = Task { await spy.wait(for: 2, of: Order.self, upTo: .seconds(3600)) }
+    task.cancel()
+    #expect(await task.value == [.paid(number: 1)])
+  }
+
+  @Test func theDirectoryGoesWithTheSpy() throws {
+    var spy: SpyTracker? = try SpyTracker()
+    let directory = try #require(spy?.tracker.directory)
+    #expect(FileManager.default.fileExists(atPath: directory))
+    let mode = try FileManager.default.attributesOfItem(atPath: directory)[.posixPermissions] as? Int
+    #expect(mode == 0o700)
+    spy = nil
+    #expect(!FileManager.default.fileExists(atPath: directory))
+  }
+
+  @Test func aClosedSpyStillHasItsEvents() throws {
+    let spy = try SpyTracker()
+    spy.tracker.track(Order.paid(number: 1))
+    spy.close()
+    #expect(!FileManager.default.fileExists(atPath: spy.tracker.directory))
+    #expect(spy.tracker.track(Order.paid(number: 2)) == .dropped(.closed))
+    #expect(spy.events(of: Order.self) == [.paid(number: 1)])
+    spy.close()
+    #expect(spy.failures.isEmpty)
+  }
+
+  @Test func codeUnderTestMayCloseTheTracker() throws {
+    let spy = try SpyTracker()
+    spy.tracker.track(Order.paid(number: 1))
+    try spy.tracker.close()
+    #expect(spy.events(of: Order.self) == [.paid(number: 1)])
+    #expect(spy.failures.isEmpty)
+  }
+
+  @Test func codeUnderTestMayOutliveTheSpy() throws {
+    var spy: SpyTracker? = try SpyTracker()
+    let tracker = try #require(spy?.tracker)
+    spy = nil
+    #expect(tracker.track(Order.paid(number: 1)) == .dropped(.closed))
+  }
+
+  @Test func eachSpyHasALogOfItsOwn() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<16 {
+        group.addTask {
+          let spy = try SpyTracker()
+          spy.tracker.track(Order.paid(number: number))
+          await Task.yield()
+          #expect(spy.events(of: Order.self) == [.paid(number: number)])
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func aConfigurationThatIsRefusedIsSaid() throws {
+    let error = #expect(throws: WeirError.self) { try SpyTracker { $0.laneCount = 1 } }
+    #expect(error?.code == .invalid)
+  }
+}

@@ -1,0 +1,53 @@
+// Numbers of different kinds, compared without rounding.
+
+import Testing
+
+@testable import Weir
+
+struct ExactNumberTests {
+  private func isLess(_ left: FieldValue, _ right: FieldValue) throws -> Bool {
+    try #require(ExactNumber(left)) < #require(ExactNumber(right))
+  }
+
+  private func isEqual(_ left: FieldValue, _ right: FieldValue) throws -> Bool {
+    try #require(ExactNumber(left)) == #require(ExactNumber(right))
+  }
+
+  /// Each is less than the next; where a double would round two of them together, this would fail.
+  @Test func `an ascending row`() throws {
+    let row: [FieldValue] = [
+      .double(-.infinity), .double(-1e300), .double((-0x1p63).nextDown), .int(.min), .int(.min + 1),
+      .int(-(1 << 53) - 1), .int(-(1 << 53)), .double(-1.5), .int(-1), .float(-0.5), .int(0),
+      .double(.leastNonzeroMagnitude), .float(0.1), .double(0.5), .uint(1), .double(1.0.nextUp), .int(1 << 53),
+      .int((1 << 53) + 1), .double(0x1p53 + 2), .double(0x1p63.nextDown), .int(.max - 1), .int(.max), .uint(1 << 63),
+      .uint((1 << 63) + 1), .double(0x1p63.nextUp), .double(0x1p64.nextDown), .uint(.max - 1), .uint(.max),
+      .double(0x1p64), .float(.greatestFiniteMagnitude), .double(.infinity),
+    ]
+    for (index, left) in row.enumerated() {
+      for (other, right) in row.enumerated() {
+        #expect(try isLess(left, right) == (index < other), "\(left) and \(right)")
+        #expect(try isEqual(left, right) == (index == other), "\(left) and \(right)")
+      }
+    }
+  }
+
+  @Test func `the same number in different kinds`() throws {
+    let equal: [[FieldValue]] = [
+      [.int(0), .uint(0), .float(0), .double(-0.0)], [.int(7), .uint(7), .float(7), .double(7)],
+      [.int(1 << 53), .uint(1 << 53), .double(0x1p53)], [.int(.min), .double(-0x1p63), .float(-0x1p63)],
+      [.uint(1 << 63), .double(0x1p63)],
+    ]
+    for group in equal {
+      for left in group { for right in group { #expect(try isEqual(left, right) && !isLess(left, right)) } }
+    }
+  }
+
+  @Test func `not-a-number is in no order, other kinds are no numbers`() throws {
+    for other: FieldValue in [.int(0), .uint(0), .double(0), .double(.nan), .double(.infinity)] {
+      #expect(try !isLess(.double(.nan), other) && !isLess(other, .double(.nan)) && !isEqual(.double(.nan), other))
+    }
+    for value: FieldValue in [.null, .bool(true), .string("1"), .array([1]), .bytes([1])] {
+      #expect(ExactNumber(value) == nil)
+    }
+  }
+}

@@ -1,0 +1,291 @@
+// Cursors: what is kept is found again, whatever bytes of the file are damaged and wherever the process dies.
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Weir
+
+struct CursorTests {
+  private func position(_ number: UInt64) -> CursorPosition {
+    CursorPosition(
+      offset: number * 1000, last: EventID(opening: 77, sequence: number), certain: number * 900)
+  }
+
+  private func found(_ directory: String) throws -> Cursor.Found {
+    try Cursor("provider", of: directory).found
+  }
+
+  /// A cursor that was moved so many times, and its file.
+  private func made(_ directory: String, moves: UInt64) throws -> String {
+    let cursor = try Cursor("provider", of: directory)
+    for number in 1...moves { try cursor.move(to: position(number)) }
+    return directory + "/cursors/provider"
+  }
+
+  @Test func `what is kept is found`() throws {
+    try withDirectory { directory in
+      #expect(try found(directory) == .nothing)
+      // Opening leaves no cursor behind.
+      #expect(try found(directory) == .nothing)
+      for round in 0..<3 as Range<UInt64> {
+        let cursor = try Cursor("provider", of: directory)
+        for number in round * 5 + 1...round * 5 + 5 {
+          try cursor.move(to: position(number))
+          #expect(try found(directory) == .position(position(number)))
+        }
+      }
+      let other = try Cursor("other", of: directory)
+      #expect(other.found == .nothing)
+      try other.move(to: CursorPosition())
+      #expect(try Cursor("other", of: directory).found == .position(CursorPosition()))
+      #expect(try found(directory) == .position(position(15)))
+      let file = try Data(contentsOf: URL(filePath: directory + "/cursors/provider"))
+      #expect(file.count == Cursor.slotStride + CursorSlot.byteCount)
+    }
+  }
+
+  @Test func `a position may go back`() throws {
+    try withDirectory { directory in
+      let cursor = try Cursor("provider", of: directory)
+      try cursor.move(to: position(9))
+      try cursor.move(to: position(2))
+      #expect(try found(directory) == .position(position(2)))
+    }
+  }
+
+  @Test func `every byte flipped`() throws {
+    try withDirectory { directory in
+      let file = URL(filePath: try made(directory, moves: 4))
+      let whole = try Data(contentsOf: file)
+      // Of four moves the last is in the first slot or the second; which one the damage hits shows.
+      var losses = 0
+      for place in 0..<whole.count {
+        let isCovered = place < CursorSlot.byteCount || place >= Cursor.slotStride
+        guard isCovered || place % 97 == 0 else { continue }
+        for mask in [0x01, 0x80, 0xff] as [UInt8] {
+          var bytes = whole
+          bytes[place] ^= mask
+          try bytes.write(to: file)
+          let result = try found(directory)
+          #expect(result == .position(position(4)) || result == .position(position(3)))
+          if result == .position(position(3)) { losses += 1 }
+          if !isCovered { #expect(result == .position(position(4))) }
+        }
+      }
+      // Each byte of the slot that counts, and none of the other.
+      #expect(losses == CursorSlot.byteCount * 3)
+    }
+  }
+
+  @Test func `every length`() throws {
+    try withDirectory { directory in
+      let file = URL(filePath: try made(directory, moves: 4))
+      let whole = try Data(contentsOf: file)
+      let isLastFirst = CursorSlot.read(Array(whole[..<512])) == .slot(CursorSlot(sequence: 4, position: position(4)))
+      for length in 0...whole.count where length % 31 == 0 || length % 512 < 2 || length % 512 > 510 {
+        try whole[..<length].write(to: file)
+        let expected: Cursor.Found =
+          length == whole.count
+          ? .position(position(4)) : length < 512 ? .damaged : .position(position(isLastFirst ? 4 : 3))
+        #expect(try found(directory) == expected, "\(length)")
+      }
+    }
+  }
+
+  @Test func `a cursor without a whole slot is made anew`() throws {
+    try withDirectory { directory in
+      let file = URL(filePath: try made(directory, moves: 3))
+      for bytes in [Data(), Data(count: 4608), Data(repeating: 0xa5, count: 10_000)] {
+        try bytes.write(to: file)
+        let cursor = try Cursor("provider", of: directory)
+        #expect(cursor.found == .damaged)
+        try cursor.move(to: position(1))
+        #expect(try found(directory) == .position(position(1)))
+        try cursor.move(to: position(2))
+        #expect(try found(directory) == .position(position(2)))
+      }
+    }
+  }
+
+  @Test func `what can't be true does not count, though its checksum is right`() throws {
+    func slot(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
+      var bytes = CursorSlot(sequence: 5, position: position(3)).bytes
+      change(&bytes)
+      var covered = bytes
+      covered.removeSubrange(12..<16)
+      let crc = covered.withUnsafeBytes { crc32c($0) }
+      withUnsafeBytes(of: crc.littleEndian) { bytes.replaceSubrange(12..<16, with: $0) }
+      return bytes
+    }
+    #expect(CursorSlot.read(slot { _ in }) == .slot(CursorSlot(sequence: 5, position: position(3))))
+    #expect(CursorSlot.read(slot { $0[16] = 0 }) == .damaged)
+    #expect(CursorSlot.read(slot { $0[55] = 1 }) == .damaged)
+    #expect(CursorSlot.read(slot { $0[511] = 1 }) == .damaged)
+    #expect(CursorSlot.read(slot { $0[8] = 0 }) == .damaged)
+    #expect(CursorSlot.read(slot { $0[0] ^= 1 }) == .damaged)
+    #expect(CursorSlot.read(slot { $0[8] = 2 }) == .newer(2))
+  }
+
+  @Test func `a newer version's cursor is not touched`() throws {
+    try withDirectory { directory in
+      let file = URL(filePath: try made(directory, moves: 2))
+      var bytes = Array(try Data(contentsOf: file))
+      bytes[8] = 9
+      var covered = Array(bytes[..<512])
+      covered.removeSubrange(12..<16)
+      let crc = covered.withUnsafeBytes { crc32c($0) }
+      withUnsafeBytes(of: crc.littleEndian) { bytes.replaceSubrange(12..<16, with: $0) }
+      try Data(bytes).write(to: file)
+      let error = #expect(throws: WeirError.self) { try found(directory) }
+      #expect(error?.code == .version)
+      #expect(try Data(contentsOf: file) == Data(bytes))
+    }
+  }
+
+  @Test func `something else in the place of the file`() throws {
+    try withDirectory { directory in
+      let path = try made(directory, moves: 1)
+      try FileManager.default.removeItem(atPath: path)
+      #expect(mkfifo(path, 0o600) == 0)
+      #expect(throws: WeirError.self) { try found(directory) }
+      unlink(path)
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hostname")
+      #expect(throws: WeirError.self) { try found(directory) }
+      unlink(path)
+      try FileManager.default.removeItem(atPath: directory + "/cursors")
+      try FileManager.default.createSymbolicLink(atPath: directory + "/cursors", withDestinationPath: "/tmp")
+      #expect(throws: WeirError.self) { try found(directory) }
+    }
+  }
+}
+
+/// The process dies, or a call fails, at every system call in turn.
+struct CursorFaultTests {
+  private final class Fault: Sendable {
+    let calls = Mutex(0)
+    let at: Int
+    let error: Int32
+    let isForGood: Bool
+
+    init(at: Int, error: Int32, isForGood: Bool) {
+      self.at = at
+      self.error = error
+      self.isForGood = isForGood
+    }
+
+    var hook: @Sendable (SystemCalls.Call) -> Int32? {
+      { _ in
+        self.calls.withLock { calls in
+          calls += 1
+          return calls == self.at || self.isForGood && calls > self.at ? self.error : nil
+        }
+      }
+    }
+  }
+
+  private func position(_ number: UInt64) -> CursorPosition {
+    CursorPosition(offset: number, last: EventID(opening: 1, sequence: number), certain: number / 2)
+  }
+
+  /// Opens and moves; answers the last move that returned, and the one that was begun last.
+  private func life(_ directory: String, _ fault: Fault, from first: UInt64) -> (done: UInt64, begun: UInt64) {
+    var done = first - 1
+    var begun = first - 1
+    guard let cursor = try? Cursor("c", of: directory, calls: SystemCalls(fault: fault.hook)) else { return (done, done) }
+    for number in first..<first + 4 {
+      begun = number
+      do { try cursor.move(to: position(number)) } catch { if fault.isForGood { break } else { continue } }
+      done = number
+    }
+    return (done, begun)
+  }
+
+  @Test(arguments: [ENOSPC, EIO])
+  func `killed before any call, over two lives`(error: Int32) throws {
+    var first = 0
+    while true {
+      first += 1
+      let fault = Fault(at: first, error: error, isForGood: true)
+      var second = 0
+      var isThrough = false
+      while true {
+        second += 1
+        let again = Fault(at: second, error: error, isForGood: true)
+        try withDirectory { directory in
+          let one = life(directory, Fault(at: first, error: error, isForGood: true), from: 1)
+          let found = try Cursor("c", of: directory).found
+          check(found, one)
+          var two = life(directory, again, from: one.begun + 1)
+          two.done = max(two.done, one.done)
+          check(try Cursor("c", of: directory).found, (one.done, two.begun), atLeast: two.done > one.begun ? two.done : 0)
+        }
+        if again.calls.withLock({ $0 < second }) { break }
+      }
+      try withDirectory { directory in
+        let whole = life(directory, fault, from: 1)
+        isThrough = fault.calls.withLock { $0 < first } && whole.done == 4
+      }
+      if isThrough { break }
+      try #require(first < 100)
+    }
+    #expect(first > 15)
+  }
+
+  private func check(_ found: Cursor.Found, _ life: (done: UInt64, begun: UInt64), atLeast: UInt64 = 0) {
+    switch found {
+    case .nothing: #expect(life.done == 0 && atLeast == 0)
+    case .damaged: Issue.record("a kill damaged the cursor")
+    case .position(let found):
+      #expect(found.offset >= max(life.done, atLeast) && found.offset <= life.begun)
+      #expect(found == position(found.offset))
+    }
+  }
+
+  @Test func `one call fails, and the next move makes up for it`() throws {
+    for at in 1..<60 {
+      for error in [ENOSPC, EIO, EINTR] {
+        try withDirectory { directory in
+          let fault = Fault(at: at, error: error, isForGood: false)
+          guard let cursor = try? Cursor("c", of: directory, calls: SystemCalls(fault: fault.hook)) else { return }
+          var failures = 0
+          for number in 1...6 as ClosedRange<UInt64> {
+            do { try cursor.move(to: position(number)) } catch { failures += 1 }
+            if failures == 0 || number > 5 { check(try Cursor("c", of: directory).found, (number, number)) }
+          }
+          #expect(failures <= (error == EINTR ? 0 : 1))
+          if fault.calls.withLock({ $0 < at }) { #expect(failures == 0) }
+          try cursor.move(to: position(7))
+          check(try Cursor("c", of: directory).found, (7, 7))
+        }
+      }
+    }
+  }
+
+  @Test func `a slot half written`() throws {
+    try withDirectory { directory in
+      let file = URL(filePath: directory + "/cursors/c")
+      let cursor = try Cursor("c", of: directory)
+      try cursor.move(to: position(1))
+      for number in 2...5 as ClosedRange<UInt64> {
+        let before = try Data(contentsOf: file)
+        try cursor.move(to: position(number))
+        let after = try Data(contentsOf: file)
+        for cut in 0...CursorSlot.byteCount {
+          // What of the write came to the disk: its beginning, or its end.
+          for slot in [0, Cursor.slotStride] {
+            for mixed in [(after, before), (before, after)] {
+              var torn = mixed.1
+              torn.replaceSubrange(slot..<slot + cut, with: mixed.0[slot..<slot + cut])
+              let reading = [0, Cursor.slotStride].map { CursorSlot.read(Array(torn[$0..<$0 + CursorSlot.byteCount])) }
+              let slots = reading.compactMap { reading in if case .slot(let slot) = reading { slot } else { nil } }
+              let best = try #require(slots.max { $0.sequence < $1.sequence })
+              #expect(best.position == position(number) || best.position == position(number - 1))
+            }
+          }
+        }
+        #expect(after != before)
+      }
+    }
+  }
+}
