@@ -339,18 +339,20 @@ weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, ui
  * the return of this call on, every capture by this thread has the new context, and so has every capture that comes
  * after it by any other order between threads; a capture at the same moment has the one or the other.
  *
- *     const uint8_t context[] = {1, 0, 0, 0,  3, 0, 0, 0, 'a', 'p', 'p',  WEIR_KIND_STRING, 4, 0, 0, 0, 's', 'h', 'o', 'p'};
+ *     const uint8_t context[] = {1, 0, 0, 0,                                    one member:
+ *                                3, 0, 0, 0, 'a', 'p', 'p',                     "app", which is
+ *                                WEIR_KIND_STRING, 4, 0, 0, 0, 's', 'h', 'o', 'p'};
  *     weir_set_context(log, context, sizeof context, &error);
  *
  * `bytes` is a tagged object, as FileFormat has it: u32 count, then a string (the name) and a tagged value each. With
  * `count` 0 there is no context from now on, as after weir_open. What it says is the caller's. It is in the ring before
  * the call returns and survives what an event survives; each segment that needs it repeats it. Bytes that were set
- * before in this opening are not stored again. Takes a lock; cost: a comparison with each context so far. It may overlap
+ * before in this opening are not stored again. Takes a lock; cost: a look at each definition so far. It may overlap
  * with captures.
  *
- * Errors: INVALID (over WEIR_MAX_CONTEXT_BYTES, or no tagged object: a count that is not true, a name that is not UTF-8,
- * nested over WEIR_MAX_DEPTH deep), LIMIT (WEIR_TYPES_BYTES is used up, by types and contexts together), IO (a page of
- * the ring is lost), CLOSED. After an error the context before stays in force, and nothing else has changed.
+ * Errors: INVALID (over WEIR_MAX_CONTEXT_BYTES, or no tagged object: a count that is not true, a name that is not
+ * UTF-8, nested over WEIR_MAX_DEPTH deep), LIMIT (WEIR_TYPES_BYTES is used up, by types and contexts together), IO (a
+ * page of the ring is lost), CLOSED. After an error the context before stays in force, and nothing else has changed.
  */
 weir_status weir_set_context(weir_log *log, const void *bytes, uint64_t count, weir_error *error);
 

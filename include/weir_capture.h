@@ -471,8 +471,8 @@ static inline void weir_cancel(weir_record *record) {
 /*
  * Publishes the event: after this call returned WEIR_ACCEPTED it survives the death of the process. `type` is a number
  * from weir_define, or WEIR_TYPE_DYNAMIC; with WEIR_SCOPED if weir_put_scope came last. The event has the global
- * context that is in force now (T3: its definition is in the ring). `id` receives the event's identity and may be null. Otherwise answers
- * WEIR_DROP_TOO_LARGE or WEIR_DROP_INVALID, and nothing was captured.
+ * context that is in force now (T3: its definition is in the ring). `id` receives the event's identity and may be null.
+ * Otherwise answers WEIR_DROP_TOO_LARGE or WEIR_DROP_INVALID, and nothing was captured.
  */
 WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id) {
   weir_lane *lane = record->lane;

@@ -1,7 +1,7 @@
 /*
- * definitions.h: the definitions of event types and contexts that a reader has come across. They are looked up by their
- * number within one opening at a time, that of the segment being read; equal definitions of any opening are one and keep
- * one number, so that a caller can cache what it makes of them.
+ * definitions.h: the definitions of event types and contexts that a reader has come across. They are looked up by
+ * their number within one opening at a time, that of the segment being read; equal definitions of any opening are one
+ * and keep one number, so that a caller can cache what it makes of them.
  */
 #ifndef WEIR_DEFINITIONS_H
 #define WEIR_DEFINITIONS_H

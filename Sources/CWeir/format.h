@@ -40,8 +40,8 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 /* ---- Ring ------------------------------------------------------------------------------------------------------ */
 
 /*
- * Ticks to time: time_ns = wall_ns + ((ticks - base_ticks) * multiplier >> 32), in 128 bits, signed; and in the same way
- * from monotonic_ns to the monotonic clock of the boot in which they were counted.
+ * Ticks to time: time_ns = wall_ns + ((ticks - base_ticks) * multiplier >> 32), in 128 bits, signed; and in the same
+ * way from monotonic_ns to the monotonic clock of the boot in which they were counted.
  */
 typedef struct calibration {
   uint64_t base_ticks;

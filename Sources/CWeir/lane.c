@@ -24,8 +24,8 @@
  *                                                claimed, then evicted_total
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
  * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
- * T3    log.context (release), after types_end   capture: log.context (acquire),     and its context has its own: drainer
- *       and the table of definitions             then *tail (release)                and recovery find it
+ * T3    log.context (release), after types_end   capture: log.context (acquire),     a record's context has its
+ *       and the table of definitions             then *tail (release)                definition, for the drainer too
  */
 #define _GNU_SOURCE
 #include "lane.h"

@@ -50,7 +50,7 @@ typedef struct lane {
 
 typedef enum log_state { STATE_OPEN, STATE_CLOSED, STATE_DETACHED } log_state;
 
-/* A type or context as the drainer sees it: its entry in the ring's type region, and the segment that has it already. */
+/* A type or context as the drainer sees it: its entry in the ring's type region, and the segment that has it. */
 typedef struct type_entry {
   uint32_t at;
   uint32_t bytes;

@@ -424,11 +424,9 @@ const definition_header *definition_next(const uint8_t *bytes, uint64_t count, u
   if (align8(used) != header.bytes || !all_zero(entry + used, header.bytes - used) || header.reserved != 0) return NULL;
   uint32_t crc = crc_end(crc_extend(weir_crc_u64(CRC_START, opening), entry + 8, header.bytes - 8));
   if (crc != header.crc) return NULL;
-  int is_context = (header.flags & DEFINITION_CONTEXT) != 0;
-  if (is_context && (header.name_bytes != 0 || header.fields_bytes != 0)) return NULL;
-  if ((is_context || header.attributes_bytes > 0) && !values_are_object(entry + attributes_at, header.attributes_bytes)) {
-    return NULL;
-  }
+  int is_context = (header.flags & DEFINITION_CONTEXT) != 0, has_object = is_context || header.attributes_bytes > 0;
+  if (is_context && (header.name_bytes != 0 || header.fields_bytes != 0 || header.field_count != 0)) return NULL;
+  if (has_object && !values_are_object(entry + attributes_at, header.attributes_bytes)) return NULL;
   *at += header.bytes;
   return (const definition_header *)(const void *)entry;
 }

@@ -1,6 +1,7 @@
 /*
- * types.c: type definitions; those of contexts, which are numbered with them, are context.c's. They are committed in the ring's type region before their number is first used (T2), so a
- * record never refers to a type that recovery does not know.
+ * types.c: type definitions; those of contexts, which are numbered with them, are made in context.c. They are committed
+ * in the ring's type region before their number is first used (T2), so a record never refers to a type that recovery
+ * does not know.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -44,8 +44,8 @@ static int take_definitions(unsealed *found, const segment_scan *scan) {
 }
 
 /*
- * Notes the types and contexts of a block's records, and the refusals that gap records report. Of events only after damage: before
- * it each definition was read, because it comes before the first record that needs it.
+ * Notes the types and contexts of a block's records, and the refusals that gap records report. Of events only after
+ * damage: before it each definition was read, because it comes before the first record that needs it.
  */
 static void take_records(unsealed *found, const segment_scan *scan) {
   for (uint64_t at = 0; at + sizeof(record_header) <= scan->block.payload_bytes;) {

@@ -152,6 +152,8 @@
         faults.add(
           "nameTooLong", at: node,
           "a name of \(name.utf8.count) bytes is too long; a log takes names of \(maximumNameBytes) bytes")
+      } else if name.utf8.contains(0) {
+        faults.add("nameWithZero", at: node, "a name can't hold a zero byte, where C would end it; choose another")
       }
     }
 

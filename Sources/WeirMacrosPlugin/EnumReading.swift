@@ -63,7 +63,7 @@
         faults.add(
           "severalCases", at: marker,
           "@\(marker.lastName ?? "") would be about \(cases.elements.count) cases; write a 'case' for each of them")
-        return []
+        return cases.elements.map { read($0, nil, [], names, &faults) }
       }
       return cases.elements.map { element in
         read(element, markers.first.map(Arguments.init), fieldMarkers, names, &faults)

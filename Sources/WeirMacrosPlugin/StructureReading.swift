@@ -83,15 +83,10 @@
         faults.add("lazy", at: lazy, "a lazy property may have no value yet when the event is captured; remove 'lazy'")
         return
       }
-      if variable.bindings.count > 1, let marker = markers.first {
-        faults.add(
-          "severalProperties", at: marker,
-          "@Field would be about \(variable.bindings.count) properties; write a line for each of them")
-        return
-      }
       if Self.access(variable.modifiers) != "public" { properties.areAllPublic = false }
       for binding in variable.bindings {
         guard var field = field(binding, of: variable, &faults) else { continue }
+        // The compiler refuses the attribute for several properties at once.
         if let marker = markers.first {
           let arguments = Arguments(marker)
           if let value = arguments.expression("of") {

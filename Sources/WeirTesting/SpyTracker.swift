@@ -37,18 +37,22 @@ public final class SpyTracker: Sendable {
 
   private let place: MemoryDirectory
   private let seen: SeenEvents
+  private let contract: CompiledContract?
 
-  /// Opens a log in memory.
+  /// Opens a log in memory. With a contract, ``violations`` tells what is against it.
   ///
   /// Captures wait where a lane is full, so that a test never misses an event for lack of time; a configuration that
-  /// `change` edits may say otherwise. Throws a ``WeirError`` if the configuration is refused, and a ``TestKitError`` if
-  /// no directory can be made.
-  public convenience init(configure change: (inout Tracker.Configuration) -> Void = { _ in }) throws {
+  /// `change` edits may say otherwise. Throws a ``WeirError`` if the configuration is refused, a ``ContractError`` if the
+  /// contract makes no sense, and a ``TestKitError`` if no directory can be made.
+  public convenience init(
+    contract: Contract? = nil, configure change: (inout Tracker.Configuration) -> Void = { _ in }
+  ) throws {
+    let contract = try contract?.compiled()
     do {
-      try self.init(in: MemoryDirectory(in: MemoryDirectory.memory), change)
+      try self.init(in: MemoryDirectory(in: MemoryDirectory.memory), contract, change)
     } catch where (error as? WeirError)?.code != .invalid {
       // Containers often have 64 MB of such memory, or none at all.
-      try self.init(in: MemoryDirectory(in: MemoryDirectory.disk), change)
+      try self.init(in: MemoryDirectory(in: MemoryDirectory.disk), contract, change)
     }
   }
 
@@ -57,15 +61,16 @@ public final class SpyTracker: Sendable {
   public convenience init(
     on disk: FailingDisk, configure change: (inout Tracker.Configuration) -> Void = { _ in }
   ) throws(WeirError) {
-    try self.init(in: disk.place) { configuration in
+    try self.init(in: disk.place, nil) { configuration in
       configuration.whenFull = .block(upTo: .milliseconds(100))
       change(&configuration)
     }
   }
 
   private init(
-    in place: MemoryDirectory, _ change: (inout Tracker.Configuration) -> Void
+    in place: MemoryDirectory, _ contract: CompiledContract?, _ change: (inout Tracker.Configuration) -> Void
   ) throws(WeirError) {
+    self.contract = contract
     tracker = try Self.open(place.path, change)
     self.place = place
     seen = SeenEvents(try tracker.reader(), tracker.counters)
@@ -142,6 +147,23 @@ extension SpyTracker {
   /// What the log notes about itself: `weir.gap` where captures were refused, `weir.hole` where events are lost.
   public var notices: [StoredEvent] {
     seen.look(tracker) { $0.notices }
+  }
+
+  /// What is against the contract that the spy was made with, event by event; empty without one. Values are the true
+  /// ones, those of sensitive fields too.
+  ///
+  /// Checked here and now. A contract in ``Tracker/Configuration/contract`` is another matter, that of the tracker's own
+  /// thread.
+  public var violations: [Violation] {
+    guard let contract else { return [] }
+    return all.filter { $0.association == nil }.flatMap { contract.check($0).violations }
+  }
+
+  /// The events as a provider with this preparation gets them: with derived fields and defaults, flagged, edited,
+  /// redacted, mapped; without those that it drops.
+  public func prepared(with preparation: Preparation = Preparation()) -> [PreparedEvent] {
+    var preparation = preparation
+    return all.compactMap { preparation.prepare($0) }
   }
 
   /// How many events were accepted.

@@ -112,7 +112,9 @@ static inline weir_log *open_said(const char *directory, int small, weir_recover
   if (small) options.segment_bytes = 131072 + 2 * (WEIR_RECORD_HEADER_BYTES + 1024);
   weir_log *log = NULL;
   weir_error error;
-  if (!CHECK_EQUAL(weir_open(directory, &options, &log, recovery, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+  if (!CHECK_EQUAL(weir_open(directory, &options, &log, recovery, &error), WEIR_OK)) {
+    fprintf(stderr, "%s\n", error.message);
+  }
   return log;
 }
 

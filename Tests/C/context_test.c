@@ -384,8 +384,9 @@ static void undefined(void) {
   test("an event whose type or context nobody defined is given without it, and told of");
   char *folder = scratch();
   const uint32_t good = BUILT_TYPE;
-  const char *no_context = "event's context is not defined before it", *no_type = "event's type is not defined before it";
-  const char *nothing = "the ring is missing: events that no segment had yet are lost"; /* there is none of these logs */
+  const char *no_context = "event's context is not defined before it";
+  const char *no_type = "event's type is not defined before it";
+  const char *nothing = "the ring is missing: events that no segment had yet are lost"; /* there is no ring */
   check_odd(folder, (odd){.words = {good, good, good}}, nothing);
   check_odd(folder, (odd){.words = {good, good | 20 << 16, good}}, no_context);
   check_odd(folder, (odd){.words = {good, good, good | 0x7fff << 16}}, no_context);

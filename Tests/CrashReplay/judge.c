@@ -83,15 +83,16 @@ static void take_context(judge *judge, const victim_plan *plan, const report *re
   for (uint32_t number = said->context_least; number <= most; number++) {
     if (is_context(plan, report, (uint64_t)opening, number, event)) return;
   }
-  judge_fault(judge, "offset %" PRIu64 ": the context of event %" PRIu64 " of thread %u was not in force", event->offset,
-              one->number, one->thread);
+  judge_fault(judge, "offset %" PRIu64 ": the context of event %" PRIu64 " of thread %u was not in force",
+              event->offset, one->number, one->thread);
 }
 
 static void take_scope(judge *judge, const victim_plan *plan, const judged_event *one, const weir_event *event) {
   uint8_t wanted[VICTIM_MAX_SCOPE];
   uint64_t bytes = victim_scope(wanted, plan, one->thread, one->number);
   int same = bytes == UINT64_MAX ? event->scope == NULL && event->scope_bytes == 0
-                                 : event->scope && event->scope_bytes == bytes && memcmp(event->scope, wanted, bytes) == 0;
+                                 : event->scope != NULL && event->scope_bytes == bytes;
+  if (same && event->scope_bytes > 0) same = memcmp(event->scope, wanted, bytes) == 0;
   if (same) return;
   judge_fault(judge, "offset %" PRIu64 ": the scope of event %" PRIu64 " of thread %u is not what was captured",
               event->offset, one->number, one->thread);

@@ -45,8 +45,9 @@ typedef struct report_event {
   uint16_t opening;          /* number in the report */
   _Atomic uint16_t durable;  /* it was awaited durable by its id */
   uint64_t sequence;         /* of its id, if accepted */
-  uint32_t context_least;    /* the contexts that it may have, by their numbers in the report: as its capture began, the */
-  uint32_t context_most;     /* last that was set; as it returned, the last that somebody had begun to set */
+  /* The contexts that it may have, by their numbers in the report. */
+  uint32_t context_least;    /* the last that was set, as its capture began */
+  uint32_t context_most;     /* the last that somebody had begun to set, as it returned */
 } report_event;
 
 typedef struct report_thread {
@@ -66,7 +67,7 @@ typedef struct report {
   _Atomic uint64_t watermark; /* weir_durable_offset as last seen: offsets below it survive power cuts */
   uint64_t opening[REPORT_OPENINGS]; /* the random number of each */
   uint64_t first_offset[REPORT_OPENINGS];
-  _Atomic uint32_t context_begun; /* global contexts that victims began to set, over all lives: the number of the last */
+  _Atomic uint32_t context_begun; /* the number of the last global context that a victim began to set, of all lives */
   _Atomic uint32_t context_set;   /* the number of the last that was set */
   uint32_t context_first[REPORT_OPENINGS]; /* what they were as the opening began; stands for its having none yet */
   char message[1024];

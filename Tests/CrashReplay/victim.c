@@ -123,7 +123,8 @@ uint64_t victim_scope(uint8_t scope[VICTIM_MAX_SCOPE], const victim_plan *plan, 
   uint8_t payload[VICTIM_FIXED_BYTES + 4096];
   uint64_t state = replay_mix(event_seed(plan->seed, thread, number), 3);
   if (!plan->scoped || replay_below(&state, 4) != 0) return UINT64_MAX;
-  uint64_t bytes = replay_below(&state, 4) == 0 ? 0 : put_object(scope, number, (uint32_t)replay_below(&state, 64), state);
+  uint32_t filler = (uint32_t)replay_below(&state, 64);
+  uint64_t bytes = filler < 16 ? 0 : put_object(scope, number, filler, state);
   uint64_t all = victim_payload(payload, plan, thread, number) + bytes + 4;
   return all <= plan->max_event_bytes ? bytes : UINT64_MAX;
 }
@@ -144,7 +145,9 @@ void victim_set_context(const victim_plan *plan, report *report, weir_log *log) 
   uint64_t bytes = victim_context(context, plan, number);
   weir_status status = weir_set_context(log, context, bytes, &error);
   if (status == WEIR_OK) report_context_set(report, number);
-  else if (status != WEIR_ERROR_LIMIT && status != WEIR_ERROR_CLOSED) report_failure(report, "weir_set_context", &error);
+  else if (status != WEIR_ERROR_LIMIT && status != WEIR_ERROR_CLOSED) {
+    report_failure(report, "weir_set_context", &error);
+  }
   pthread_mutex_unlock(&one_at_a_time);
 }
 

@@ -57,6 +57,8 @@ static int was_captured(const seen_event *event) {
   while (found > known && by_id(&found[-1].id, &event->id) == 0) found--;
   for (; found < known + known_count && by_id(&found->id, &event->id) == 0; found++) {
     if (found->type != event->type || found->own_crc != event->own_crc) continue;
+    if (found->context_number != event->context_number) continue;
+    if (event->in_context && found->context_crc != event->context_crc) continue;
     if (!event->defined || found->definition_crc == event->definition_crc) return 1;
   }
   return 0;

@@ -57,15 +57,13 @@ static void add_elsewhere(seed *seeds, uint32_t *count) {
   REQUIRE(child >= 0);
   if (child == 0) {
     weir_log *log = open_elsewhere();
+    static const char member[] = "\1\0\0\0\1\0\0\0c\0", scoped[] = "\1\0\0\0b\0\0\0\0\0\0\0\0\4\0\0";
     for (int i = 0; i < 20; i++) {
-      if (i % 4 == 0 && weir_set_context(log, i % 8 ? "\1\0\0\0\1\0\0\0c\0" : "\0\0\0\0", i % 8 ? 10 : 4, NULL) != WEIR_OK) {
-        _exit(1);
-      }
+      uint64_t bytes = i % 8 == 0 ? 0 : sizeof member - 1;
+      if (i % 4 == 0 && weir_set_context(log, member, bytes, NULL) != WEIR_OK) _exit(1);
       if (i == 10 && weir_drain(log, UINT64_MAX, NULL, NULL) != WEIR_OK) _exit(1);
       if (weir_capture(log, WEIR_TYPE_DYNAMIC, "\1\0\0\0a\0\0\0\0", 9, NULL) != WEIR_ACCEPTED) _exit(1);
-      if (XX
-        _exit(1);
-      }
+      if (weir_capture(log, WEIR_TYPE_DYNAMIC | WEIR_SCOPED, scoped, sizeof scoped, NULL) != WEIR_ACCEPTED) _exit(1);
     }
     _exit(0);
   }

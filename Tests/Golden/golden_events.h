@@ -104,7 +104,11 @@ static types define(weir_log *log) {
   add_text_member(&wire, "kind", "action");
   add_text_member(&kind, "kind", "view");
   const weir_definition definitions[] = {
-      {.name = "scalars", .fields = scalars, .field_count = 15, .attributes = wire.bytes, .attributes_bytes = wire.count},
+      {.name = "scalars",
+       .fields = scalars,
+       .field_count = 15,
+       .attributes = wire.bytes,
+       .attributes_bytes = wire.count},
       {.name = "été.optional", .fields = options, .field_count = 2},
       {.name = "nested",
        .field_count = 4,

@@ -18,7 +18,9 @@ static weir_status open_log(weir_subject *subject, const char *directory, const 
                                       {"items", WEIR_KIND_I32, 0},
                                       {"coupon", WEIR_KIND_STRING, 0}};
   int is_checkout = setup->text_bytes == CHECKOUT_TEXT;
-  weir_definition definition = {.name = "checkout.completed", .fields = is_checkout ? fields : fields + 3, .field_count = is_checkout ? 4 : 1};
+  weir_definition definition = {.name = "checkout.completed",
+                                .fields = is_checkout ? fields : fields + 3,
+                                .field_count = is_checkout ? 4 : 1};
   weir_options options;
   weir_options_init(&options);
   options.clock = setup->clock;

@@ -25,6 +25,7 @@
 ///
 /// What the events carry survives whatever the events survive. `sensitive` names traits that must not leave the process
 /// as they are.
+@discardableResult
 public func withUser<Result, Failure: Error>(
   _ id: String?, traits: FieldObject = [:], sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
@@ -32,6 +33,7 @@ public func withUser<Result, Failure: Error>(
 }
 
 /// The same around asynchronous work, on the caller's actor.
+@discardableResult
 public func withUser<Result, Failure: Error>(
   _ id: String?, traits: FieldObject = [:], sensitive: Set<String> = [],
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
@@ -51,6 +53,7 @@ public func withUser<Result, Failure: Error>(
 /// Events have them in ``EventContext/fields``, apart from their own. `sensitive` names those that must not leave the
 /// process as they are; what is bound inside under such a name is sensitive too. Tasks, cost and limits as of
 /// ``withUser(_:traits:sensitive:_:)``; fields that do not fit are left out, and what is bound outside stays.
+@discardableResult
 public func withContext<Result, Failure: Error>(
   _ fields: FieldObject, sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
@@ -59,6 +62,7 @@ public func withContext<Result, Failure: Error>(
 }
 
 /// The same around asynchronous work, on the caller's actor.
+@discardableResult
 public func withContext<Result, Failure: Error>(
   _ fields: FieldObject, sensitive: Set<String> = [], isolation: isolated (any Actor)? = #isolation,
   _ body: () async throws(Failure) -> Result
@@ -79,6 +83,7 @@ public func withContext<Result, Failure: Error>(
 /// A view inside another one has that one's id as its ``EventView/parent``. ``currentView`` has the id. Tasks, cost and
 /// limits as of ``withUser(_:traits:sensitive:_:)``; a view that does not fit is left out, and what is bound outside
 /// stays.
+@discardableResult
 public func withView<Result, Failure: Error>(
   _ name: String, _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
@@ -87,6 +92,7 @@ public func withView<Result, Failure: Error>(
 }
 
 /// The same around asynchronous work, on the caller's actor.
+@discardableResult
 public func withView<Result, Failure: Error>(
   _ name: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
 ) async throws(Failure) -> Result {

@@ -219,7 +219,7 @@ extension ContractComparison {
         Self.difference(old.rule?.range, new.rule?.range))
     }
     let wasFinite = old.type == .integer || old.rule?.range != nil || old.rule?.isFinite == true
-    if old.rule?.isFinite != new.rule?.isFinite, new.rule?.range == nil {
+    if (old.rule?.isFinite == true) != (new.rule?.isFinite == true), new.rule?.range == nil {
       let isStricter = !wasFinite && new.rule?.isFinite == true
       add(
         .finiteChanged, new.path, breaking: breaks(isStricter) { if case .finite = $0 { true } else { false } },

@@ -28,9 +28,8 @@ extension Contract {
     let contract = mapping.contract(node)
     var compiler = ContractCompiler()
     _ = compiler.compile(contract)
-    // What is not understood was left out, and so may be missed again: the same place is named once.
-    let read = Set(mapping.problems.map { [$0.event, $0.field] })
-    let unsound = compiler.problems.filter { !read.contains([$0.event, $0.field]) }.map { problem in
+    // Where a type was not understood, what the compiler says of the field may follow from that alone.
+    let unsound = compiler.problems.filter { !mapping.isUnsure(ofEvent: $0.event, field: $0.field) }.map { problem in
       var problem = problem
       problem.line = mapping.line(ofEvent: problem.event, field: problem.field)
       return problem

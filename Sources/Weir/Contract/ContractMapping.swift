@@ -11,6 +11,7 @@
 struct ContractMapping {
   private(set) var problems: [ContractError.Problem] = []
   private var lines: [[String]: Int] = [:]
+  private var unsure: Set<[String]> = []
   private var event = ""
   private var field = ""
 
@@ -19,7 +20,11 @@ struct ContractMapping {
     lines[[event, field]] ?? lines[[event, ""]]
   }
 
+  /// Whether the contract's own keys, or the type of the field, were not understood.
+  func isUnsure(ofEvent event: String, field: String) -> Bool { unsure.contains([event, field]) }
+
   private mutating func problem(_ line: Int, _ message: String) {
+    if event.isEmpty { unsure.insert([event, field]) }
     guard problems.count < ContractError.maximumProblems else { return }
     problems.append(.init(event: event, field: field, line: line == 0 ? nil : line, message: message))
   }
@@ -87,6 +92,7 @@ struct ContractMapping {
       if let type = FieldRule.ValueType(rawValue: name) {
         rule.type = type
       } else {
+        unsure.insert([event, field])
         let types = FieldRule.ValueType.allCases.map(\.rawValue)
         let hint = Spelling.hint(name, among: types, alsoKnownAs: ContractKeys.otherTypes)
         problem(map["type"]?.line ?? 0, "there is no type \(quoted(name))\(hint)")

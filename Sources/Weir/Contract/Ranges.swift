@@ -81,13 +81,15 @@ public struct LengthRange: Hashable, Sendable {
   init(_ range: some RangeExpression<Int>) {
     switch range {
     case let range as ClosedRange<Int>: self.init(min: range.lowerBound, max: range.upperBound)
-    case let range as Range<Int>: self.init(min: range.lowerBound, max: range.upperBound &- 1)
+    case let range as Range<Int>: self.init(min: range.lowerBound, max: Self.below(range.upperBound))
     case let range as PartialRangeFrom<Int>: self.init(min: range.lowerBound)
     case let range as PartialRangeThrough<Int>: self.init(max: range.upperBound)
-    case let range as PartialRangeUpTo<Int>: self.init(max: range.upperBound &- 1)
+    case let range as PartialRangeUpTo<Int>: self.init(max: Self.below(range.upperBound))
     default: self.init()
     }
   }
+
+  private static func below(_ length: Int) -> Int { length > .min ? length - 1 : .min }
 
   func contains(_ length: Int) -> Bool {
     length >= min ?? 0 && length <= max ?? .max

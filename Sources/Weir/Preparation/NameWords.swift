@@ -106,7 +106,7 @@ extension NameWords {
     for (index, piece) in pieces.enumerated() {
       switch piece {
       case .word(let word):
-        name.append(isFirst ? word.lowercased() : word.prefix(1).uppercased() + word.dropFirst().lowercased())
+        name.append(isFirst ? word.lowercased() : word.capitalizedFirst)
         isFirst = false
       case .underscores(let count) where index == 0 || index == pieces.count - 1:
         name.append(String(repeating: "_", count: count))
@@ -114,5 +114,13 @@ extension NameWords {
       }
     }
     return name
+  }
+}
+
+extension String {
+  /// With a capital, where the first letter has one that is a single letter: that of `ß` is `SS`, which is two.
+  fileprivate var capitalizedFirst: String {
+    let capital = prefix(1).uppercased()
+    return (capital.count == 1 ? capital : String(prefix(1))) + dropFirst().lowercased()
   }
 }

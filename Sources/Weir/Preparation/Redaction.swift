@@ -7,36 +7,42 @@ extension StoredEvent {
   /// ``EventContext/sensitive`` names. A value that is marked is replaced whole, be it an object or an array; one that
   /// is missing stays ``FieldValue/null``, for there is nothing to hide. Names are never replaced.
   ///
-  /// Bytes that can't be read as fields may hold anything: the `payload` of an event whose definition is lost, or whose
-  /// declaration marks something, is replaced too.
+  /// Bytes that can't be read as fields may hold anything: the `payload` of an event whose definition is lost, or does
+  /// not fit it, is replaced too.
   ///
-  /// Costs a comparison a field where nothing is sensitive; the same event always gives the same result, and redacting
+  /// Costs a look at the declared fields where nothing is sensitive. The same event always gives the same result, and redacting
   /// twice is redacting once.
   ///
   /// ```swift
   /// print(event.redacted().fields)  // {order: 7, email: "[redacted]"}
   /// ```
   public func redacted() -> StoredEvent {
-    StoredEvent(
-      offset: offset, id: id, time: time, name: name, fields: redactedFields(), declaration: declaration,
-      context: context.redacted(), monotonicNanoseconds: monotonicNanoseconds, bootID: bootID)
+    let fields = redactedFields()
+    let context = context.redactedIfNeeded()
+    guard fields != nil || context != nil else { return self }
+    return StoredEvent(
+      offset: offset, id: id, time: time, name: name, fields: fields ?? self.fields, declaration: declaration,
+      context: context ?? self.context, monotonicNanoseconds: monotonicNanoseconds, bootID: bootID)
   }
 
-  private func redactedFields() -> FieldObject {
+  /// Nil if they are to stay as they are, which is found out without copying anything.
+  private func redactedFields() -> FieldObject? {
     if isUnread { return fields.redacted(paths: [unreadField]) }
+    if let declaration { return fields.redactedIfNeeded(as: declaration.fields) }
     // What `associate` and `disassociate` capture has the traits in its fields, marked where the context's are.
-    if name.hasPrefix(EventType.reservedPrefix), let traits = fields["traits"], case .object(let object) = traits {
-      return fields.replacing("traits", with: .object(context.redacted(object)))
-    }
-    return declaration.map { fields.redacted(as: $0) } ?? fields
+    guard name.hasPrefix(EventType.reservedPrefix), case .object(let traits)? = fields["traits"] else { return nil }
+    return FieldObject(
+      fields.map { member in
+        member.name == "traits" ? .init(name: "traits", value: .object(context.redacted(traits))) : member
+      })
   }
 
-  /// The fields are the payload's bytes, and what of them is sensitive is not known or can't be told.
+  /// The event's payload could not be read as fields, and is given as it is: its definition is lost, or says otherwise.
   var isUnread: Bool {
     guard fields.count == 1, fields[0].name == unreadField, case .bytes = fields[0].value else { return false }
     if name == Self.undefinedName { return true }
-    guard let declaration, !declaration.fields.contains(where: { $0.name == unreadField }) else { return false }
-    return declaration.fields.contains { $0.holdsSensitive }
+    guard let declaration, !declaration.isTagged else { return false }
+    return !declaration.fields.contains { $0.name == unreadField }
   }
 }
 
@@ -48,7 +54,11 @@ extension EventContext {
   /// can't be read, all bound fields and traits are replaced. User and view keep their ids: an id that must not leave
   /// the process is not to be used as one.
   public func redacted() -> EventContext {
-    guard !sensitive.isEmpty || isGlobalPartLost || isScopeUnread else { return self }
+    redactedIfNeeded() ?? self
+  }
+
+  fileprivate func redactedIfNeeded() -> EventContext? {
+    guard !sensitive.isEmpty || isGlobalPartLost || isScopeUnread else { return nil }
     var context = self
     context.globals = globals.redacted(paths: sensitive)
     context.fields = redacted(fields)
@@ -72,12 +82,12 @@ extension FieldObject {
   /// The same fields with ``FieldValue/redacted`` in the place of each value that `type` marks as sensitive, as
   /// ``StoredEvent/redacted()`` has it. Fields that `type` does not declare are left as they are.
   public func redacted(as type: EventType) -> FieldObject {
-    redacted(as: type.fields)
+    redactedIfNeeded(as: type.fields) ?? self
   }
 
-  fileprivate func redacted(as fields: [Field]) -> FieldObject {
+  fileprivate func redactedIfNeeded(as fields: [Field]) -> FieldObject? {
+    guard fields.contains(where: \.holdsSensitive) else { return nil }
     let marked = fields.filter(\.holdsSensitive)
-    guard !marked.isEmpty else { return self }
     return FieldObject(
       map { member in
         // Should a declaration name a field twice, each mark counts for both.
@@ -90,10 +100,6 @@ extension FieldObject {
   func redacted(paths: Set<String>, inside prefix: String = "") -> FieldObject {
     guard !paths.isEmpty else { return self }
     return FieldObject(map { Member(name: $0.name, value: $0.value.redacted(paths: paths, at: prefix + $0.name)) })
-  }
-
-  fileprivate func replacing(_ name: String, with value: FieldValue) -> FieldObject {
-    FieldObject(map { $0.name == name ? Member(name: name, value: value) : $0 })
   }
 }
 
@@ -116,7 +122,7 @@ extension FieldValue {
   fileprivate func redacted(as field: Field) -> FieldValue {
     if field.isSensitive { return hidden }
     guard let fields = field.kind.fields else { return self }
-    return mappingObjects { $0.redacted(as: fields) }
+    return mappingObjects { $0.redactedIfNeeded(as: fields) ?? $0 }
   }
 
   fileprivate func redacted(paths: Set<String>, at path: String) -> FieldValue {

@@ -60,18 +60,20 @@ struct CursorTests {
       let whole = try Data(contentsOf: file)
       // Of four moves the last is in the first slot or the second; which one the damage hits shows.
       var losses = 0
+      let handle = try FileHandle(forUpdating: file)
       for place in 0..<whole.count {
         let isCovered = place < CursorSlot.byteCount || place >= Cursor.slotStride
         guard isCovered || place % 97 == 0 else { continue }
         for mask in [0x01, 0x80, 0xff] as [UInt8] {
-          var bytes = whole
-          bytes[place] ^= mask
-          try bytes.write(to: file)
+          try handle.seek(toOffset: UInt64(place))
+          try handle.write(contentsOf: [whole[place] ^ mask])
           let result = try found(directory)
           #expect(result == .position(position(4)) || result == .position(position(3)))
           if result == .position(position(3)) { losses += 1 }
           if !isCovered { #expect(result == .position(position(4))) }
         }
+        try handle.seek(toOffset: UInt64(place))
+        try handle.write(contentsOf: [whole[place]])
       }
       // Each byte of the slot that counts, and none of the other.
       #expect(losses == CursorSlot.byteCount * 3)
@@ -243,20 +245,22 @@ struct CursorFaultTests {
   }
 
   @Test func `one call fails, and the next move makes up for it`() throws {
-    for at in 1..<60 {
+    for at in 1..<30 {
       for error in [ENOSPC, EIO, EINTR] {
         try withDirectory { directory in
           let fault = Fault(at: at, error: error, isForGood: false)
           guard let cursor = try? Cursor("c", of: directory, calls: SystemCalls(fault: fault.hook)) else { return }
           var failures = 0
           for number in 1...6 as ClosedRange<UInt64> {
-            do { try cursor.move(to: position(number)) } catch { failures += 1 }
-            if failures == 0 || number > 5 { check(try Cursor("c", of: directory).found, (number, number)) }
+            var done = number
+            do { try cursor.move(to: position(number)) } catch {
+              failures += 1
+              done = number - 1
+            }
+            check(try Cursor("c", of: directory).found, (done, number))
           }
-          #expect(failures <= (error == EINTR ? 0 : 1))
-          if fault.calls.withLock({ $0 < at }) { #expect(failures == 0) }
-          try cursor.move(to: position(7))
-          check(try Cursor("c", of: directory).found, (7, 7))
+          let isReached = fault.calls.withLock { $0 >= at }
+          #expect(failures == (isReached && error != EINTR ? 1 : 0))
         }
       }
     }

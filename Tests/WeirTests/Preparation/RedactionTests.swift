@@ -78,7 +78,7 @@ struct RedactionTests {
     #expect(stored(bytes, as: nil, name: StoredEvent.undefinedName).redacted().fields == ["payload": .redacted])
     #expect(stored(bytes).redacted().fields == ["payload": .redacted])
     let plain = EventType("plain", [Field("a", .string)])
-    #expect(stored(bytes, as: plain).redacted().fields == bytes)
+    #expect(stored(bytes, as: plain).redacted().fields == ["payload": .redacted])
     // An event that has such a field of its own is no such event.
     let own = EventType("own", [Field("payload", .bytes), Field("secret", .optional(.string), sensitive: true)])
     #expect(stored(bytes, as: own).redacted().fields == bytes)

@@ -35,6 +35,7 @@ struct ConstantTests {
   @Test func limits() {
     #expect(maximumDepth == Int(WEIR_MAX_DEPTH))
     #expect(EventType.maximumNameBytes == Int(WEIR_MAX_NAME_BYTES))
+    #expect(Sampler.laneLimit == Int(WEIR_MAX_LANES) && LogHandle.maximumContextBytes == Int(WEIR_MAX_CONTEXT_BYTES))
     let configuration = Tracker.Configuration()
     #expect(configuration.maximumEventBytes == Int(WEIR_MAX_EVENT_BYTES))
     #expect(configuration.laneCount == 16 && configuration.spareLanes == 2)

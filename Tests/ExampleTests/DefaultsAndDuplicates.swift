@@ -1,0 +1,59 @@
+// page: Sources/Weir/Weir.docc/Examples/DefaultsAndDuplicates.md
+
+import Testing
+import Weir
+import WeirTesting
+
+@Suite struct DefaultsAndDuplicatesExample {
+  @Test func aDefaultIsFilledInAndFlagged() throws {
+    let spy = try SpyTracker()
+    let tracker = spy.tracker
+    // snippet
+    // The contract of the shop says: currency, one of EUR, USD, GBP, by default EUR.
+    tracker.track(Checkout.completed(order: 41, total: 19.90, items: 3, currency: nil, coupon: nil))
+
+    var preparation = Preparation(contract: try Contract.shop.compiled())
+    let prepared = try tracker.events().compactMap { preparation.prepare($0) }
+    // end
+    // snippet
+    #expect(prepared[0].fields["currency"] == "EUR")
+    #expect(prepared[0].flags == [.defaulted(field: "currency")])
+    #expect(prepared[0].violations.isEmpty)
+    #expect(preparation.counts.defaulted == 1)
+    // end
+    // In the log the event is as it was captured.
+    #expect(spy.last(of: Checkout.self) == .completed(order: 41, total: 19.90, items: 3, currency: nil, coupon: nil))
+  }
+
+  @Test func aDuplicateIsFlaggedAndStillDelivered() throws {
+    let spy = try SpyTracker()
+    let tracker = spy.tracker
+    // snippet
+    let first = tracker.track(Feed.tapped(product: 9, position: 4))
+    tracker.track(Feed.tapped(product: 9, position: 4))  // a double tap
+    tracker.track(Feed.tapped(product: 10, position: 5))
+    withUser("ada") {
+      tracker.track(Feed.tapped(product: 9, position: 4))  // somebody else's
+    }
+
+    let rule = DuplicateRule(window: .seconds(60), limit: 10_000)
+    var preparation = Preparation(duplicates: rule)
+    let prepared = try tracker.events().compactMap { preparation.prepare($0) }
+    // end
+    let original = try #require(first.id)
+    // snippet
+    #expect(prepared.count == 4)
+    #expect(prepared.map(\.flags) == [[], [.duplicate(of: original)], [], []])
+    #expect(preparation.counts.duplicates == 1)
+    // end
+
+    // snippet
+    // A provider that wants none says so in a hook.
+    let once = EventHook("no duplicates") { event in
+      event.flags.contains { if case .duplicate = $0 { true } else { false } } ? .drop : .keep
+    }
+    let delivered = spy.prepared(with: Preparation(duplicates: rule, hooks: [once]))
+    // end
+    #expect(delivered.count == 3)
+  }
+}

@@ -1,0 +1,52 @@
+// page: Sources/Weir/Weir.docc/Examples/MappersByProvider.md
+
+import Testing
+import Weir
+import WeirTesting
+
+// snippet
+extension EventMapper {
+  // A warehouse that wants flat rows in snake_case, with the context among the columns, as JSON.
+  static let warehouse = EventMapper(
+    .joinContext(),
+    .snakeCase(),
+    .flatten(),
+    .jsonValues())
+
+  // An advertising service that takes purchases alone, under its own names, and nothing that it need not know.
+  static let advertising = EventMapper(
+    .keepEvents("checkout.completed"),
+    .renameEvents(["checkout.completed": "Purchase"]),
+    .onlyFields("total", "currency"),
+    .renameFields(["total": "value"]),
+    .setFields(["source": "web"]))
+}
+// end
+
+@Suite struct MappersByProviderExample {
+  @Test func eachProviderGetsItsOwnForm() throws {
+    let spy = try SpyTracker { $0.globals = GlobalFields(app: "shop", fields: ["buildSHA": "4f2a"]) }
+    let tracker = spy.tracker
+    // snippet
+    tracker.track(Feed.tapped(product: 9, position: 4))
+    tracker.track(
+      "api.HTTPStatus", fields: ["userID": 7, "requestURL": ["hostName": "shop.example"], "bytes": .uint(.max)])
+    tracker.track(Checkout.completed(order: 41, total: 19.90, items: 3, currency: "EUR", coupon: nil))
+    // end
+
+    // snippet
+    let rows = spy.prepared(with: Preparation(mapper: .warehouse))
+    let purchases = spy.prepared(with: Preparation(mapper: .advertising))
+    // end
+    #expect(rows.map(\.name) == ["feed_tapped", "api_http_status", "checkout_completed"])
+    #expect(rows[1].fields["user_id"] == 7)
+    #expect(rows[1].fields["request_url_host_name"] == "shop.example")
+    #expect(rows[1].fields["bytes"] == "18446744073709551615")
+    #expect(rows[1].fields["build_sha"] == "4f2a")
+    #expect(rows[1].fields["app"] == "shop")
+    #expect(purchases.map(\.name) == ["Purchase"])
+    #expect(purchases.first?.fields == ["value": 19.9, "currency": "EUR", "source": "web"])
+    // What is delivered can always be traced to what was captured.
+    #expect(purchases.first?.stored.name == "checkout.completed")
+  }
+}

@@ -1,0 +1,113 @@
+// Types that claim the wire id or the name of another: defined all the same, told apart, noted and counted.
+
+import Testing
+
+@testable import Weir
+
+struct ClaimTests {
+  private enum Orders: Event {
+    case paid
+    static let eventTypes = [EventType("orders.paid", [Field("a", .int64)], wireID: 7)]
+    func encode(into encoder: inout EventEncoder) {
+      encoder.begin(0)
+      encoder.put(1)
+    }
+    init?(_ stored: StoredEvent) throws {
+      guard stored.index(in: Self.eventTypes) != nil else { return nil }
+      self = .paid
+    }
+  }
+
+  /// Another module's, which knows nothing of the first.
+  private enum Profile: Event {
+    case saved
+    static let eventTypes = [EventType("profile.saved", [Field("b", .string)], wireID: 7)]
+    func encode(into encoder: inout EventEncoder) {
+      encoder.begin(0)
+      encoder.put("b")
+    }
+    init?(_ stored: StoredEvent) throws {
+      guard stored.index(in: Self.eventTypes) != nil else { return nil }
+      self = .saved
+    }
+  }
+
+  @Test func aWireIDIsTheFirstOnes() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for _ in 0..<3 {
+        #expect(tracker.track(Orders.paid).isAccepted)
+        #expect(tracker.track(Profile.saved).isAccepted)
+      }
+      let error = try #require(tracker.lastDefinitionError)
+      #expect(error.code == .invalid && error.message.contains("7 of profile.saved"), "\(error)")
+      #expect(error.message.contains("orders.paid"))
+      #expect(tracker.counters.collidingTypes == 1 && tracker.counters.dropped.isEmpty)
+      let declarations = try tracker.events().map(\.declaration?.wireID)
+      #expect(declarations == [7, nil, 7, nil, 7, nil])
+      // Neither is read as the other.
+      #expect(try tracker.events(of: Orders.self).count == 3 && tracker.events(of: Profile.self).count == 3)
+    }
+  }
+
+  private struct Twice: Event {
+    let index: Int
+    static let eventTypes = [EventType("one", wireID: 1), EventType("two", wireID: 1)]
+    init(index: Int) { self.index = index }
+    func encode(into encoder: inout EventEncoder) { encoder.begin(index) }
+    init?(_ stored: StoredEvent) throws { return nil }
+  }
+
+  @Test func twiceInOneType() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      tracker.track(Twice(index: 0))
+      tracker.track(Twice(index: 1))
+      #expect(try tracker.events().map(\.declaration?.wireID) == [1, nil])
+      #expect(tracker.counters.collidingTypes == 1 && tracker.lastDefinitionError != nil)
+    }
+  }
+
+  @Test func namesMayBeHadTwice() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      #expect(tracker.track(Single(1 as Int64)).isAccepted)
+      // Declared alike: no quarrel.
+      #expect(tracker.track(Single(2 as Int)).isAccepted)
+      #expect(tracker.lastDefinitionError == nil && tracker.counters.collidingTypes == 0)
+      #expect(tracker.track(Single("three")).isAccepted)
+      let error = try #require(tracker.lastDefinitionError)
+      #expect(error.code == .invalid && error.message.contains("the name single"), "\(error)")
+      #expect(tracker.counters.collidingTypes == 1)
+      #expect(try tracker.events().map(\.fields) == [["value": 1], ["value": 2], ["value": "three"]])
+    }
+  }
+
+  private struct OtherLogin: Codable, Event {
+    static let eventName = "login"
+    var user: String
+  }
+
+  @Test func namesOfCodableTypes() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for _ in 0..<2 { #expect(tracker.track(Login(user: "x", attempts: 1)).isAccepted) }
+      #expect(tracker.lastDefinitionError == nil)
+      #expect(tracker.track(OtherLogin(user: "y")).isAccepted)
+      #expect(tracker.counters.collidingTypes == 1 && tracker.lastDefinitionError?.code == .invalid)
+    }
+  }
+
+  @Test func eachTrackerHasItsOwn() throws {
+    try withDirectory { first in
+      try withDirectory { second in
+        let one = try Tracker(directory: first, configuration: quiet())
+        let two = try Tracker(directory: second, configuration: quiet())
+        one.track(Orders.paid)
+        two.track(Profile.saved)
+        #expect(one.counters.collidingTypes == 0 && two.counters.collidingTypes == 0)
+        #expect(try two.events().first?.declaration?.wireID == 7)
+      }
+    }
+  }
+}

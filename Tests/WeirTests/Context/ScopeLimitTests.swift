@@ -1,0 +1,86 @@
+// What does not fit into a scope: left out and counted, and never another user for it. Serialised, and the only suite
+// that looks at the counter, because that is the process's.
+
+import Testing
+
+@testable import Weir
+
+@Suite(.serialized) struct ScopeLimitTests {
+  /// The context of an event captured in `body`, and how many bindings were refused meanwhile.
+  private func context(_ bind: (() -> Void) -> Void) throws -> (EventContext, UInt64) {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      let before = tracker.counters.scopesRefused
+      bind { #expect(tracker.track(Checkout.started(cart: 1)).isAccepted) }
+      return (try #require(tracker.events().first).context, tracker.counters.scopesRefused - before)
+    }
+  }
+
+  private func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+  /// {"fields": {"a": text}}: 4 + (4 + 6) + 1 + 4 + (4 + 1) + 1 + 4 bytes around the text.
+  @Test(arguments: [(4096 - 29, true), (4096 - 28, false)])
+  func atTheLimit(count: Int, fits: Bool) throws {
+    let (found, refused) = try context { body in withContext(["a": .string(text(count))]) { body() } }
+    #expect(found.fields.isEmpty != fits)
+    #expect(refused == (fits ? 0 : 1))
+  }
+
+  @Test(arguments: [(15, true), (16, false)])
+  func atTheDepth(depth: Int, fits: Bool) throws {
+    let value = (0..<depth).reduce(FieldValue.int(1)) { inner, _ in ["x": inner] }
+    let (found, refused) = try context { body in withContext(["a": value]) { body() } }
+    #expect(found.fields == (fits ? ["a": value] : [:]))
+    #expect(refused == (fits ? 0 : 1))
+  }
+
+  @Test func fieldsThatDoNotFitLeaveTheOuterOnes() throws {
+    let (found, refused) = try context { body in
+      withUser("ada") { withContext(["a": 1]) { withContext(["b": .string(text(5000))], sensitive: ["b"]) { body() } } }
+    }
+    #expect(found == EventContext(user: EventUser(id: "ada"), fields: ["a": 1]))
+    #expect(refused == 1)
+  }
+
+  @Test func aViewThatDoesNotFitLeavesTheOuterOne() throws {
+    let (found, refused) = try context { body in withView("/cart") { withView(text(5000)) { body() } } }
+    #expect(found.view?.name == "/cart")
+    #expect(refused == 1)
+  }
+
+  @Test func traitsThatDoNotFitLeaveTheUser() throws {
+    let (found, refused) = try context { body in
+      withUser("outer", traits: ["a": 1]) {
+        withContext(["b": 2]) { withUser("inner", traits: ["t": .string(text(5000))], sensitive: ["t"]) { body() } }
+      }
+    }
+    #expect(found == EventContext(user: EventUser(id: "inner"), fields: ["b": 2]))
+    #expect(refused == 1)
+  }
+
+  @Test func aUserWhoDoesNotFitBesideFieldsGoesFirst() throws {
+    let (found, refused) = try context { body in
+      withUser("outer") { withContext(["b": .string(text(4000))]) { withUser(text(500)) { body() } } }
+    }
+    #expect(found == EventContext(user: EventUser(id: text(500))))
+    #expect(refused == 1)
+  }
+
+  @Test func anIdThatNeverFitsLeavesNobody() throws {
+    let (found, refused) = try context { body in withUser("outer") { withUser(text(5000)) { body() } } }
+    #expect(found == EventContext())
+    #expect(refused == 1)
+  }
+
+  @Test func anEventIsTooLargeWithItsScope() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.maximumEventBytes = 128 })
+      #expect(tracker.track(Single(text(100))).isAccepted)
+      withUser(text(40)) { #expect(tracker.track(Single(text(100))) == .dropped(.tooLarge)) }
+      withUser(text(40)) { #expect(tracker.track("e", fields: ["a": .string(text(80))]) == .dropped(.tooLarge)) }
+      withUser(text(10)) { #expect(tracker.track(Single(text(40))).isAccepted) }
+      #expect(tracker.counters.dropped == [.tooLarge: 2])
+      #expect(try tracker.events(of: Single<String>.self).count == 2)
+    }
+  }
+}

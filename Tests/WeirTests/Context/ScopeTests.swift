@@ -1,0 +1,267 @@
+// withUser, withContext, withView: what events say they were captured for, through every kind of nesting.
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Weir
+
+struct ScopeTests {
+  /// The contexts of the events that `body` captures, in order.
+  private func contexts(_ body: (Tracker) throws -> Void) throws -> [EventContext] {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      try body(tracker)
+      return try tracker.events().map(\.context)
+    }
+  }
+
+  @Test func nothingIsBoundOutside() throws {
+    let found = try contexts { tracker in
+      tracker.track(Checkout.started(cart: 1))
+      withUser("ada") { _ = tracker.track(Checkout.started(cart: 2)) }
+      tracker.track(Checkout.started(cart: 3))
+    }
+    #expect(found == [EventContext(), EventContext(user: EventUser(id: "ada")), EventContext()])
+    #expect(currentUser == nil && currentView == nil && currentContext.isEmpty)
+  }
+
+  @Test func everyKindOfEventHasTheScope() throws {
+    let expected = EventContext(
+      user: EventUser(id: "ada", traits: ["plan": "paid"]), fields: ["route": "/cart", "tries": .uint(2)],
+      sensitive: ["email"])
+    let found = try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      withUser("ada", traits: ["plan": "paid"], sensitive: ["email"]) {
+        withContext(["route": "/cart", "tries": .uint(2)]) {
+          tracker.track(Checkout.completed(order: 1, total: 2, items: 3, coupon: "four"))
+          tracker.track(Visit.opened)
+          tracker.track(Login(user: "x", attempts: 1))
+          tracker.track("dynamic", fields: ["a": 1])
+          tracker.track(contentsOf: [Checkout.started(cart: 7)])
+        }
+      }
+      #expect(try tracker.events(of: Checkout.self).map(\.event).first != nil)
+      return try tracker.events()
+    }
+    #expect(found.map(\.name) == ["checkout.completed", "Visit.opened", "login", "dynamic", "checkout.started"])
+    #expect(found.map(\.context) == Array(repeating: expected, count: 5))
+    // The scope is no part of the fields.
+    #expect(found[3].fields == ["a": 1] && found[4].fields == ["cart": .uint(7)])
+  }
+
+  @Test func innerOverOuter() throws {
+    let found = try contexts { tracker in
+      withUser("outer", traits: ["plan": "paid"]) {
+        withContext(["a": 1, "b": 1], sensitive: ["b"]) {
+          withUser("inner") {
+            withContext(["b": 2, "c": 3], sensitive: ["c"]) { _ = tracker.track("1") }
+            tracker.track("2")
+          }
+          tracker.track("3")
+        }
+      }
+    }
+    #expect(
+      found == [
+        EventContext(user: EventUser(id: "inner"), fields: ["a": 1, "b": 2, "c": 3], sensitive: ["b", "c"]),
+        EventContext(user: EventUser(id: "inner"), fields: ["a": 1, "b": 1], sensitive: ["b"]),
+        EventContext(
+          user: EventUser(id: "outer", traits: ["plan": "paid"]), fields: ["a": 1, "b": 1], sensitive: ["b"]),
+      ])
+  }
+
+  @Test func nobodyIsNotTheDefaultUser() throws {
+    let found = try contexts { tracker in
+      try tracker.associate("default")
+      tracker.track("1")
+      withUser(nil) { _ = tracker.track("2") }
+      withUser("bound") { withUser(nil) { _ = tracker.track("3") } }
+      withContext(["a": 1]) { _ = tracker.track("4") }
+    }
+    #expect(found.dropFirst().map(\.user?.id) == ["default", nil, nil, "default"])
+  }
+
+  @Test func viewsHaveIdsOfTheirOwn() throws {
+    var ids: [String] = []
+    let found = try contexts { tracker in
+      for _ in 0..<2 {
+        withView("/cart") {
+          ids.append(currentView?.id ?? "none")
+          tracker.track("outer")
+          withView("dialog") { _ = tracker.track("inner") }
+        }
+      }
+    }
+    let views = found.compactMap(\.view)
+    #expect(views.map(\.name) == ["/cart", "dialog", "/cart", "dialog"])
+    #expect(Set(views.map(\.id)).count == 4)
+    #expect([views[0].id, views[2].id] == ids)
+    #expect(views.map(\.parent) == [nil, ids[0], nil, ids[1]])
+  }
+
+  @Test func errorsKeepTheirType() throws {
+    struct Failed: Error, Equatable { var code: Int }
+    func fails() throws(Failed) {
+      try withUser("ada") { () throws(Failed) in throw Failed(code: 7) }
+    }
+    #expect(throws: Failed(code: 7)) { try fails() }
+    let answer = withContext(["a": 1]) { 42 }
+    #expect(answer == 42)
+    #expect(currentUser == nil)
+  }
+
+  @Test func asynchronousWorkKeepsItsScope() async throws {
+    struct Failed: Error {}
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      await withUser("ada") {
+        await Task.yield()
+        tracker.track("after a suspension")
+        async let child: Void = { _ = tracker.track("child") }()
+        await child
+        await Task { _ = tracker.track("unstructured") }.value
+        await Task.detached { _ = tracker.track("detached") }.value
+        await withView("/cart") { await Task { _ = tracker.track("view") }.value }
+        await withTaskGroup(of: Void.self) { group in
+          for number in 0..<4 {
+            withContext(["number": .int(Int64(number))]) { group.addTask { _ = tracker.track("group") } }
+          }
+        }
+      }
+      await #expect(throws: Failed.self) {
+        try await withUser("bob") { () async throws(Failed) in
+          await Task.yield()
+          throw Failed()
+        }
+      }
+      tracker.track("outside")
+      let events = try tracker.events()
+      var users: [String: Set<String?>] = [:]
+      for event in events { users[event.name, default: []].insert(event.context.user?.id) }
+      #expect(
+        users == [
+          "after a suspension": ["ada"], "child": ["ada"], "unstructured": ["ada"], "detached": [nil],
+          "view": ["ada"], "group": ["ada"], "outside": [nil],
+        ])
+      #expect(events.first { $0.name == "view" }?.context.view?.name == "/cart")
+      let numbers = events.filter { $0.name == "group" }.compactMap { $0.context.fields["number"] }
+      #expect(Set(numbers) == [.int(0), .int(1), .int(2), .int(3)])
+    }
+  }
+
+  @MainActor
+  @Test func itStaysOnItsActor() async throws {
+    var count = 0
+    await withUser("ada") {
+      MainActor.assertIsolated()
+      count += 1
+      await Task.yield()
+      MainActor.assertIsolated()
+      count += 1
+    }
+    #expect(count == 2)
+  }
+
+  /// Each thread binds users of its own, over and over: no event may have another's.
+  @Test func threadsDoNotMixTheirUsers() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let each = 2_000
+      DispatchQueue.concurrentPerform(iterations: 8) { thread in
+        for number in 0..<each {
+          let id = "\(thread)/\(number)"
+          withUser(id, traits: ["thread": .int(Int64(thread))]) {
+            tracker.track(Single(id))
+            withContext(["number": .int(Int64(number))]) { _ = tracker.track("dynamic", fields: ["id": .string(id)]) }
+          }
+        }
+      }
+      let events = try tracker.events()
+      #expect(events.count == 8 * each * 2)
+      #expect(
+        events.allSatisfy { event in
+          guard let user = event.context.user else { return false }
+          return .string(user.id) == event.fields["value"] ?? event.fields["id"]
+        })
+    }
+  }
+
+  /// The same with tasks, which change threads in the midst of a scope.
+  @Test func tasksDoNotMixTheirUsers() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      await withTaskGroup(of: Void.self) { group in
+        for task in 0..<50 {
+          group.addTask {
+            for number in 0..<40 {
+              await withUser("\(task)/\(number)") {
+                await Task.yield()
+                tracker.track(Single("\(task)/\(number)"))
+                await Task.yield()
+                tracker.track(Login(user: "\(task)/\(number)", attempts: 1))
+              }
+            }
+          }
+        }
+      }
+      let events = try tracker.events()
+      #expect(events.count == 4_000)
+      #expect(
+        events.allSatisfy { event in
+          event.context.user.map { .string($0.id) } == event.fields["value"] ?? event.fields["user"]
+        })
+    }
+  }
+
+  /// An event that captures another one while it is written: both have the scope that they were captured in.
+  @Test func capturesWithinACapture() throws {
+    struct Outer: Event {
+      let tracker: Tracker
+      static let eventTypes = [EventType("outer", [Field("a", .int64)])]
+      init(tracker: Tracker) { self.tracker = tracker }
+      func encode(into encoder: inout EventEncoder) {
+        encoder.begin(0)
+        withUser("inner") { _ = tracker.track("within") }
+        encoder.put(1)
+      }
+      init?(_ stored: StoredEvent) throws { return nil }
+    }
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      withUser("outer") { _ = tracker.track(Outer(tracker: tracker)) }
+      let users = Dictionary(uniqueKeysWithValues: try tracker.events().map { ($0.name, $0.context.user?.id) })
+      #expect(users == ["outer": "outer", "within": "inner"])
+    }
+  }
+
+  @Test func whatTextsAndNumbersHoldIsKept() throws {
+    let text = "a\0b\u{FEFF}ö\u{1F600}"
+    let fields: FieldObject = [
+      "nan": .double(Double(bitPattern: 0x7ff8_dead_beef_0001)), "infinity": .double(-.infinity), "text": .string(text),
+      "": "empty name", "bytes": .bytes([0, 255]), "list": [nil, true, .uint(.max), ["deep": .float(.infinity)]],
+      "id": .uuid(UUID()), "date": .date(Date(timeIntervalSinceReferenceDate: 0.1)),
+    ]
+    let found = try contexts { tracker in
+      withUser(text, traits: fields) { withContext(fields) { withView(text) { _ = tracker.track("x") } } }
+      withUser("") { withView("") { _ = tracker.track("x") } }
+    }
+    #expect(found[0].user?.id == text && found[0].view?.name == text)
+    // Compared as text and bits, for not-a-number equals nothing.
+    #expect("\(found[0].fields)" == "\(fields)" && "\(found[0].user?.traits ?? [:])" == "\(fields)")
+    guard case .double(let number)? = found[0].fields["nan"] else { return #expect(Bool(false)) }
+    #expect(number.bitPattern == 0x7ff8_dead_beef_0001)
+    #expect(found[1].user?.id == "" && found[1].view?.name == "")
+  }
+
+  @Test func itSurvivesClosingAndOtherReaders() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.globals.app = "shop" })
+      withUser("ada") { withView("/cart") { _ = tracker.track(Checkout.started(cart: 1)) } }
+      let before = try tracker.events()
+      try tracker.close()
+      #expect(try EventReader(directory: directory).all() == before)
+      #expect(before[0].context.user?.id == "ada" && before[0].context.globals == ["app": "shop"])
+    }
+  }
+}

@@ -1,0 +1,240 @@
+// The inspector where something is wrong: the log goes on, and what was not done is counted, or done at the next opening.
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Weir
+
+struct InspectorFaultTests {
+  @Test func `a log of violations that can't be opened`() throws {
+    try withDirectory { directory in
+      try Data().write(to: URL(filePath: directory + "/violations"))
+      let observed = Observed()
+      let tracker = try Tracker(
+        directory: directory, configuration: inspected { $0.onViolation = observed.observer })
+      for _ in 0..<100 { #expect(tracker.track("oder").isAccepted) }
+      let counts = try tracker.inspect()
+      #expect(counts.violations == 100 && counts.unlogged == 100 && counts.error?.code == .directory)
+      #expect(observed.ids.count == 100)
+      try tracker.close()
+      #expect(try tracker.events().count == 100)
+    }
+  }
+
+  @Test func `a cursor that can't be kept`() throws {
+    try withDirectory { directory in
+      try Data().write(to: URL(filePath: directory + "/cursors"))
+      for _ in 0..<2 {
+        let tracker = try Tracker(directory: directory, configuration: inspected())
+        #expect(tracker.violations.error?.code == .directory)
+        for _ in 0..<100 { #expect(tracker.track("oder").isAccepted) }
+        #expect(try tracker.inspect().violations == 100)
+        try tracker.close()
+      }
+      #expect(try loggedViolations(directory).count == 200)
+    }
+  }
+
+  @Test func `the log of violations is bounded`() throws {
+    try withDirectory { directory in
+      let limit = Tracker.Inspection.leastLogBytes
+      let tracker = try Tracker(
+        directory: directory, configuration: inspected {
+          $0.inspection.logBytes = limit
+          $0.whenFull = .block
+        })
+      let text = String(repeating: "€", count: 330)
+      for _ in 0..<9000 { #expect(tracker.track("order", fields: ["number": .string(text)]).isAccepted) }
+      let counts = try tracker.inspect()
+      #expect(counts.violations == 9000 && counts.unlogged == 0)
+      let statistics = try LogDirectory(directory + "/violations").statistics()
+      #expect(statistics.totalBytes <= limit && statistics.removed > 0)
+      try tracker.close()
+      let last = try #require(try loggedViolationsOfAny(directory).last)
+      #expect(last.offset == 8999 && last.value == .string(text))
+    }
+  }
+
+  /// Also of a log of which the beginning was removed.
+  private func loggedViolationsOfAny(_ directory: String) throws -> [LoggedViolation] {
+    let reader = try EventReader(directory: directory + "/violations")
+    var found: [LoggedViolation] = []
+    while let stored = try reader.next() {
+      if let violation = try LoggedViolation(stored) { found.append(violation) }
+    }
+    return found
+  }
+
+  @Test func `names and values of any length are logged, cut`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: inspected())
+      let text = String(repeating: "é", count: 20_000)
+      let deep = FieldValue.array([.object(["a": .string(text), "b": .array(.init(repeating: 1, count: 1000))])])
+      for value in [.string(text), .bytes(.init(repeating: 1, count: 30_000)), deep, .double(.nan), .null] as [FieldValue] {
+        tracker.track("order", fields: ["number": value])
+      }
+      tracker.track(String(repeating: "n", count: 1024), fields: [text: 1])
+      #expect(try tracker.inspect().unlogged == 0)
+      try tracker.close()
+      let logged = try loggedViolations(directory)
+      #expect(logged.count == 6)
+      #expect(logged[0].value == .string(LoggedViolationTexts.cut(text)))
+      #expect(logged.allSatisfy { $0.value.description.utf8.count < 1100 && $0.field.utf8.count <= 1024 })
+    }
+  }
+
+  @Test func `closing does not wait for ever, and the next opening goes on`() throws {
+    try withDirectory { directory in
+      let observed = Observed()
+      let gate = Mutex(())
+      let tracker = try Tracker(
+        directory: directory, configuration: inspected {
+          $0.inspection.closingTime = .milliseconds(20)
+          $0.onViolation = { event, violation in
+            gate.withLock { _ in observed.observer(event, violation) }
+          }
+        })
+      var ids: [EventID] = []
+      try gate.withLock { _ in
+        for _ in 0..<100 { ids.append(try #require(tracker.track("oder").id)) }
+        try tracker.close()
+      }
+      // Of those, the one that the observer was told of as its gate was opened, and no more, for the time had passed.
+      let error = #expect(throws: WeirError.self) { try tracker.inspect() }
+      #expect(error?.code == .closed)
+      #expect(observed.ids.count <= 1)
+      let again = try Tracker(
+        directory: directory, configuration: inspected { $0.onViolation = observed.observer })
+      try again.inspect()
+      try again.close()
+      #expect(Set(observed.ids) == Set(ids))
+    }
+  }
+
+  @Test func `an observer may close the tracker, or be the last to have it`() throws {
+    try withDirectory { directory in
+      for isReleased in [false, true] {
+        let held = Mutex<Tracker?>(nil)
+        let told = DispatchSemaphore(value: 0)
+        let path = directory + "/\(isReleased)"
+        let tracker = try Tracker(
+          directory: path, configuration: inspected {
+            $0.onViolation = { _, _ in
+              if isReleased { held.withLock { $0 = nil } } else { try? held.withLock { $0 }?.close() }
+              told.signal()
+            }
+          })
+        held.withLock { $0 = tracker }
+        _ = consume tracker
+        held.withLock { _ = $0?.track("oder") }
+        #expect(told.wait(timeout: .now() + 20) == .success)
+        held.withLock { $0 = nil }
+        // The directory is given up: by the observer, or when the last reference went.
+        var again: Tracker?
+        for _ in 0..<2000 where again == nil {
+          again = try? Tracker(directory: path, configuration: quiet())
+          if again == nil { usleep(5000) }
+        }
+        #expect(again != nil)
+      }
+    }
+  }
+
+  @Test func `it blocks every signal`() throws {
+    try withDirectory { directory in
+      let before = signalsOpen()
+      let open = Mutex<[Int32]>([1])
+      let tracker = try Tracker(
+        directory: directory, configuration: inspected {
+          $0.onViolation = { _, _ in
+            open.withLock { $0 = signalsOpen() }
+          }
+        })
+      tracker.track("oder")
+      try tracker.inspect()
+      #expect(open.withLock { $0 } == [])
+      // And the thread that opened the tracker has the mask that it had.
+      #expect(signalsOpen() == before)
+    }
+  }
+
+  @Test func `a child of a fork has no inspector, and waits for none`() throws {
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: inspected())
+      for _ in 0..<50 { tracker.track("oder") }
+      try tracker.inspect()
+      func asksAsChild() -> Bool {
+        let isEmpty = tracker.violations == ViolationCounts()
+        let error = (try? tracker.inspect(timeout: .seconds(5))) == nil
+        try? tracker.close()
+        return isEmpty && error
+      }
+      var status: Int32 = -1
+      // A child of a process with many threads may stand still for reasons of the run-time library's own.
+      for _ in 0..<3 where status != 0 {
+        let child = fork()
+        if child == 0 { _exit(asksAsChild() ? 0 : 1) }
+        try #require(child > 0)
+        for _ in 0..<1000 {
+          if waitpid(child, &status, WNOHANG) == child { break }
+          status = -1
+          usleep(10_000)
+        }
+        if status == -1 {
+          kill(child, SIGKILL)
+          waitpid(child, nil, 0)
+        }
+      }
+      #expect(status == 0)
+      tracker.track("oder")
+      #expect(try tracker.inspect().violations == 51)
+      try tracker.close()
+    }
+  }
+}
+
+/// The signals that this thread does not block, of those that hosts handle.
+private func signalsOpen() -> [Int32] {
+  var mask = sigset_t()
+  pthread_sigmask(SIG_BLOCK, nil, &mask)
+  return [SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM].filter { sigismember(&mask, $0) != 1 }
+}
+
+enum LoggedViolationTexts {
+  /// As a longer text than a kilobyte is logged: its description, whole characters of it.
+  static func cut(_ text: String) -> String { FieldValue.string(text).description.cut(to: 1024) }
+}
+
+/// The core beside directories that are not its own.
+struct NeighbouringDirectoryTests {
+  @Test func `opening, reading, checking, summing up and removing pass over them`() throws {
+    try withDirectory { directory in
+      let configuration = inspected {
+        $0.byteLimit = 24 << 20
+        $0.atByteLimit = .dropOldest
+        $0.retention = Tracker.Retention(bytes: 3 << 20)
+        $0.whenFull = .block
+      }
+      for round in 0..<3 {
+        let tracker = try Tracker(directory: directory, configuration: configuration)
+        #expect(tracker.recovery.isComplete)
+        let text = String(repeating: "x", count: 50_000)
+        for _ in 0..<150 { #expect(tracker.track("oder", fields: ["text": .string(text)]).isAccepted) }
+        try tracker.inspect()
+        // Bytes in there are not the log's.
+        try Data(count: 30 << 20).write(to: URL(filePath: directory + "/violations/large"))
+        #expect(tracker.track("oder").isAccepted)
+        try tracker.close()
+        let log = LogDirectory(directory)
+        let statistics = try log.statistics()
+        #expect(statistics.totalBytes < 24 << 20 && !statistics.isDamaged)
+        #expect(round == 0 || statistics.removed > 0)
+        let verification = try log.verify()
+        #expect(verification.findings == 0 && verification.missingEvents == 0)
+      }
+    }
+  }
+}
