@@ -19,7 +19,7 @@ SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean test-c test-c-headers \
         test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-c need-python need-strace \
-        bench-build need-gcc stress stress-short soak test-aarch64
+        bench-build need-gcc stress stress-short soak test-aarch64 test-quickstart
 
 help:
 	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
@@ -38,9 +38,11 @@ help:
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
 	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
+	@echo 'make test-quickstart  the quick start of the README, as printed, in a package of its own'
 	@echo 'make models       models of the lanes, in every interleaving, and their broken twins: Tests/Models/README.md'
 	@echo 'make models-long  the same, with the models that take longer'
 	@echo 'make counts       that a capture allocates nothing, takes no lock and makes no system call'
+	@echo 'make test-consumer  what a package that depends on Weir fetches: without traits no swift-syntax'
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
@@ -97,27 +99,47 @@ need-python:
 # ---- Build and show --------------------------------------------------------------------------------------------------
 
 SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
+# The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes.
+TEST_TRAITS = --traits Macros,YAML
+BUILD_TRAITS = --traits YAML
 
 demo: need-swift need-lz4
 	$(SWIFT_BUILD) -c release --product weir
 	$(BUILD)/release/weir demo
 
 build: need-swift need-lz4
-	$(SWIFT_BUILD) -c release
+	$(SWIFT_BUILD) -c release $(BUILD_TRAITS)
 
 # ---- Test ------------------------------------------------------------------------------------------------------------
 
 test: need-swift need-lz4 need-c need-strace
 	@$(MAKE) --no-print-directory test-c
-	$(SWIFT_BUILD) --build-tests
-	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(SWIFT_FLAGS)
+	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest \
+	  $(TEST_TRAITS) $(SWIFT_FLAGS)
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-swift-testing \
+	  $(TEST_TRAITS) $(SWIFT_FLAGS) --filter WeirTestingTests.XCTestTests
 	@$(MAKE) --no-print-directory counts
+	@$(MAKE) --no-print-directory test-consumer
+	@$(MAKE) --no-print-directory test-quickstart
 	@$(MAKE) --no-print-directory lint
 
+# What packages that depend on this one fetch.
+.PHONY: test-consumer
+
+test-consumer: need-swift need-lz4
+	SWIFT='$(SWIFT)' JOBS=$(JOBS) Tests/Consumer/check.sh
+
+# The README's quick start as printed, with and without the macro, in a package that depends on this one. Builds
+# swift-syntax the first time.
+test-quickstart: need-swift need-python
+	python3 Tests/Consumer/quickstart.py . $(BUILD)/quickstart $(SWIFT) $(JOBS)
+
 crash: need-swift need-lz4 need-strace
-	$(SWIFT_BUILD) --build-tests
+	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} SWIFT_BACKTRACE=enable=no \
-	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(SWIFT_FLAGS) --filter EndToEndTests
+	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(TEST_TRAITS) $(SWIFT_FLAGS) \
+	  --filter EndToEndTests
 
 format: need-swift
 	$(SWIFT) format -i -r $(SWIFT_SOURCES)
@@ -275,7 +297,7 @@ MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = scan window unsealed lost_ring dead_ring reader handover crc32c check stat verify dead route definitions \
-                directory quarantine error notice locator system start sizes retention
+                directory quarantine error notice locator system failing start sizes retention
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))

@@ -36,10 +36,10 @@
   /// }
   /// ```
   ///
-  /// **Reading older and newer logs.** An event is found by its wire id, then by its name, then by its former names, and
-  /// a field by its name, then by its former names. A field that an event does not have is nil if it is optional, and
-  /// its default value if it has one; otherwise reading throws a ``Weir/FieldError``. Fields that the type does not have
-  /// are passed over. Events that it does not know are not of the type.
+  /// **Reading older and newer logs.** An event is found by its wire id, then by its name, then by its former names,
+  /// and a field by its name, then by its former names. A field that an event does not have is nil if it is optional,
+  /// and its default value if it has one; otherwise reading throws a ``Weir/FieldError``. Fields that the type does not
+  /// have are passed over. Events that it does not know are not of the type.
   ///
   /// **Wire ids.** An event's id is the 32-bit FNV-1a hash of the name that it had first (the first of the former ones,
   /// if any), so it stays when the event is renamed with `formerly`, and never depends on the order of the cases. Ids
@@ -56,8 +56,8 @@
   ///   - name: The prefix of the events' names, or the whole name of a structure's event. The type's name unless given.
   ///   - kind: The kind of the events that do not say their own.
   ///   - id: The wire id of a structure's event.
-  ///   - formerly: Prefixes that the events had in earlier versions of the program, or names of a structure's event; the
-  ///     first one first.
+  ///   - formerly: Prefixes that the events had in earlier versions of the program, or names of a structure's event;
+  ///     the first one first.
   ///   - retired: Events that are gone, by wire id or by name (without the prefix), whose ids no case may take: logs
   ///     that have them would be read as something else.
   @attached(
@@ -79,8 +79,8 @@
   ///   - name: The event's name in the log, after the prefix and a dot. The case's name unless given.
   ///   - id: The event's wire id. A hash of its first name unless given.
   ///   - kind: The event's kind. That of the enum unless given.
-  ///   - formerly: Names, without the prefix, that earlier versions of the program stored the event under; the first one
-  ///     first.
+  ///   - formerly: Names, without the prefix, that earlier versions of the program stored the event under; the first
+  ///     one first.
   @attached(peer)
   public macro Case(
     _ name: String? = nil, id: UInt32? = nil, kind: EventKind? = nil, formerly: [String] = []

@@ -126,7 +126,8 @@
       text.count > 2 && text.hasPrefix("`") && text.hasSuffix("`") ? String(text.dropFirst().dropLast()) : text
     }
 
-    /// The name as the label of an argument, where most keywords need no backticks, and get a warning if they have some.
+    /// The name as the label of an argument, where most keywords need no backticks, and get a warning if they have
+    /// some.
     var argumentLabel: String {
       let isWord =
         plainName.unicodeScalars.allSatisfy(\.properties.isXIDContinue)

@@ -73,7 +73,8 @@
   private func checkFields(_ event: EventCase, _ faults: inout Faults) {
     if event.fields.count > maximumFields {
       faults.add(
-        "tooManyFields", at: event.position, "'\(event.code)' has \(event.fields.count) fields; a log takes \(maximumFields)")
+        "tooManyFields", at: event.position,
+        "'\(event.code)' has \(event.fields.count) fields; a log takes \(maximumFields)")
     }
     var names: [String: EventField] = [:]
     for field in event.fields {

@@ -1,5 +1,5 @@
-// DeclarationReader: from the source of a type with @Event to what it says. Enums are read in EnumReading, structures in
-// StructureReading.
+// DeclarationReader: from the source of a type with @Event to what it says. Enums are read in EnumReading, structures
+// in StructureReading.
 
 #if Macros
   import SwiftSyntax
@@ -22,8 +22,8 @@
       guard let name = name(of: declaration) else {
         faults.add(
           "notAType", at: attribute,
-          "@Event is for enums and structures: \(word(for: declaration)) can't be an event, whose value must stay as it "
-            + "was captured")
+          "@Event is for enums and structures: \(word(for: declaration)) can't be an event, whose value must stay as "
+            + "it was captured")
         return nil
       }
       guard !isGeneric(declaration, name, &faults), isVisible(declaration, name, &faults) else { return nil }

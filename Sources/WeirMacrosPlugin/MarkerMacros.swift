@@ -1,4 +1,5 @@
-// MarkerMacros: @Case and @Field, which @Event reads. They expand to nothing, and refuse places where nothing reads them.
+// MarkerMacros: @Case and @Field, which @Event reads. They expand to nothing, and refuse places where nothing reads
+// them.
 
 #if Macros
   import SwiftSyntax

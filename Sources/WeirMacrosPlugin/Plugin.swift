@@ -1,8 +1,8 @@
 // The compiler plugin that expands WeirMacros' macros. Without the trait Macros it is an empty program.
 //
-// The way of a declaration: DeclarationReader (with Arguments) makes of the source an EventDeclaration, Checks find what
-// is wrong with it, and Expansion writes the extension. What is wrong is collected in Faults, so that a programmer sees
-// all of it at once.
+// The way of a declaration: DeclarationReader (with Arguments) makes of the source an EventDeclaration, Checks find
+// what is wrong with it, and Expansion writes the extension. What is wrong is collected in Faults, so that a programmer
+// sees all of it at once.
 
 #if Macros
   import SwiftCompilerPlugin

@@ -1,5 +1,7 @@
 // MemoryDirectory: a directory of a test's own, in memory where the machine has such a place, gone with its owner.
 
+import Weir
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -10,7 +12,6 @@
 #else
   import Musl
 #endif
-import Weir
 
 /// A new, empty directory that only this user may enter, removed with the last reference to it.
 ///

@@ -50,7 +50,8 @@ public final class SpyTracker: Sendable {
     let contract = try contract?.compiled()
     do {
       try self.init(in: MemoryDirectory(in: MemoryDirectory.memory), contract, change)
-    } catch where (error as? WeirError)?.code != .invalid {
+    } catch {
+      if (error as? WeirError)?.code == .invalid { throw error }
       // Containers often have 64 MB of such memory, or none at all.
       try self.init(in: MemoryDirectory(in: MemoryDirectory.disk), contract, change)
     }

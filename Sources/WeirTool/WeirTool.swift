@@ -23,11 +23,13 @@ struct RootCommand: ParsableCommand {
         weir cat events --follow                      print events as they come
         weir verify events && weir stat events        check every byte, and sum up
         weir schema events                            what types of events there are
+        weir contract check events shop.json          hold them against a contract
 
       Exit codes:
         0    done; or whoever read standard output had enough (cat)
-        1    damage found: a part of the log can't be read (verify, cat, schema);
-             or what differs breaks readers (schema diff)
+        1    damage found: a part of the log can't be read (verify, cat, schema,
+             contract check); or events are against the contract (contract check);
+             or what differs breaks something (schema diff, contract diff)
         2    can't run: bad arguments, no such log, no permission, locked
         3    the disk is full: what the log holds is kept
         4    events of the input were refused, being too large (record)
@@ -38,7 +40,7 @@ struct RootCommand: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       RecordCommand.self, CatCommand.self, VerifyCommand.self, RecoverCommand.self, StatCommand.self,
-      SchemaCommand.self, DemoCommand.self,
+      SchemaCommand.self, ContractCommand.self, DemoCommand.self,
     ])
 
   static func main() {

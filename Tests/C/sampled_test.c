@@ -152,11 +152,17 @@ static void wakes_nobody(void) {
   sample_out(log, 1); /* this thread's own lane is there */
   for (int i = 0; i < 20000 && !__atomic_load_n(&log->asleep, __ATOMIC_ACQUIRE); i++) sleep_ns(1000000);
   CHECK_EQUAL(__atomic_load_n(&log->asleep, __ATOMIC_ACQUIRE), 1);
-  sample_out(log, 1000);
-  CHECK_EQUAL(__atomic_load_n(&log->asleep, __ATOMIC_ACQUIRE), 1);
-  CHECK_EQUAL(counted(log), 1101);
+  weir_counters before, after;
+  weir_count(log, &before);
+  for (int i = 0; i < 20; i++) {
+    sample_out(log, 10);
+    sleep_ns(1000000);
+  }
+  weir_count(log, &after);
+  CHECK(after.wakeups - before.wakeups <= 2); /* where the kernel has no membarrier, the sleep has an end */
+  CHECK_EQUAL(counted(log), 301);
   close_said(log);
-  CHECK_EQUAL(summed(join(folder, "log")), 1101);
+  CHECK_EQUAL(summed(join(folder, "log")), 301);
   scratch_remove(folder);
 }
 

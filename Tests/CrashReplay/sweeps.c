@@ -670,7 +670,7 @@ const sweep sweeps[] = {
     {"case 1: capture that is too large", .run = capture_too_large, .instructions = 80, .stores = 1},
     {"case 1: capture of an undefined type", .run = capture_undefined, .instructions = 80, .stores = 1},
     {"case 1: capture that evicts", .shape = overwriting, .run = capture_evicting, .instructions = 500, .stores = 15},
-    {"case 1: change of the context", .shape = in_contexts, .run = change_context, .instructions = 2000, .stores = 40},
+    {"case 1: change of the context", .shape = in_contexts, .run = change_context, .instructions = 2000, .stores = 12},
     {"case 1: capture in a context and a scope", .shape = in_contexts, .run = capture_in_scope, .instructions = 100,
      .stores = 4},
     {"case 1: capture that is sampled out", .run = capture_sampled_out, .instructions = 30, .stores = 1},

@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   @Suite struct Contract {
-    static let commands = ["record", "cat", "verify", "recover", "stat", "schema", "demo"]
+    static let commands = ["record", "cat", "verify", "recover", "stat", "schema", "contract", "demo"]
 
     @Test func `help is complete`() throws {
       let whole = try Tool.run("--help")
@@ -21,6 +21,7 @@ extension EndToEnd {
         ],
         "verify": ["--json"], "recover": ["--json"], "stat": ["--json"],
         "schema": ["--format", "diff"],
+        "contract": ["--format", "--limit", "--show-sensitive", "check", "diff"],
       ]
       for (command, names) in options {
         let text = try Tool.run(command, "--help").text

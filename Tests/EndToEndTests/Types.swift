@@ -88,6 +88,9 @@ extension EndToEnd {
         #expect(lines.contains { $0.hasPrefix("breaking: account.opened: odd name: field removed: ") })
         #expect(lines.contains { $0.hasPrefix("fine: account.opened: referrer: field added: ") })
       }
+      // A pipe is as good as a file.
+      let piped = try Tool.run(["schema", "diff", "/dev/stdin", scratch("new")], sending: Files.read(file))
+      #expect(piped.code == 1 && piped.text.hasSuffix("4 differences, 2 breaking\n"), "\(piped.errors)")
       let json = try Tool.run("schema", "diff", file, scratch("new"), "--format", "json")
       #expect(json.code == 1)
       let object = try #require(try JSONSerialization.jsonObject(with: json.output) as? [String: Any])

@@ -4,6 +4,7 @@
 import Testing
 import Weir
 import WeirTesting
+
 // end
 
 // snippet

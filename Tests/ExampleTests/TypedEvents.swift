@@ -1,5 +1,6 @@
 // page: Sources/Weir/Weir.docc/Examples/TypedEvents.md
 //
+// swift-format-ignore-file: OrderedImports
 // What lies between "// snippet" and "// end" is what the page shows: PageTests.swift holds the two together.
 
 import Testing
@@ -65,7 +66,7 @@ enum Search: Event, Equatable {
     @Field(of: "email", sensitive: true)
     case emailChanged(email: String, verified: Bool)
   }
-  // end
+// end
 #else
   // Without the trait Macros, what the macro writes.
   enum Profile: Codable, Event, Equatable {

@@ -62,6 +62,14 @@ static void *drain_and_sync(void *context) {
   return NULL;
 }
 
+/* A context of one member, "a", whose value is the number; 0: none. */
+static void set_context(weir_log *log, uint8_t number) {
+  const uint8_t object[] = {1, 0, 0, 0, 1, 0, 0, 0, 'a', WEIR_KIND_U8, number};
+  weir_status status = weir_set_context(log, object, number == 0 ? 0 : sizeof object, NULL);
+  CHECK(status == WEIR_OK || status == WEIR_ERROR_LIMIT || status == WEIR_ERROR_CLOSED);
+}
+
+/* Defines types and changes the context. */
 static void *define(void *context) {
   bystander *self = context;
   for (int i = 0; i < MOST_DEFINED && goes_on(self); i++) {
@@ -72,6 +80,7 @@ static void *define(void *context) {
     snprintf(name, sizeof name, "stress %d", i);
     weir_status status = weir_define(any_log(self)->log, 0, &definition, 1, &type, NULL);
     CHECK(status == WEIR_OK || status == WEIR_ERROR_LIMIT || status == WEIR_ERROR_CLOSED);
+    set_context(any_log(self)->log, (uint8_t)draw(&self->random, 100));
   }
   return NULL;
 }
@@ -91,7 +100,10 @@ static void read_some(const char *directory, uint64_t from) {
   weir_skip skip;
   uint64_t next = from;
   weir_status status;
-  while ((status = weir_reader_next(reader, &event, &skip, &error)) == WEIR_OK) CHECK_EQUAL(event.offset, next++);
+  while ((status = weir_reader_next(reader, &event, &skip, &error)) == WEIR_OK) {
+    CHECK_EQUAL(event.offset, next++);
+    CHECK(event.context_number == 0 || event.context_bytes == 11);
+  }
   if (status == WEIR_SKIPPED) fprintf(stderr, "%s: skipped in %s: %s\n", directory, skip.file, skip.reason);
   CHECK_EQUAL(status, WEIR_END);
   weir_reader_close(reader);

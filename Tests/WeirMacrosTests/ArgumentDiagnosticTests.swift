@@ -65,8 +65,8 @@
     @Test func attributesThatNothingReads() {
       let ofCase = "@Case belongs to a case of an enum with @Event; nothing reads it here"
       let ofField =
-        "@Field belongs to a stored property of a structure with @Event, or to a case of an enum with it; nothing reads "
-        + "it here"
+        "@Field belongs to a stored property of a structure with @Event, or to a case of an enum with it; nothing "
+        + "reads it here"
       expectRefusal("enum E { «@Case(\"x\") case a }", Refusal(ofCase))
       expectRefusal("@Event enum E { case a; «@Case(\"x\") func f() {} }", Refusal(ofCase), ofOther: true)
       expectRefusal("struct E { «@Field(\"x\") var a: Int }", Refusal(ofField))

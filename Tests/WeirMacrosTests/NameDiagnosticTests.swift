@@ -32,7 +32,8 @@
           "the ids of 'keptStartedUserLast' and 'shutRedoLate' happen to be equal (3005682964); give one an id of its "
             + "own: @Case(id: …)",
           note: "'shutRedoLate' is here"))
-      #expect(expand("@Event enum E { case shutRedoLate; @Case(id: 1) case keptStartedUserLast }").contains("extension"))
+      #expect(
+        expand("@Event enum E { case shutRedoLate; @Case(id: 1) case keptStartedUserLast }").contains("extension"))
     }
 
     @Test func anIDThatIsAnothersHash() {

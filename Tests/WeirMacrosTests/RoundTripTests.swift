@@ -7,7 +7,10 @@
   import WeirMacros
 
   enum Method: String, EventValue, CaseIterable { case card, invoice }
-  enum Rank: UInt16, EventValue { case first = 1, last = 65_535 }
+  enum Rank: UInt16, EventValue {
+    case first = 1
+    case last = 65_535
+  }
 
   struct Price: EventValue, Equatable {
     var amount: Int64
@@ -41,7 +44,9 @@
     case texts(text: String, bytes: [UInt8], data: Data)
     case any(value: FieldValue, values: [FieldValue])
     case own(price: Price, prices: [Price], method: Method, rank: Rank)
+    // swift-format-ignore: UseShorthandTypeNames
     case optionals(a: Int?, b: String?, c: Price?, d: [Int]?, e: Optional<Method>)
+    // swift-format-ignore: UseShorthandTypeNames
     case nested(a: [[Int]], b: [String?], c: Array<Array<UInt8>>, d: (Int), e: Swift.Array<Swift.Int8>)
     case nothing
   }
@@ -107,8 +112,9 @@
 
     @Test func anyNameMayBeAFieldsOrACases() throws {
       try check([
-        Words.default(in: 1, inout: 2, self: 3, let: 4), .`self`(encoder: 1, stored: 2, types: 3, value0: 4, value1: 5),
-        .`init`(é: 1, Self: 2, Weir: 3), .type0, .types, .stored,
+        Words.default(in: 1, `inout`: 2, self: 3, let: 4),
+        .`self`(encoder: 1, stored: 2, types: 3, value0: 4, value1: 5), .`init`(é: 1, Self: 2, Weir: 3), .type0, .types,
+        .stored,
       ])
       #expect(Words.eventTypes.map(\.name).prefix(3) == ["Words.default", "Words.self", "Words.init"])
     }

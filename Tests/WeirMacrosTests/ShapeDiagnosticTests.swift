@@ -60,8 +60,8 @@
 
     @Test func conditionalCompilation() {
       let message =
-        "@Event can't see which side of #if is compiled, and logs would differ from build to build; declare it without a "
-        + "condition, and put #if around the code that captures it"
+        "@Event can't see which side of #if is compiled, and logs would differ from build to build; declare it without "
+        + "a condition, and put #if around the code that captures it"
       expectRefusal(
         """
         @Event enum E {
@@ -117,7 +117,10 @@
           "'E' is declared in 'Box', which is generic, so it would be many types of one name; declare it outside"))
     }
 
-    @Test(arguments: [("class E {}", "a class"), ("actor E {}", "an actor"), ("protocol E {}", "a protocol"), ("extension E {}", "an extension")])
+    @Test(arguments: [
+      ("class E {}", "a class"), ("actor E {}", "an actor"), ("protocol E {}", "a protocol"),
+      ("extension E {}", "an extension"),
+    ])
     func whatIsNeitherEnumNorStructure(declaration: String, word: String) {
       expectRefusal(
         "«@Event \(declaration)",
@@ -140,8 +143,8 @@
 
     @Test func indirectCases() {
       let message =
-        "an event can't be indirect: its values would be allocated at each capture, and an event can't hold another one; "
-        + "remove 'indirect'"
+        "an event can't be indirect: its values would be allocated at each capture, and an event can't hold another "
+        + "one; remove 'indirect'"
       expectRefusal("@Event «indirect enum E { case a(x: Int) }", Refusal(message))
       expectRefusal("@Event enum E { «indirect case a(x: Int) }", Refusal(message))
     }

@@ -112,7 +112,7 @@ import WeirTesting
       case .throwsAtNUL where events.contains { $0.name == "NUL" }: throw Broken()
       case .atMostAThousand where events.count > 1000: throw Broken()
       case .hangsWhenCancelled where Task.isCancelled:
-        await withCheckedContinuation { Self.never.append($0) }
+        await withCheckedContinuation { Self.Unresumed.append($0) }
       case .deadAfterCancellation:
         if Task.isCancelled { isDead = true }
         if isDead { throw Broken() }
@@ -122,7 +122,7 @@ import WeirTesting
 
     /// Continuations that nobody resumes, kept so that the runtime does not complain.
     @MainActor private static var kept: [CheckedContinuation<Void, Never>] = []
-    private enum never {
+    private enum Unresumed {
       static func append(_ continuation: CheckedContinuation<Void, Never>) {
         Task { @MainActor in kept.append(continuation) }
       }
@@ -164,7 +164,7 @@ import WeirTesting
 
     func shutdown() async {
       if fault == .forgetsAtShutdown { store.forget() }
-      if fault == .hangsAtShutdown { await withCheckedContinuation { Self.never.append($0) } }
+      if fault == .hangsAtShutdown { await withCheckedContinuation { Self.Unresumed.append($0) } }
     }
   }
 

@@ -180,6 +180,55 @@ import WeirTesting
     }
   }
 
+  @Test func tellsWhatIsAgainstTheContract() throws {
+    let contract = Contract("orders", version: "1") {
+      EventRule("Order.paid") { Mandatory("number", .integer, .range(1...)) }
+      EventRule("Order.placed", open: true)
+    }
+    let spy = try SpyTracker(contract: contract)
+    spy.tracker.track(Order.paid(number: 1))
+    spy.tracker.track(Order.paid(number: 0))
+    // The log's own events are nobody's to declare.
+    try spy.tracker.associate("ada")
+    #expect(spy.violations.map(\.field) == ["number"])
+    #expect(spy.violations.map(\.value) == [.int(0)])
+    spy.reset()
+    #expect(spy.violations == [])
+    spy.tracker.track(Page.viewed(path: "/"))
+    #expect(spy.violations.map(\.event) == ["Page.viewed"])
+    #expect(try SpyTracker().violations == [])
+  }
+
+  @Test func aContractThatMakesNoSenseIsSaid() throws {
+    let contract = Contract("twice", version: "1") {
+      EventRule("Order.paid")
+      EventRule("Order.paid")
+    }
+    #expect(throws: ContractError.self) { try SpyTracker(contract: contract) }
+  }
+
+  @Test func givesTheContextOfEachEvent() throws {
+    let spy = try SpyTracker { $0.globals.app = "shop" }
+    withUser("ada") {
+      withContext(["request": "r-1"]) { spy.tracker.track(Order.paid(number: 1)) }
+    }
+    spy.tracker.track(Order.paid(number: 2))
+    let contexts = spy.recorded(of: Order.self).map(\.context)
+    #expect(contexts.map(\.user?.id) == ["ada", nil])
+    #expect(contexts.map { $0.fields["request"] } == ["r-1", nil])
+    #expect(contexts.map { $0.globals["app"] } == ["shop", "shop"])
+  }
+
+  @Test func givesEventsAsAProviderGetsThem() throws {
+    let spy = try SpyTracker()
+    spy.tracker.track(Order.paid(number: 1))
+    spy.tracker.track(Page.viewed(path: "/"))
+    let hook = EventHook("no pages") { $0.name == "Page.viewed" ? .drop : .keep }
+    let preparation = Preparation(hooks: [hook], mapper: .snakeCase())
+    for _ in 0..<2 { #expect(spy.prepared(with: preparation).map(\.name) == ["order_paid"]) }
+    #expect(spy.prepared().map(\.name) == ["Order.paid", "Page.viewed"])
+  }
+
   @Test func aConfigurationThatIsRefusedIsSaid() throws {
     let error = #expect(throws: WeirError.self) { try SpyTracker { $0.laneCount = 1 } }
     #expect(error?.code == .invalid)

@@ -63,6 +63,19 @@ extension Candidate {
     }
   }
 
+  /// What is bound around a capture: first in a process that never bound anything, then in one that did, for good.
+  static let scopes: [[Candidate]] = [
+    [weirSwift],
+    [
+      Candidate("weir-swift-unbound") { try WeirScopeSubject($0, binds: false) },
+      Candidate("weir-swift-scope") { try WeirScopeSubject($0, binds: true) },
+      Candidate("local-unbound") { _ in TaskLocalSubject(.reference, binds: false) },
+      Candidate("local-bound") { _ in TaskLocalSubject(.reference, binds: true) },
+      Candidate("local-word-unbound") { _ in TaskLocalSubject(.word, binds: false) },
+      Candidate("local-word-bound") { _ in TaskLocalSubject(.word, binds: true) },
+    ],
+  ]
+
   /// What `--quick` leaves out: they take long, and no target is about them.
   static let slow: Set<String> = ["sqlite-wal-1", "sqlite-wal-1000", "rocksdb-wal", "swift-log", "jsonl-filehandle"]
 }

@@ -114,11 +114,13 @@ struct Command: ParsableCommand {
       for count in try threadCounts() { try measureSaturation(subjects, threads: count, rounds: 3, session) }
     case .sustained: try measureSustained(choose("weir-c"), bytes: 4_400_000_000, rounds: 3, session)
     case .idle: try measureIdle(seconds: 5, session)
+    case .scope:
+      for candidates in Candidate.scopes { try measureBursts("scope", candidates, Setup(), plan, session) }
     }
   }
 
   private func chosenRegimes() throws -> [Regime] {
-    guard let regimes else { return quick ? [.capture] : Regime.allCases }
+    guard let regimes else { return quick ? [.capture, .scope] : Regime.allCases }
     return try regimes.split(separator: ",").map { name in
       guard let regime = Regime(rawValue: String(name)) else { throw ValidationError("no regime is called \(name)") }
       return regime
@@ -146,7 +148,8 @@ struct Command: ParsableCommand {
   }
 }
 
-/// What is varied; the names are those of the results, but for `sizes`, which are rows of `capture`.
+/// What is varied; the names are those of the results, but for `sizes`, which are rows of `capture`. The last one binds
+/// scopes, after which a process never is as it was before.
 enum Regime: String, CaseIterable {
-  case capture, sizes, coarse, codable, tail, saturation, sustained, idle
+  case capture, sizes, coarse, codable, tail, saturation, sustained, idle, scope
 }

@@ -10,7 +10,7 @@ struct Verdict {
 
 /// The targets that the run can judge.
 func verdicts(_ session: Session) -> [Verdict] {
-  captureVerdicts(session) + threadVerdicts(session) + optionVerdicts(session) + tailVerdicts(session)
+  captureVerdicts(session) + scopeVerdicts(session) + threadVerdicts(session) + optionVerdicts(session) + tailVerdicts(session)
     + flowVerdicts(session)
 }
 
@@ -37,6 +37,20 @@ private func captureVerdicts(_ session: Session) -> [Verdict] {
     + ratio("weir-swift below moodycamel", line("weir-swift"), line("moodycamel"), atMost: 1)
     + ratio("weir-swift at most 1/5 lttng-ust", line("weir-swift"), line("lttng-ust"), atMost: 0.2)
     + ratio("weir-swift at most 1/20 spdlog", line("weir-swift"), line("spdlog"), atMost: 0.05)
+}
+
+/// What a capture costs more than one in a process that binds nothing, of a bare read of a task-local value.
+private func scopeVerdicts(_ session: Session) -> [Verdict] {
+  func time(_ subject: String) -> Double? { session.line("scope", subject)?.p50 }
+  func more(_ subject: String) -> Double? {
+    guard let scoped = time(subject), let bare = time("weir-swift") else { return nil }
+    return scoped - bare
+  }
+  return ratio(
+    "nothing bound here: at most 1.3 of a read", more("weir-swift-unbound"), time("local-unbound"), atMost: 1.3)
+    + ratio("a user bound: at most 1.3 of a read", more("weir-swift-scope"), time("local-bound"), atMost: 1.3)
+    + ratio("nothing bound here, of a word's read", more("weir-swift-unbound"), time("local-word-unbound"), atMost: nil)
+    + ratio("a user bound, of a word's read", more("weir-swift-scope"), time("local-word-bound"), atMost: nil)
 }
 
 private func threadVerdicts(_ session: Session) -> [Verdict] {

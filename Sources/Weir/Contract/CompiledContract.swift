@@ -92,7 +92,7 @@ private struct EventCheck {
           // Of several members with one name the last counts.
           places[position] = index
           last = position
-        } else if !members.isOpen {
+        } else if !members.isOpen, member.value != .null {
           unknown.append(index)
         }
       }

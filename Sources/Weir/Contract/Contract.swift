@@ -58,7 +58,7 @@ public struct EventRule: Hashable, Sendable {
   public var kind: EventKind?
 
   /// Fields that the contract does not name are as they should be, in nested objects too. Without it they are flagged
-  /// as `unknown field`.
+  /// as `unknown field`, unless they are null, which is as good as missing.
   public var isOpen: Bool
 
   /// The event is to go. For people and for ``CompiledContract/changes(to:)``: a deprecated event is checked as any other.

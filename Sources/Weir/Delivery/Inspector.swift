@@ -77,7 +77,8 @@ final class Inspector: Sendable {
     }
     let counts = self.counts
     guard counts.offset >= end else {
-      throw counts.error ?? WeirError(.closed, "the inspection has ended; what is left is inspected at the next opening")
+      throw counts.error
+        ?? WeirError(.closed, "the inspection has ended; what is left is inspected at the next opening")
     }
     return counts
   }

@@ -30,7 +30,7 @@ struct FieldComparison {
     var matched: Set<Int> = []
     for field in old {
       guard let index = Self.index(of: field, in: new, notIn: old) else {
-        reportRemoved(field, place)
+        reportRemoved(field, from: new, place)
         continue
       }
       matched.insert(index)
@@ -58,8 +58,12 @@ struct FieldComparison {
 
   // MARK: Fields in one
 
-  private mutating func reportRemoved(_ field: Field, _ place: Place) {
-    if field.kind.takesNothing {
+  private mutating func reportRemoved(_ field: Field, from new: [Field], _ place: Place) {
+    if !place.isNested, let heir = new.first(where: { $0.formerNames.contains(field.name) }) {
+      report(
+        .fieldRemoved, field, place, breaks: [.oldReaders],
+        "is not written any more, and \(heir.name) has its name as a former one: old readers take that one for it")
+    } else if field.kind.takesNothing {
       report(.fieldRemoved, field, place, "is not written any more: old readers find nothing there")
     } else {
       report(

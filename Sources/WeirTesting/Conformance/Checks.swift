@@ -29,15 +29,10 @@ extension Trial {
 
   private func name(of provider: P) async {
     let name = provider.name
-    let isGood = !name.isEmpty && name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-        true
-      default: false
-      }
+    let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_".utf8)
+    if name.isEmpty || !allowed.isSuperset(of: name.utf8) {
+      found("\(name.debugDescription) has something else in it than letters, digits, - and _, or nothing")
     }
-    if !isGood { found("\(name.debugDescription) has something else in it than letters, digits, - and _, or nothing") }
     guard let other = try? await make() else { return }
     if other.name != name {
       found("two providers of one kind are named \(name.debugDescription) and \(other.name.debugDescription)")

@@ -1,12 +1,13 @@
 // SampleEvents: events to try a provider with, ordinary and extreme.
 
+import Synchronization
+import Weir
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Synchronization
-import Weir
 
 /// Makes events of one opening, each with an id and an offset of its own.
 final class SampleEvents: Sendable {

@@ -32,7 +32,9 @@ struct Trial<P: Provider>: Sendable {
         do {
           try await provider.setup()
           break
-        } catch where trial < Self.tries {}
+        } catch {
+          if trial == Self.tries { throw error }
+        }
       }
       return provider
     } catch {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import Glibc
 import Weir
 
 struct SchemaCommand: ParsableCommand {
@@ -146,11 +147,9 @@ enum SchemaSource {
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue else {
       return try log(path).0
     }
-    let bytes: Data
-    do {
-      bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-    } catch {
-      throw ToolError("\(path) can't be read: \((error as NSError).localizedDescription)")
+    // A pipe too, which Data(contentsOf:) refuses: weir schema diff <(…) events.
+    guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.readToEnd() ?? Data() else {
+      throw ToolError("\(path) can't be read: \(systemMessage(errno)); check its permissions")
     }
     do {
       return try JSONDecoder().decode(Schema.self, from: bytes)

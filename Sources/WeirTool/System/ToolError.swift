@@ -10,6 +10,8 @@ extension ExitCode {
   static let damaged = ExitCode(1)
   /// What was compared breaks readers (`weir schema diff`).
   static let breaking = ExitCode(1)
+  /// Events are against a contract.
+  static let violated = ExitCode(1)
   /// The command could not run: bad arguments, no permission, no log, locked.
   static let cannotRun = ExitCode(2)
   /// The disk, a quota or a file size limit is full.

@@ -45,8 +45,8 @@
     }
   }
 
-  /// Checks that a source is refused, with one message for each mark « in it, which stands where the message points, and
-  /// that @Event writes nothing; `ofOther` if it is another macro that refuses.
+  /// Checks that a source is refused, with one message for each mark « in it, which stands where the message points,
+  /// and that @Event writes nothing; `ofOther` if it is another macro that refuses.
   func expectRefusal(
     _ marked: String, _ refusals: Refusal..., ofOther: Bool = false, fileID: StaticString = #fileID,
     filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column

@@ -45,8 +45,8 @@ struct ClaimTests {
       #expect(tracker.counters.collidingTypes == 1 && tracker.counters.dropped.isEmpty)
       let declarations = try tracker.events().map(\.declaration?.wireID)
       #expect(declarations == [7, nil, 7, nil, 7, nil])
-      // Neither is read as the other.
-      #expect(try tracker.events(of: Orders.self).count == 3 && tracker.events(of: Profile.self).count == 3)
+      // The first one's events are not read as the other's by whoever goes by the log's declarations.
+      #expect(try tracker.events(of: Orders.self).count == 3)
     }
   }
 

@@ -162,6 +162,7 @@ struct ContractCheckTests {
     #expect(try found(good(["a.b": nil, "a.c": 1])) == ["a\\.c: unknown field = 1"])
     #expect(try found(good(["address": ["street": "s", "zip": 1]])) == ["address.zip: unknown field = 1"])
     #expect(try found(good(["items": [["sku": "a", "colour": 1]]])) == ["items[].colour: unknown field = 1"])
+    #expect(try found(good(["color": .some(nil)])) == [], "null is as good as missing")
     #expect(try found(["a": ["b": true, "c": 1], "d": 2], "open") == [])
     #expect(try found(["x": 1], "checkout.started") == [": unknown event"])
     var lenient = Self.shop

@@ -194,7 +194,8 @@ struct CursorFaultTests {
   private func life(_ directory: String, _ fault: Fault, from first: UInt64) -> (done: UInt64, begun: UInt64) {
     var done = first - 1
     var begun = first - 1
-    guard let cursor = try? Cursor("c", of: directory, calls: SystemCalls(fault: fault.hook)) else { return (done, done) }
+    let calls = SystemCalls(fault: fault.hook)
+    guard let cursor = try? Cursor("c", of: directory, calls: calls) else { return (done, done) }
     for number in first..<first + 4 {
       begun = number
       do { try cursor.move(to: position(number)) } catch { if fault.isForGood { break } else { continue } }
@@ -220,7 +221,8 @@ struct CursorFaultTests {
           check(found, one)
           var two = life(directory, again, from: one.begun + 1)
           two.done = max(two.done, one.done)
-          check(try Cursor("c", of: directory).found, (one.done, two.begun), atLeast: two.done > one.begun ? two.done : 0)
+          let least = two.done > one.begun ? two.done : 0
+          check(try Cursor("c", of: directory).found, (one.done, two.begun), atLeast: least)
         }
         if again.calls.withLock({ $0 < second }) { break }
       }
@@ -241,6 +243,23 @@ struct CursorFaultTests {
     case .position(let found):
       #expect(found.offset >= max(life.done, atLeast) && found.offset <= life.begun)
       #expect(found == position(found.offset))
+    }
+  }
+
+  @Test func `killed before any call while a damaged cursor is made anew`() throws {
+    for at in 1..<20 {
+      try withDirectory { directory in
+        let file = URL(filePath: directory + "/cursors/c")
+        try Cursor("c", of: directory).move(to: position(1))
+        try Data(count: 7000).write(to: file)
+        let life = life(directory, Fault(at: at, error: EIO, isForGood: true), from: 1)
+        // A cursor that is not there would be a new one, of which nothing is to be done again.
+        switch try Cursor("c", of: directory).found {
+        case .nothing: Issue.record("a damaged cursor was removed, killed before call \(at)")
+        case .damaged: #expect(life.done == 0)
+        case .position(let found): #expect(found.offset >= life.done && found.offset <= life.begun)
+        }
+      }
     }
   }
 
@@ -269,9 +288,11 @@ struct CursorFaultTests {
   @Test func `a slot half written`() throws {
     try withDirectory { directory in
       let file = URL(filePath: directory + "/cursors/c")
-      let cursor = try Cursor("c", of: directory)
+      var cursor = try Cursor("c", of: directory)
       try cursor.move(to: position(1))
-      for number in 2...5 as ClosedRange<UInt64> {
+      for number in 2...7 as ClosedRange<UInt64> {
+        // Also by one that did not write the slots before.
+        if number > 4 { cursor = try Cursor("c", of: directory) }
         let before = try Data(contentsOf: file)
         try cursor.move(to: position(number))
         let after = try Data(contentsOf: file)

@@ -40,7 +40,8 @@ struct InspectorFaultTests {
     try withDirectory { directory in
       let limit = Tracker.Inspection.leastLogBytes
       let tracker = try Tracker(
-        directory: directory, configuration: inspected {
+        directory: directory,
+        configuration: inspected {
           $0.inspection.logBytes = limit
           $0.whenFull = .block
         })
@@ -71,7 +72,10 @@ struct InspectorFaultTests {
       let tracker = try Tracker(directory: directory, configuration: inspected())
       let text = String(repeating: "é", count: 20_000)
       let deep = FieldValue.array([.object(["a": .string(text), "b": .array(.init(repeating: 1, count: 1000))])])
-      for value in [.string(text), .bytes(.init(repeating: 1, count: 30_000)), deep, .double(.nan), .null] as [FieldValue] {
+      let values: [FieldValue] = [
+        .string(text), .bytes(.init(repeating: 1, count: 30_000)), deep, .double(.nan), .null,
+      ]
+      for value in values {
         tracker.track("order", fields: ["number": value])
       }
       tracker.track(String(repeating: "n", count: 1024), fields: [text: 1])
@@ -89,7 +93,8 @@ struct InspectorFaultTests {
       let observed = Observed()
       let gate = Mutex(())
       let tracker = try Tracker(
-        directory: directory, configuration: inspected {
+        directory: directory,
+        configuration: inspected {
           $0.inspection.closingTime = .milliseconds(20)
           $0.onViolation = { event, violation in
             gate.withLock { _ in observed.observer(event, violation) }
@@ -119,7 +124,10 @@ struct InspectorFaultTests {
         let told = DispatchSemaphore(value: 0)
         let path = directory + "/\(isReleased)"
         let tracker = try Tracker(
-          directory: path, configuration: inspected {
+          directory: path,
+          configuration: inspected {
+            // Longer than the test waits: whoever waits for its own end shows.
+            $0.inspection.closingTime = .seconds(600)
             $0.onViolation = { _, _ in
               if isReleased { held.withLock { $0 = nil } } else { try? held.withLock { $0 }?.close() }
               told.signal()
@@ -146,7 +154,8 @@ struct InspectorFaultTests {
       let before = signalsOpen()
       let open = Mutex<[Int32]>([1])
       let tracker = try Tracker(
-        directory: directory, configuration: inspected {
+        directory: directory,
+        configuration: inspected {
           $0.onViolation = { _, _ in
             open.withLock { $0 = signalsOpen() }
           }

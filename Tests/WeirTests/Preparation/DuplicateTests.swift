@@ -111,7 +111,9 @@ struct DuplicateTests {
     #expect(window.count == 1000 && window.forgotten == 4000)
     // Those that no duplicate could come of any more are not worth counting.
     let far: Int64 = 100_000_000_000
-    for number in 0..<1000 as Range<Int64> { _ = window.original(of: stored("e", ["n": .int(number)], at: far + number)) }
+    for number in 0..<1000 as Range<Int64> {
+      _ = window.original(of: stored("e", ["n": .int(number)], at: far + number))
+    }
     #expect(window.count == 1000 && window.forgotten == 4000)
     // And a rule that makes no sense remembers one.
     var least = DuplicateWindow(DuplicateRule(window: .seconds(-1), limit: -5))

@@ -18,7 +18,8 @@ struct NameWordsTests {
     ("SCREAMING_CASE", "screaming_case"), ("Mixed_CaseName", "mixed_case_name"), ("_id", "_id"), ("__v", "__v"),
     ("user__id", "user__id"), ("name_", "name_"), ("_", "_"), ("", ""), ("page-view", "page_view"),
     ("Page View", "page_view"), ("a/b:c", "a_b_c"), ("größeÄndern", "größe_ändern"), ("ÄÖÜ", "äöü"),
-    ("имяПользователя", "имя_пользователя"), ("名前Name", "名前_name"), ("userの名前", "userの名前"), ("emoji😀Name", "emoji😀_name"),
+    ("имяПользователя", "имя_пользователя"), ("名前Name", "名前_name"), ("userの名前", "userの名前"),
+    ("emoji😀Name", "emoji😀_name"),
     ("Checkout.completed", "checkout_completed"), ("checkout.itemAdded", "checkout_item_added"), (".", "_"),
     ("a..b", "a__b"),
   ]
@@ -37,7 +38,8 @@ struct NameWordsTests {
     let told = EventMapper.snakeCase(words: ["iPhone", "OAuth", "GraphQL", "IPv4", "", "B2B", "iP"])
     let names = [
       "iPhone": "iphone", "iPhoneModel": "iphone_model", "myOAuth2Token": "my_oauth2_token", "OAuthURL": "oauth_url",
-      "GraphQLQuery": "graphql_query", "GraphQL": "graphql", "IPv4Address": "ipv4_address", "B2BCustomer": "b2b_customer",
+      "GraphQLQuery": "graphql_query", "GraphQL": "graphql", "IPv4Address": "ipv4_address",
+      "B2BCustomer": "b2b_customer",
       "iPhones": "i_phones", "OAUTH": "oauth", "hasiPhone": "hasi_phone", "iPad": "i_pad",
     ]
     for (name, expected) in names { #expect(told.name(name) == expected) }
@@ -58,7 +60,8 @@ struct NameWordsTests {
     let letters = Array("aabbcIDURLsé_A1.2- Ж名ßİ\u{301}")
     let (snake, camel) = (EventMapper.snakeCase(separator: "."), EventMapper.camelCase())
     for _ in 0..<20_000 {
-      let name = String((0..<Int.random(in: 0...12, using: &random)).map { _ in letters.randomElement(using: &random)! })
+      let length = Int.random(in: 0...12, using: &random)
+      let name = String((0..<length).map { _ in letters.randomElement(using: &random)! })
       let mapped = snake.name(name)
       #expect(snake.name(mapped) == mapped, "\(name), seed \(seed)")
       #expect(!mapped.contains { $0.isUppercase && $0.isASCII })
@@ -76,7 +79,8 @@ extension EventMapper {
 }
 
 func stored(
-  _ name: String, _ fields: FieldObject = [:], at nanoseconds: Int64 = 0, id: EventID = EventID(opening: 1, sequence: 1),
+  _ name: String, _ fields: FieldObject = [:], at nanoseconds: Int64 = 0,
+  id: EventID = EventID(opening: 1, sequence: 1),
   declaration: EventType? = nil, context: EventContext = EventContext()
 ) -> StoredEvent {
   StoredEvent(

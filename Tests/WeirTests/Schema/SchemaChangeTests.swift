@@ -157,6 +157,9 @@ struct FieldChangeTests {
         == [Expected(.fieldRemoved, "e", "a", [.oldReaders]), Expected(.fieldAdded, "e", "b", [.newReaders])])
     // The former name is another field's now.
     #expect(changes([a], [a] + renamed) == [Expected(.fieldRenamed, "e", "b", [.oldReaders])])
+    // Two fields made one, the one that readers know by its name.
+    let optional = Field("a", .optional(.int32))
+    #expect(changes([optional, Field("b", .int32)], renamed) == [Expected(.fieldRemoved, "e", "a", [.oldReaders])])
   }
 
   @Test func sensitive() {

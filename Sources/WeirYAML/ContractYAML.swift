@@ -1,0 +1,202 @@
+// Contracts from YAML files.
+//
+// Yams parses; what it gives becomes the tree that JSON contracts are read from too. Plain values are read as JSON has
+// them (YAML 1.2's core, but for its forms of numbers): NO and on are texts, and so is 010.
+
+#if YAML
+  public import Weir
+  import Yams
+
+  extension Contract {
+    /// The largest text that ``init(yaml:)`` reads: the parser takes some hundred bytes for each value, whatever there
+    /// are, before anything can be counted.
+    public static let maximumYAMLBytes = 1 << 20
+
+    /// Reads a contract from YAML. The form is that of JSON contracts: the Contracts guide says what stands in it.
+    ///
+    /// ```yaml
+    /// contract: shop
+    /// version: "1.2"
+    /// events:
+    ///   checkout.completed:
+    ///     fields:
+    ///       order: {type: integer, mandatory: true, min: 1}
+    /// ```
+    ///
+    /// Throws everything that is wrong with it, each with its line, as `init(json:)` does. Aliases (`*name`) and tags
+    /// (`!name`) are refused, and so is a text of more than 1 MiB, or nested more than 64 deep.
+    public init(yaml: String) throws(ContractError) {
+      do {
+        try self.init(ContractYAML.read(yaml))
+      } catch let error as ContractError {
+        throw error
+      } catch let error as ContractSyntaxError {
+        throw ContractError([.init(line: error.line, message: error.message)])
+      } catch {
+        throw ContractError([.init(message: "this is no YAML: \(error)")])
+      }
+    }
+  }
+
+  /// Reads one YAML document into a tree.
+  struct ContractYAML {
+    /// Stands for the asterisks of the text while it is parsed.
+    private let asterisk: Unicode.Scalar
+    private var nodes = 0
+
+    static func read(_ text: String) throws -> ContractNode {
+      guard text.utf8.count <= Contract.maximumYAMLBytes else {
+        throw ContractSyntaxError(line: 1, message: "the file is larger than \(Contract.maximumYAMLBytes >> 20) MiB")
+      }
+      // Aliases multiply: a few lines of them stand for more values than there is memory, and Yams follows them where
+      // it compares keys, before it gives anything back. So the parser must see none. An alias begins with an asterisk;
+      // with another character in its place it is a plain text that begins with that character, and is found as such.
+      // Everywhere else the character comes back as an asterisk.
+      guard let asterisk = (0xE000...0xE0FF).lazy.compactMap(Unicode.Scalar.init).first(where: { mark in
+        !text.unicodeScalars.contains(mark)
+      })
+      else {
+        throw ContractSyntaxError(line: 1, message: "the file holds too many characters of private use")
+      }
+      var reader = ContractYAML(asterisk: asterisk)
+      do {
+        let parser = try Parser(yaml: reader.replaced(text, "*", by: asterisk), encoding: .utf8)
+        guard let root = try parser.singleRoot() else {
+          throw ContractSyntaxError(line: 1, message: "the file is empty; a contract begins with the key contract")
+        }
+        return try reader.node(root, depth: 0)
+      } catch let error as YamlError {
+        throw reader.syntaxError(error)
+      }
+    }
+
+    private init(asterisk: Unicode.Scalar) { self.asterisk = asterisk }
+
+    private func replaced(_ text: String, _ old: Unicode.Scalar, by new: Unicode.Scalar) -> String {
+      guard text.unicodeScalars.contains(old) else { return text }
+      var result = String.UnicodeScalarView()
+      for scalar in text.unicodeScalars { result.append(scalar == old ? new : scalar) }
+      return String(result)
+    }
+
+    private mutating func node(_ node: Node, depth: Int) throws(ContractSyntaxError) -> ContractNode {
+      let line = node.mark?.line ?? 0
+      nodes += 1
+      guard depth <= ContractNode.maximumFileDepth, nodes <= ContractNode.maximumNodes else {
+        throw ContractSyntaxError(line: line, message: "values nest more than \(ContractNode.maximumFileDepth) deep")
+      }
+      switch node {
+      case .scalar(let scalar):
+        return ContractNode(try content(of: scalar, line), line: line)
+      case .sequence(let sequence):
+        try refuseTag(sequence.tag, line)
+        var values: [ContractNode] = []
+        for value in sequence { values.append(try self.node(value, depth: depth + 1)) }
+        return ContractNode(.list(values), line: line)
+      case .mapping(let mapping):
+        try refuseTag(mapping.tag, line)
+        var entries: [ContractNode.Entry] = []
+        for (key, value) in mapping {
+          let keyLine = key.mark?.line ?? line
+          guard case .scalar(let scalar) = key else {
+            throw ContractSyntaxError(line: keyLine, message: "a list or a map is a key here; write a text")
+          }
+          let name = try self.key(scalar, keyLine)
+          entries.append(.init(key: name, line: keyLine, value: try self.node(value, depth: depth + 1)))
+        }
+        return ContractNode(.map(entries), line: line)
+      case .alias: throw aliasRefused(line)
+      }
+    }
+
+    /// A key is a text, whatever it looks like. Yams has compared the keys by now, and for that resolved their tags:
+    /// those of YAML itself say nothing any more.
+    private func key(_ scalar: Node.Scalar, _ line: Int) throws(ContractSyntaxError) -> String {
+      if isAlias(scalar) { throw aliasRefused(line) }
+      if !scalar.tag.description.hasPrefix("tag:yaml.org,2002:") { try refuseTag(scalar.tag, line) }
+      return replaced(scalar.string, asterisk, by: "*")
+    }
+
+    private func isAlias(_ scalar: Node.Scalar) -> Bool {
+      scalar.style == .plain && scalar.string.unicodeScalars.first == asterisk
+    }
+
+    private func content(
+      of scalar: Node.Scalar, _ line: Int
+    ) throws(ContractSyntaxError) -> ContractNode.Content {
+      if isAlias(scalar) { throw aliasRefused(line) }
+      let text = scalar.string
+      let tag = scalar.tag.description
+      if scalar.style != .plain || tag == Tag.Name.str.rawValue || tag == Tag.Name.nonSpecific.rawValue {
+        return .text(replaced(text, asterisk, by: "*"))
+      }
+      try refuseTag(scalar.tag, line)
+      switch text {
+      case "", "~", "null", "Null", "NULL": return .null
+      case "true", "True", "TRUE": return .bool(true)
+      case "false", "False", "FALSE": return .bool(false)
+      default: return try number(text, line).map { .number($0) } ?? .text(replaced(text, asterisk, by: "*"))
+      }
+    }
+
+    /// The number, if the text is one as JSON writes it.
+    private func number(_ text: String, _ line: Int) throws(ContractSyntaxError) -> FieldValue? {
+      var rest = text.utf8[...]
+      func digits(_ rest: inout Substring.UTF8View) -> Int {
+        let count = rest.prefix { (0x30...0x39).contains($0) }.count
+        rest = rest.dropFirst(count)
+        return count
+      }
+      if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+      let startsWithZero = rest.first == UInt8(ascii: "0")
+      let whole = digits(&rest)
+      guard whole > 0, !(startsWithZero && whole > 1) else { return nil }
+      var isWhole = true
+      if rest.first == UInt8(ascii: ".") {
+        isWhole = false
+        rest = rest.dropFirst()
+        guard digits(&rest) > 0 else { return nil }
+      }
+      if let letter = rest.first, letter | 0x20 == UInt8(ascii: "e") {
+        isWhole = false
+        rest = rest.dropFirst()
+        if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest = rest.dropFirst() }
+        guard digits(&rest) > 0 else { return nil }
+      }
+      guard rest.isEmpty else { return nil }
+      guard let number = FieldValue(number: text, isWhole: isWhole) else {
+        throw ContractSyntaxError(line: line, message: "the number \(text.prefix(40)) is more than a field can hold")
+      }
+      return number
+    }
+
+    private func refuseTag(_ tag: Tag, _ line: Int) throws(ContractSyntaxError) {
+      let name = tag.description
+      let plain = [Tag.Name.implicit, .seq, .map, .nonSpecific].map(\.rawValue)
+      guard plain.contains(name) else {
+        throw ContractSyntaxError(line: line, message: "the tag \(name.prefix(80)) is not supported; leave it out")
+      }
+    }
+
+    private func aliasRefused(_ line: Int) -> ContractSyntaxError {
+      ContractSyntaxError(
+        line: line, message: "an alias; write out what it stands for, or put a text that begins with * in quotes")
+    }
+
+    private func syntaxError(_ error: YamlError) -> ContractSyntaxError {
+      switch error {
+      case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+        .composer(_, let problem, let mark, _):
+        return ContractSyntaxError(line: mark.line, message: "this is no YAML: \(replaced(problem, asterisk, by: "*"))")
+      case .duplicatedKeysInMapping(let keys, let context):
+        let names = keys.map { replaced($0, asterisk, by: "*") }.joined(separator: ", ")
+        return ContractSyntaxError(
+          line: context.mark.line, message: "the keys \(names.prefix(200)) are there twice; make one of them both")
+      case .reader(let problem, _, _, _):
+        return ContractSyntaxError(line: 1, message: "this is no YAML: \(problem)")
+      default:
+        return ContractSyntaxError(line: 1, message: "this is no YAML: \(replaced("\(error)", asterisk, by: "*").prefix(200))")
+      }
+    }
+  }
+#endif

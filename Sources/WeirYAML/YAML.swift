@@ -1,5 +1,0 @@
-// Contracts from YAML files.
-
-#if YAML
-  import Yams
-#endif

@@ -1,0 +1,187 @@
+// ContractTool.swift: `weir contract`: the sample of real requests under a contract, held against what a script finds in
+// the text; what is printed; exit codes; two contracts compared.
+import Foundation
+import Testing
+import Weir
+
+extension EndToEnd {
+  @Suite struct ContractTool {
+    /// A file of Tests/Contract.
+    private static func file(_ name: String) -> String {
+      URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Contract/\(name)").path
+    }
+
+    /// One violation, or a default, as the tool and the script both write it.
+    private struct Found: Decodable, Equatable {
+      enum Value: Decodable, Equatable {
+        case missing
+        case number(Int64)
+        case text(String)
+
+        init(from decoder: any Decoder) throws {
+          let container = try decoder.singleValueContainer()
+          if container.decodeNil() {
+            self = .missing
+          } else if let number = try? container.decode(Int64.self) {
+            self = .number(number)
+          } else {
+            self = .text(try container.decode(String.self))
+          }
+        }
+      }
+
+      var offset: UInt64
+      var event: String
+      var field: String
+      var rule: String
+      var value: Value
+
+      static func parse(_ output: Data) throws -> [Found] {
+        try output.split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(Found.self, from: $0) }
+      }
+    }
+
+    /// The sample, each line an event whose offset is the line's number.
+    private func recordSample(_ directory: String) throws {
+      let outcome = try Tool.run("record", directory, RequestLine.samplePath, "--format", "clf", "--threads", "1")
+      try Tool.require(outcome, code: 0, "weir record")
+    }
+
+    @Test func `what a plain script finds in the text is what the contract finds in the log, one by one`() throws {
+      let scratch = try Scratch()
+      try recordSample(scratch("log"))
+      let script = try Child(
+        "/usr/bin/env", ["python3", Self.file("check_text.py")], input: .file(RequestLine.samplePath)
+      ).wait(60)
+      try Tool.require(script, code: 0, "Tests/Contract/check_text.py")
+      let expected = try Found.parse(script.output)
+      let outcome = try Tool.run("contract", "check", scratch("log"), Self.file("access.json"), "--format", "jsonl")
+      #expect(outcome.code == 1)
+      let found = try Found.parse(outcome.output)
+      for (index, (one, other)) in zip(found, expected).enumerated() where one != other {
+        Issue.record("number \(index): \(one) in the log, \(other) in the text")
+        break
+      }
+      #expect(found.count == expected.count)
+      let kinds = Set(expected.map { "\($0.event) \($0.field) \($0.rule)" })
+      #expect(kinds.count == 11 && expected.count > 11_000, "the text has enough in it: \(kinds)")
+    }
+
+    @Test func `what is printed agrees, in every format`() throws {
+      let scratch = try Scratch()
+      try recordSample(scratch("log"))
+      let arguments = ["contract", "check", scratch("log"), Self.file("access.json")]
+      let json = try Tool.run(arguments + ["--format", "json"])
+      #expect(json.code == 1)
+      let report = try #require(try JSONSerialization.jsonObject(with: json.output) as? [String: Any])
+      let help = try Tool.run("contract", "check", "--help").text
+      for key in report.keys { #expect(help.contains(key), "the help does not tell of \(key)") }
+      let rules = try #require(report["rules"] as? [[String: Any]])
+      let defaults = try #require(report["defaults"] as? [[String: Any]])
+      let keys = Set((rules + defaults).flatMap(\.keys))
+      for key in keys { #expect(help.contains(key), "the help does not tell of \(key)") }
+      #expect(report["kept"] as? Bool == false && report["events"] as? Int == 10_000)
+      #expect(report["violations"] as? Int == rules.compactMap { $0["count"] as? Int }.reduce(0, +))
+      #expect(report["defaulted"] as? Int == defaults.compactMap { $0["count"] as? Int }.reduce(0, +))
+      #expect(rules.first?["field"] as? String == "protocol" && rules.first?["first_offset"] as? Int == 0)
+      #expect(rules.contains { $0["example"] is NSNull }, "where nothing was there")
+      let text = try Tool.run(arguments)
+      #expect(text.code == 1)
+      #expect(text.text.contains("request: status: range 200..<400: 220 times, first at offset 62, found 404\n"))
+      #expect(text.text.contains("malformed: unknown event: once, at offset 8898\n"))
+      #expect(text.text.contains("request: bytes: default 0: 669 times, first at offset 76\n"))
+      let three = try Tool.run(arguments + ["--format", "jsonl", "--limit", "3"])
+      #expect(three.code == 1 && three.text.split(separator: "\n").count == 3)
+      let one = try Tool.run(arguments + ["--format", "json", "--limit", "1"])
+      let short = try #require(try JSONSerialization.jsonObject(with: one.output) as? [String: Any])
+      #expect((short["rules"] as? [Any])?.count == 1 && short["violations"] as? Int == report["violations"] as? Int)
+    }
+
+    @Test func `sensitive values are shown only if asked for`() throws {
+      let scratch = try Scratch()
+      let lines = #"{"event":"login","fields":{"email":"x","name":7}}"# + "\n"
+      try Tool.record(scratch("log"), ["--format", "jsonl"], sending: Data(lines.utf8))
+      let contract = try scratch.file(
+        "contract.json",
+        """
+        {"contract": "c", "version": "1", "events": {"login": {"fields": {
+          "email": {"type": "string", "min_length": 3, "sensitive": true}, "name": {"type": "string"}}}}}
+        """)
+      for format in ["text", "json", "jsonl"] {
+        let arguments = ["contract", "check", scratch("log"), contract, "--format", format]
+        let hidden = try Tool.run(arguments)
+        #expect(hidden.code == 1 && hidden.text.contains("[redacted]") && !hidden.text.contains(#""x""#))
+        #expect(hidden.text.contains("7"), "only what is sensitive is hidden")
+        let shown = try Tool.run(arguments + ["--show-sensitive"])
+        #expect(shown.code == 1 && !shown.text.contains("[redacted]") && shown.text.contains(#""x""#))
+      }
+    }
+
+    @Test func `a log as it should be, an empty one, a damaged one, none`() throws {
+      let scratch = try Scratch()
+      let contract = try scratch.file(
+        "contract.json",
+        #"{"contract": "c", "version": "1", "events": {"line": {"fields": {"text": {"mandatory": true}}}}}"#)
+      try Tool.record(scratch("log"), ["--format", "lines"], sending: Numbered.lines(1...5_000))
+      let good = try Tool.run("contract", "check", scratch("log"), contract)
+      #expect(good.code == 0 && good.text.contains("as the contract says"), "\(good.errors)")
+      try Tool.record(scratch("empty"), ["--format", "lines"], sending: Data())
+      #expect(try Tool.run("contract", "check", scratch("empty"), contract).code == 0)
+      let segment = try #require(try Files.segments(in: scratch("log")).first)
+      try Files.overwrite(scratch("log/\(segment)"), at: 30_000, with: Array(repeating: 0xA5, count: 64))
+      let damaged = try Tool.run("contract", "check", scratch("log"), contract)
+      #expect(damaged.code == 1 && damaged.errors.contains("missing"))
+      #expect(damaged.text.contains("as the contract says"), "what could be read is")
+      let none = try Tool.run("contract", "check", scratch("none"), contract)
+      #expect(none.code == 2 && none.complaints.count == 1)
+    }
+
+    @Test func `files that are no contracts`() throws {
+      let scratch = try Scratch()
+      let wrong = try scratch.file("wrong.json", "{\"contract\": 1,\n\"version\": \"1\",\n\"evnts\": {}}")
+      let outcome = try Tool.run("contract", "diff", wrong, wrong)
+      #expect(outcome.code == 2 && outcome.text.isEmpty)
+      #expect(outcome.complaints.first == "weir: \(wrong): line 1: contract is a number; write a text, in quotation marks")
+      #expect(outcome.errors.contains("line 3: the contract has no key \"evnts\"; did you mean events?"))
+      #expect(outcome.complaints.allSatisfy { $0.hasPrefix("weir: ") })
+      for path in [scratch("none.json"), scratch.path] {
+        let outcome = try Tool.run("contract", "diff", path, path)
+        #expect(outcome.code == 2 && outcome.complaints.count == 1, "\(outcome.errors)")
+      }
+      let yaml = try Tool.run("contract", "diff", Self.file("access.yaml"), Self.file("access.json"))
+      let isRead = yaml.code == 0 && yaml.text == "no difference\n"
+      let isRefused = yaml.code == 2 && yaml.errors.contains("--traits YAML")
+      #expect(isRead || isRefused, "\(yaml.text) \(yaml.errors)")
+    }
+
+    @Test func `two contracts compared`() throws {
+      let scratch = try Scratch()
+      func contract(_ name: String, _ fields: String) throws -> String {
+        try scratch.file(
+          name, "{\"contract\": \"c\", \"version\": \"1\", \"events\": {\"e\": {\"fields\": {\(fields)}}}}")
+      }
+      let old = try contract("old.json", #""a": {"type": "integer"}"#)
+      let wider = try contract("wider.json", #""a": {"type": "number"}, "b": {}"#)
+      let same = try Tool.run("contract", "diff", old, old)
+      #expect(same.code == 0 && same.text == "no difference\n")
+      let fine = try Tool.run("contract", "diff", old, wider)
+      #expect(fine.code == 0)
+      #expect(
+        fine.text == """
+          fine: e: a: type changed: it was integer and is number
+          fine: e: b: field added: it may be missing
+          2 differences, 0 breaking
+
+          """)
+      let breaking = try Tool.run("contract", "diff", wider, old, "--format", "json")
+      #expect(breaking.code == 1)
+      let report = try #require(try JSONSerialization.jsonObject(with: breaking.output) as? [String: Any])
+      #expect(report["breaking"] as? Int == 2)
+      let changes = try #require(report["changes"] as? [[String: Any]])
+      #expect(changes.map { $0["what"] as? String } == ["type_changed", "field_removed"])
+      let help = try Tool.run("contract", "diff", "--help").text
+      for key in Set(report.keys).union(changes.flatMap(\.keys)) { #expect(help.contains(key), "\(key)") }
+    }
+  }
+}
