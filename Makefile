@@ -297,7 +297,8 @@ MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = scan window unsealed lost_ring dead_ring reader handover crc32c check stat verify dead route definitions \
-                directory quarantine error notice locator system failing start sizes retention
+                directory quarantine error notice locator system failing start sizes retention event \
+                values
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))

@@ -379,15 +379,11 @@ static int report_refusals(event_log *log, uint32_t lane, int32_t reason, uint64
 }
 
 /*
- * What was sampled out may be most of what happens, so it is told of once a segment, and not in each pass: when one has
- * begun, at the close and in recovery. Until then the count in the ring is its word, which recovery takes up.
+ * What was sampled out may be most of what happens, so it is not told of in each pass: once a segment, at the close and
+ * in recovery. Until then the count in the ring is its word, which recovery takes up.
  */
-static int tells_of_sampled(const event_log *log) {
-  return log->sampled_due || !log->supply.running || __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
-}
-
 static int report_all_refusals(event_log *log) {
-  int sampled = tells_of_sampled(log);
+  int sampled = log->sampled_due || !log->supply.running || __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane_control *control = log->lanes[i].control;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {

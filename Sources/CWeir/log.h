@@ -5,7 +5,7 @@
  *     lane.c     claiming and giving back     clock.c    ticks and calibration
  *     room.c     a full lane                  fork.c     the child of a fork
  *     ring.c     the ring file                locator.c  where it lies
- *     segment.c  one segment file
+ *     segment.c  one segment file             context.c  the global context
  *     drain.c    lanes to segments            supply.c   the preparer
  *     sealer.c   segments to the disk         sync.c     waiting for it
  *     retire.c   the end of a full segment

@@ -24,6 +24,7 @@
 #include "definitions.h"
 #include "directory.h"
 #include "error.h"
+#include "event.h"
 #include "notice.h"
 #include "ring.h"
 #include "route.h"
@@ -223,72 +224,16 @@ static const definition *find_definition(weir_reader *reader, uint64_t opening, 
   return found;
 }
 
-static void take_type(weir_event *event, const definition *known) {
-  if (!known || (known->flags & DEFINITION_CONTEXT)) return;
-  event->type_tagged = (known->flags & DEFINITION_TAGGED) != 0;
-  event->field_count = known->field_count;
-  event->name = (const char *)known->name;
-  event->name_bytes = known->name_bytes;
-  event->fields = known->fields;
-  event->fields_bytes = known->fields_bytes;
-  event->definition = known->number;
-  event->attributes_bytes = known->attributes_bytes;
-  if (known->attributes_bytes > 0) event->attributes = known->attributes;
-}
-
-static void take_context(weir_event *event, const definition *known) {
-  if (!known || !(known->flags & DEFINITION_CONTEXT)) return;
-  event->context = known->attributes;
-  event->context_bytes = known->attributes_bytes;
-  event->context_definition = known->number;
-}
-
-/* The payload ends in the scope and its length. What is not so is left as it is: nobody checked it at the capture. */
-static void take_scope(weir_event *event) {
-  uint32_t bytes;
-  if (event->payload_bytes < sizeof bytes) return;
-  uint64_t before = event->payload_bytes - sizeof bytes;
-  memcpy(&bytes, event->payload + before, sizeof bytes);
-  if (bytes > before) return;
-  event->payload_bytes = before - bytes;
-  event->scope = event->payload + event->payload_bytes;
-  event->scope_bytes = bytes;
-}
-
-/* A dynamic event carries its own name before its fields. */
-static void take_own_name(weir_event *event) {
-  uint32_t bytes;
-  event->name = "";
-  event->name_bytes = 0;
-  event->type_tagged = 1;
-  if (event->payload_bytes < sizeof bytes) return;
-  memcpy(&bytes, event->payload, sizeof bytes);
-  if (bytes > event->payload_bytes - sizeof bytes) return;
-  event->name = (const char *)event->payload + sizeof bytes;
-  event->name_bytes = bytes;
-  event->payload += sizeof bytes + bytes;
-  event->payload_bytes -= sizeof bytes + bytes;
-}
-
 static void fill_event(weir_reader *reader, weir_event *event, uint64_t offset, weir_id id,
-                       const calibration *calibration, const uint8_t boot_id[16], const uint8_t *bytes) {
-  record_header record;
-  memcpy(&record, bytes, sizeof record);
-  uint32_t type = record_type(record.type), context = record_context(record.type);
-  *event = (weir_event){.offset = offset,
-                        .id = id,
-                        .time_ns = calibration_time(calibration, record.ticks),
-                        .type = type,
-                        .name = "",
-                        .payload = bytes + sizeof record,
-                        .payload_bytes = record.length,
-                        .context_number = context,
-                        .monotonic_ns = calibration_monotonic(calibration, record.ticks)};
+                       const calibration *calibration, const uint8_t boot_id[16], const uint8_t *record) {
+  uint32_t word;
+  memcpy(&word, record + offsetof(record_header, type), sizeof word);
+  uint32_t context = record_context(word);
+  const definition *type = find_definition(reader, id.opening, record_type(word));
+  event_fill(event, calibration, record, type, context ? find_definition(reader, id.opening, context) : NULL);
   memcpy(event->boot_id, boot_id, sizeof event->boot_id);
-  take_type(event, find_definition(reader, id.opening, type));
-  if (context != 0) take_context(event, find_definition(reader, id.opening, context));
-  if (record.type & WEIR_SCOPED) take_scope(event);
-  if (type == WEIR_TYPE_DYNAMIC) take_own_name(event);
+  event->offset = offset;
+  event->id = id;
   reader->next = offset + 1;
 }
 

@@ -1,5 +1,6 @@
 /* sweeps.c: see sweeps.h. */
 #include "check.h"
+#include "context_sweeps.h"
 #include "format.h"
 #include "stepper.h"
 #include "sweeps.h"
@@ -7,7 +8,7 @@
 #include <dirent.h>
 #include <pthread.h>
 
-enum { SWEPT_EVENT = 64, SWEPT_LANE = 2048, FULL_LANE = 256, TRIES = 400 };
+enum { FULL_LANE = 256, TRIES = 400 };
 
 victim_plan sweep_plan(const sweep *sweep, const char *directory, const char *ring_directory, uint64_t seed,
                        int before) {
@@ -26,71 +27,26 @@ victim_plan sweep_plan(const sweep *sweep, const char *directory, const char *ri
   return plan;
 }
 
-/* ---- Small parts ------------------------------------------------------------------------------------------------- */
-
-static void open_log(swept *swept) {
-  weir_recovery recovery;
-  weir_error error;
-  if (victim_open(swept->plan, swept->report, &swept->log, &recovery, &error) != WEIR_OK) {
-    report_failure(swept->report, "weir_open", &error);
-    _exit(1);
-  }
-  swept->first_type = victim_define(swept->log);
-  report_enter(swept->report, PHASE_CAPTURING);
-}
-
-static int32_t capture(swept *swept, uint32_t thread) {
-  weir_id id;
-  return victim_capture(swept->plan, swept->report, swept->log, swept->first_type, thread, &id);
-}
-
-static void drain(swept *swept) {
-  weir_error error;
-  if (weir_drain(swept->log, UINT64_MAX, NULL, &error) != WEIR_OK) report_failure(swept->report, "weir_drain", &error);
-}
-
-/* The marked capture of one event whose fields are ready: nothing but the library's own work between the reports. */
-static void capture_marked(swept *swept, uint32_t thread, uint64_t bytes, uint32_t type) {
-  uint8_t payload[VICTIM_FIXED_BYTES + 4096];
-  report *report = swept->report;
-  uint64_t usual = victim_payload(payload, swept->plan, thread, report->threads[thread].began);
-  weir_id id;
-  stepper_mark(1);
-  uint64_t number = report_begin(report, thread);
-  int32_t answer = weir_capture(swept->log, type, payload, bytes ? bytes : usual, &id);
-  report_return(report, thread, number, answer, &id);
-  stepper_mark(0);
-}
-
-/* The type of a thread's next event. */
-static uint32_t next_type(const swept *swept, uint32_t thread) {
-  return swept->first_type + victim_type(swept->plan->seed, thread, swept->report->threads[thread].began);
-}
-
-static void expect(swept *swept, int good, const char *what) {
-  if (!good) report_failure(swept->report, what, NULL);
-}
-
 /* ---- Captures ---------------------------------------------------------------------------------------------------- */
 
 static void one_capture(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
-  drain(swept);
-  capture_marked(swept, 0, 0, next_type(swept, 0));
+  swept_open(swept);
+  swept_capture(swept, 0);
+  swept_drain(swept);
+  swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
 }
 
 static void first_capture(swept *swept) {
-  open_log(swept);
-  capture_marked(swept, 0, 0, next_type(swept, 0));
+  swept_open(swept);
+  swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
 }
 
 /* Field by field, as it is inlined into a caller; of the type whose filler is a string. */
 static void capture_string(swept *swept) {
-  open_log(swept);
+  swept_open(swept);
   report *report = swept->report;
-  while (next_type(swept, 0) == swept->first_type) capture(swept, 0);
-  drain(swept);
+  while (swept_next_type(swept, 0) == swept->first_type) swept_capture(swept, 0);
+  swept_drain(swept);
   uint8_t payload[VICTIM_FIXED_BYTES + 4096];
   uint64_t number = report->threads[0].began, bytes = victim_payload(payload, swept->plan, 0, number);
   weir_record record;
@@ -109,11 +65,11 @@ static void capture_string(swept *swept) {
 }
 
 static void capture_waking(swept *swept) {
-  open_log(swept);
-  for (uint64_t i = 0; i < 3; i++) capture(swept, 0);
-  drain(swept);
+  swept_open(swept);
+  for (uint64_t i = 0; i < 3; i++) swept_capture(swept, 0);
+  swept_drain(swept);
   sleep_ns(20000000); /* idle passes at intervals of 50 us, and the drainer is asleep */
-  capture_marked(swept, 0, 0, next_type(swept, 0));
+  swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
 }
 
 static void soon_drained(victim_plan *plan) { plan->drain_interval_ns = 50000; }
@@ -121,21 +77,21 @@ static void soon_drained(victim_plan *plan) { plan->drain_interval_ns = 50000; }
 static void full_lanes(victim_plan *plan) { plan->lane_bytes = FULL_LANE; }
 
 static void capture_refused(swept *swept) {
-  open_log(swept);
-  while (capture(swept, 0) == WEIR_ACCEPTED) {}
-  capture_marked(swept, 0, 0, next_type(swept, 0));
+  swept_open(swept);
+  while (swept_capture(swept, 0) == WEIR_ACCEPTED) {}
+  swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
 }
 
 static void capture_too_large(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
-  capture_marked(swept, 0, SWEPT_EVENT + 1, next_type(swept, 0));
+  swept_open(swept);
+  swept_capture(swept, 0);
+  swept_capture_marked(swept, 0, SWEPT_EVENT + 1, swept_next_type(swept, 0));
 }
 
 static void capture_undefined(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
-  capture_marked(swept, 0, 0, swept->first_type + 2);
+  swept_open(swept);
+  swept_capture(swept, 0);
+  swept_capture_marked(swept, 0, 0, swept->first_type + 2);
 }
 
 static void overwriting(victim_plan *plan) {
@@ -150,128 +106,37 @@ static uint64_t overwritten(const swept *swept) {
 }
 
 static void capture_evicting(swept *swept) {
-  open_log(swept);
-  while (overwritten(swept) == 0) capture(swept, 0);
-  for (int i = 0; i < 3; i++) capture_marked(swept, 0, 0, next_type(swept, 0));
-  expect(swept, overwritten(swept) >= 2, "the swept captures evicted nothing");
+  swept_open(swept);
+  while (overwritten(swept) == 0) swept_capture(swept, 0);
+  for (int i = 0; i < 3; i++) swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
+  swept_expect(swept, overwritten(swept) >= 2, "the swept captures evicted nothing");
 }
-
-/* ---- Contexts and scopes ----------------------------------------------------------------------------------------- */
-
-static void in_contexts(victim_plan *plan) {
-  plan->contexts = 1000000; /* so that each is another one */
-  plan->context_every = 1;
-  plan->max_event_bytes = 256;
-  plan->scoped = 1;
-  plan->lane_bytes = 8 * SWEPT_LANE;
-}
-
-static void in_contexts_with_lanes(victim_plan *plan) {
-  in_contexts(plan);
-  plan->lane_count = 3;
-}
-
-static void set_context(swept *swept) { victim_set_context(swept->plan, swept->report, swept->log); }
-
-/* A context, an event in it, and another context. */
-static void change_context(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
-  stepper_mark(1);
-  set_context(swept);
-  capture(swept, 0);
-  set_context(swept);
-  stepper_mark(0);
-  expect(swept, swept->report->context_set == 2, "two contexts");
-}
-
-/* Field by field, as it is inlined into a caller. */
-static void capture_in_scope(swept *swept) {
-  open_log(swept);
-  set_context(swept);
-  report *report = swept->report;
-  uint8_t scope[VICTIM_MAX_SCOPE], payload[VICTIM_FIXED_BYTES + 4096];
-  uint64_t scope_bytes;
-  while ((scope_bytes = victim_scope(scope, swept->plan, 0, report->threads[0].began)) == UINT64_MAX) capture(swept, 0);
-  drain(swept);
-  uint32_t type = next_type(swept, 0);
-  uint64_t number = report->threads[0].began, bytes = victim_payload(payload, swept->plan, 0, number);
-  weir_record record;
-  weir_id id;
-  stepper_mark(1);
-  report_begin(report, 0);
-  int32_t answer = weir_begin(swept->log, &record);
-  if (answer == WEIR_ACCEPTED) {
-    weir_put_raw(&record, payload, bytes);
-    weir_put_scope(&record, scope, (uint32_t)scope_bytes);
-    answer = weir_commit(&record, type | WEIR_SCOPED, &id);
-  }
-  report_return(report, 0, number, answer, &id);
-  stepper_mark(0);
-}
-
-static void sample_out(swept *swept) {
-  weir_record record;
-  uint64_t number = report_begin(swept->report, 0);
-  int32_t answer = weir_begin(swept->log, &record);
-  if (answer == WEIR_ACCEPTED) answer = weir_refuse(&record, WEIR_DROP_SAMPLED);
-  report_return(swept->report, 0, number, answer, NULL);
-}
-
-static void capture_sampled_out(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
-  drain(swept);
-  stepper_mark(1);
-  sample_out(swept);
-  stepper_mark(0);
-}
-
-static void *change_contexts(void *context) {
-  for (int i = 0; i < 16; i++) set_context(context);
-  return NULL;
-}
-
-/* One thread changes the context, another captures. */
-static void capture_while_changing(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
-  pthread_t thread;
-  stepper_mark(1);
-  REQUIRE(pthread_create(&thread, NULL, change_contexts, swept) == 0);
-  for (int i = 0; i < 30; i++) capture(swept, 0);
-  pthread_join(thread, NULL);
-  drain(swept);
-  stepper_mark(0);
-}
-
-/* ---- More threads than lanes ------------------------------------------------------------------------------------- */
 
 static void *capture_as_second(void *context) {
   swept *swept = context;
-  capture_marked(swept, 1, 0, next_type(swept, 1));
+  swept_capture_marked(swept, 1, 0, swept_next_type(swept, 1));
   return NULL;
 }
 
 /* A thread for which there is no lane left. */
 static void capture_borrowing(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
+  swept_open(swept);
+  swept_capture(swept, 0);
   pthread_t thread;
   REQUIRE(pthread_create(&thread, NULL, capture_as_second, swept) == 0);
   pthread_join(thread, NULL);
 }
 
 static void capture_nested(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
+  swept_open(swept);
+  swept_capture(swept, 0);
   weir_record record;
   weir_id id;
   uint8_t payload[VICTIM_FIXED_BYTES + 4096];
-  uint32_t type = next_type(swept, 0);
+  uint32_t type = swept_next_type(swept, 0);
   uint64_t number = report_begin(swept->report, 0), bytes = victim_payload(payload, swept->plan, 0, number);
   int32_t answer = weir_begin(swept->log, &record);
-  capture_marked(swept, 0, 0, next_type(swept, 0));
+  swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
   if (answer == WEIR_ACCEPTED) {
     weir_put_raw(&record, payload, bytes);
     answer = weir_commit(&record, type, &id);
@@ -280,7 +145,7 @@ static void capture_nested(swept *swept) {
 }
 
 static void *capture_and_end(void *context) {
-  capture(context, 1);
+  swept_capture(context, 1);
   return NULL;
 }
 
@@ -288,8 +153,8 @@ static void two_lanes(victim_plan *plan) { plan->lane_count = 3; }
 
 /* A thread that ends gives its lane back, undrained events and all. */
 static void thread_ends(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
+  swept_open(swept);
+  swept_capture(swept, 0);
   pthread_t thread;
   stepper_mark(1);
   REQUIRE(pthread_create(&thread, NULL, capture_and_end, swept) == 0);
@@ -304,76 +169,45 @@ static void define(swept *swept) {
   report_enter(swept->report, PHASE_CAPTURING);
   stepper_mark(1);
   swept->first_type = victim_define(swept->log);
-  capture(swept, 0);
+  swept_capture(swept, 0);
   stepper_mark(0);
 }
 
 /* ---- Draining, rolling, sealing ---------------------------------------------------------------------------------- */
 
 static void drain_block(swept *swept) {
-  open_log(swept);
-  for (int i = 0; i < 12; i++) capture(swept, 0);
+  swept_open(swept);
+  for (int i = 0; i < 12; i++) swept_capture(swept, 0);
   stepper_mark(1);
-  drain(swept);
+  swept_drain(swept);
   stepper_mark(0);
 }
 
 static void drain_losses(swept *swept) {
-  open_log(swept);
-  while (overwritten(swept) < 5) capture(swept, 0);
+  swept_open(swept);
+  while (overwritten(swept) < 5) swept_capture(swept, 0);
   uint8_t payload[SWEPT_EVENT + 1] = {0};
   uint64_t number = report_begin(swept->report, 0);
   report_return(swept->report, 0, number,
                 weir_capture(swept->log, swept->first_type, payload, sizeof payload, NULL), NULL);
   stepper_mark(1);
-  drain(swept);
+  swept_drain(swept);
   stepper_mark(0);
 }
 
-static uint64_t segments(const swept *swept) {
-  weir_counters counters;
-  weir_count(swept->log, &counters);
-  return counters.segments;
-}
-
-/* Captures and drains until the active segment has room for a few blocks more. */
-static void nearly_fill_segment(swept *swept) {
-  enum { BLOCK_HEADER = 128, LEFT = 5000 };
-  weir_counters counters;
-  weir_count(swept->log, &counters);
-  uint64_t records = 0, before = counters.blocks;
-  while (records + (counters.blocks - before) * BLOCK_HEADER < swept->plan->segment_bytes - LEFT) {
-    uint8_t payload[VICTIM_FIXED_BYTES + 4096];
-    uint64_t number = swept->report->threads[0].began;
-    records += 24 + ((victim_payload(payload, swept->plan, 0, number) + 7) & ~UINT64_C(7));
-    capture(swept, 0);
-    if (number % 16 != 15) continue;
-    drain(swept);
-    weir_count(swept->log, &counters);
-  }
-}
-
-static void roll_over(swept *swept) {
-  uint64_t before = segments(swept);
-  while (segments(swept) == before) {
-    for (int i = 0; i < 14; i++) capture(swept, 0);
-    drain(swept);
-  }
-}
-
 static void roll(swept *swept) {
-  open_log(swept);
-  nearly_fill_segment(swept);
+  swept_open(swept);
+  swept_nearly_fill(swept);
   stepper_mark(1);
-  roll_over(swept);
+  swept_roll_over(swept);
   weir_error error;
   if (weir_sync(swept->log, UINT64_MAX, NULL, &error) != WEIR_OK) report_failure(swept->report, "weir_sync", &error);
   stepper_mark(0);
 }
 
 static void sync_log(swept *swept) {
-  open_log(swept);
-  for (int i = 0; i < 5; i++) capture(swept, 0);
+  swept_open(swept);
+  for (int i = 0; i < 5; i++) swept_capture(swept, 0);
   weir_error error;
   stepper_mark(1);
   if (weir_sync(swept->log, UINT64_MAX, NULL, &error) != WEIR_OK) report_failure(swept->report, "weir_sync", &error);
@@ -382,45 +216,22 @@ static void sync_log(swept *swept) {
 
 /* Waits for an event that is not in the log yet. */
 static void wait_durable(swept *swept) {
-  open_log(swept);
-  for (int i = 0; i < 5; i++) capture(swept, 0);
+  swept_open(swept);
+  for (int i = 0; i < 5; i++) swept_capture(swept, 0);
   weir_id id;
   weir_error error;
   stepper_mark(1);
   int32_t answer = victim_capture(swept->plan, swept->report, swept->log, swept->first_type, 0, &id);
-  expect(swept, answer == WEIR_ACCEPTED, "the capture to be waited for");
+  swept_expect(swept, answer == WEIR_ACCEPTED, "the capture to be waited for");
   if (weir_durable(swept->log, id, UINT64_MAX, &error) != WEIR_OK) {
     report_failure(swept->report, "weir_durable", &error);
   }
   stepper_mark(0);
 }
 
-/* What was sampled out is told of once the next segment has begun, and at the close. */
-static void roll_sampled(swept *swept) {
-  open_log(swept);
-  sample_out(swept);
-  nearly_fill_segment(swept);
-  sample_out(swept);
-  stepper_mark(1);
-  roll_over(swept);
-  drain(swept);
-  stepper_mark(0);
-}
-
-static void close_sampled(swept *swept) {
-  open_log(swept);
-  capture(swept, 0);
-  for (int i = 0; i < 3; i++) sample_out(swept);
-  weir_error error;
-  stepper_mark(1);
-  report_enter(swept->report, PHASE_CLOSING);
-  if (weir_close(swept->log, &error) != WEIR_OK) report_failure(swept->report, "weir_close", &error);
-  stepper_mark(0);
-}
-
 static void close_log(swept *swept) {
-  open_log(swept);
-  for (int i = 0; i < 5; i++) capture(swept, 0);
+  swept_open(swept);
+  for (int i = 0; i < 5; i++) swept_capture(swept, 0);
   weir_error error;
   stepper_mark(1);
   report_enter(swept->report, PHASE_CLOSING);
@@ -432,48 +243,23 @@ static void close_log(swept *swept) {
 
 static void open_new(swept *swept) {
   stepper_mark(1);
-  open_log(swept);
-  capture(swept, 0);
+  swept_open(swept);
+  swept_capture(swept, 0);
   stepper_mark(0);
 }
 
-/* Runs `main` with a log of its own in a child that is killed at the end of it. */
-static void die_after(const victim_plan *plan, report *report, void (*main)(swept *)) {
-  pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    swept dead = {.plan = plan, .report = report};
-    open_log(&dead);
-    main(&dead);
-    raise(SIGKILL);
-  }
-  REQUIRE(wait_for(child) == 1000 + SIGKILL);
-}
-
 static void leave_lanes(swept *swept) {
-  for (int i = 0; i < 6; i++) capture(swept, 0);
-  drain(swept);
-  for (int i = 0; i < 6; i++) capture(swept, 0);
+  for (int i = 0; i < 6; i++) swept_capture(swept, 0);
+  swept_drain(swept);
+  for (int i = 0; i < 6; i++) swept_capture(swept, 0);
 }
 
-static void dead_with_lanes(const victim_plan *plan, report *report) { die_after(plan, report, leave_lanes); }
-
-/* Events in several contexts and scopes, some of them drained, and some that were sampled out. */
-static void leave_contexts(swept *swept) {
-  for (int i = 0; i < 12; i++) {
-    if (i % 2 == 0) set_context(swept);
-    capture(swept, 0);
-    sample_out(swept);
-    if (i == 5) drain(swept);
-  }
-}
-
-static void dead_in_contexts(const victim_plan *plan, report *report) { die_after(plan, report, leave_contexts); }
+static void dead_with_lanes(const victim_plan *plan, report *report) { swept_die_after(plan, report, leave_lanes); }
 
 static void leave_losses(swept *swept) {
   leave_lanes(swept);
   uint64_t before = overwritten(swept);
-  while (overwritten(swept) < before + 3) capture(swept, 0);
+  while (overwritten(swept) < before + 3) swept_capture(swept, 0);
   uint8_t payload[SWEPT_EVENT + 1] = {0};
   uint64_t number = report_begin(swept->report, 0);
   report_return(swept->report, 0, number,
@@ -486,7 +272,7 @@ static void dead_with_losses(const victim_plan *plan, report *report) {
     weir_stat stat;
     report_clear(report);
     remove_tree(plan->directory);
-    die_after(plan, report, leave_losses);
+    swept_die_after(plan, report, leave_losses);
     REQUIRE(weir_stat_directory(plan->directory, &stat, NULL) == WEIR_OK);
     if (stat.lane_events > 1) return;
   }
@@ -508,15 +294,15 @@ static uint64_t change_head(const swept *swept, uint64_t to) {
 /* As if it had been killed after a block was appended, before the lane's head moved. */
 static void leave_block(swept *swept) {
   leave_lanes(swept);
-  drain(swept);
+  swept_drain(swept);
   uint64_t head = change_head(swept, UINT64_MAX);
-  for (int i = 0; i < 6; i++) capture(swept, 0);
-  drain(swept);
-  capture(swept, 0);
+  for (int i = 0; i < 6; i++) swept_capture(swept, 0);
+  swept_drain(swept);
+  swept_capture(swept, 0);
   change_head(swept, head);
 }
 
-static void dead_with_block(const victim_plan *plan, report *report) { die_after(plan, report, leave_block); }
+static void dead_with_block(const victim_plan *plan, report *report) { swept_die_after(plan, report, leave_block); }
 
 static uint64_t unsealed_segments(const char *directory) {
   uint64_t count = 0;
@@ -565,8 +351,8 @@ static void keep_little(victim_plan *plan) { plan->retain_bytes = plan->segment_
 
 static void leave_segments(swept *swept) {
   for (int i = 0; i < 3; i++) {
-    nearly_fill_segment(swept);
-    roll_over(swept);
+    swept_nearly_fill(swept);
+    swept_roll_over(swept);
   }
   weir_close(swept->log, NULL);
 }
@@ -575,42 +361,42 @@ static void leave_segments(swept *swept) {
 static void closed_with_segments(const victim_plan *plan, report *report) {
   victim_plan keeping = *plan;
   keeping.retain_bytes = 0;
-  die_after(&keeping, report, leave_segments);
+  swept_die_after(&keeping, report, leave_segments);
 }
 
 static void open_and_remove(swept *swept) {
   weir_counters counters;
   stepper_mark(1);
-  open_log(swept);
+  swept_open(swept);
   do {
     sleep_ns(1000000);
     weir_count(swept->log, &counters);
   } while (counters.expired == 0);
-  capture(swept, 0);
+  swept_capture(swept, 0);
   stepper_mark(0);
 }
 
 static void reopen(swept *swept) {
   stepper_mark(1);
-  open_log(swept);
-  capture(swept, 0);
+  swept_open(swept);
+  swept_capture(swept, 0);
   stepper_mark(0);
 }
 
 /* ---- Threads in each other's way --------------------------------------------------------------------------------- */
 
 static void *drain_often(void *context) {
-  for (int i = 0; i < 4; i++) drain(context);
+  for (int i = 0; i < 4; i++) swept_drain(context);
   return NULL;
 }
 
 static void capture_while_draining(swept *swept) {
-  open_log(swept);
-  for (int i = 0; i < 3; i++) capture(swept, 0);
+  swept_open(swept);
+  for (int i = 0; i < 3; i++) swept_capture(swept, 0);
   pthread_t thread;
   stepper_mark(1);
   REQUIRE(pthread_create(&thread, NULL, drain_often, swept) == 0);
-  for (int i = 0; i < 12; i++) capture(swept, 0);
+  for (int i = 0; i < 12; i++) swept_capture(swept, 0);
   pthread_join(thread, NULL);
   stepper_mark(0);
 }
@@ -622,20 +408,20 @@ static void waiting_for_room(victim_plan *plan) {
 }
 
 static void capture_when_drained(swept *swept) {
-  open_log(swept);
+  swept_open(swept);
   stepper_mark(1);
-  for (int i = 0; i < 30; i++) capture(swept, 0);
+  for (int i = 0; i < 30; i++) swept_capture(swept, 0);
   stepper_mark(0);
 }
 
 static void *capture_more(void *context) {
-  for (int i = 0; i < 8; i++) capture(context, 1);
+  for (int i = 0; i < 8; i++) swept_capture(context, 1);
   return NULL;
 }
 
 static void capture_while_closing(swept *swept) {
-  open_log(swept);
-  for (int i = 0; i < 3; i++) capture(swept, 0);
+  swept_open(swept);
+  for (int i = 0; i < 3; i++) swept_capture(swept, 0);
   pthread_t thread;
   weir_error error;
   stepper_mark(1);
@@ -646,12 +432,12 @@ static void capture_while_closing(swept *swept) {
 }
 
 static void capture_while_rolling(swept *swept) {
-  open_log(swept);
-  nearly_fill_segment(swept);
+  swept_open(swept);
+  swept_nearly_fill(swept);
   pthread_t thread;
   stepper_mark(1);
   REQUIRE(pthread_create(&thread, NULL, capture_more, swept) == 0);
-  roll_over(swept);
+  swept_roll_over(swept);
   pthread_join(thread, NULL);
   stepper_mark(0);
 }
@@ -670,12 +456,12 @@ const sweep sweeps[] = {
     {"case 1: capture that is too large", .run = capture_too_large, .instructions = 80, .stores = 1},
     {"case 1: capture of an undefined type", .run = capture_undefined, .instructions = 80, .stores = 1},
     {"case 1: capture that evicts", .shape = overwriting, .run = capture_evicting, .instructions = 500, .stores = 15},
-    {"case 1: change of the context", .shape = in_contexts, .run = change_context, .instructions = 2000, .stores = 12},
-    {"case 1: capture in a context and a scope", .shape = in_contexts, .run = capture_in_scope, .instructions = 100,
+    {"case 1: change of the context", .shape = context_shape, .run = context_change, .instructions = 2000, .stores = 12},
+    {"case 1: capture in a context and a scope", .shape = context_shape, .run = context_capture_scoped, .instructions = 100,
      .stores = 4},
-    {"case 1: capture that is sampled out", .run = capture_sampled_out, .instructions = 30, .stores = 1},
-    {"case 2: interleaved captures and changes of context", .shape = in_contexts_with_lanes,
-     .run = capture_while_changing, .quantum = 200, .instructions = 10000, .stores = 100, .calls = 2},
+    {"case 1: capture that is sampled out", .run = context_sample_out, .instructions = 30, .stores = 1},
+    {"case 2: interleaved captures and changes of context", .shape = context_shape_two_lanes,
+     .run = context_race, .quantum = 200, .instructions = 10000, .stores = 100, .calls = 2},
     {"case 14: capture that borrows a lane", .run = capture_borrowing, .instructions = 200, .stores = 4},
     {"case 17: capture within a capture", .run = capture_nested, .instructions = 150, .stores = 4},
     {"case 13: thread's end", .shape = two_lanes, .run = thread_ends, .instructions = 2000, .stores = 5, .calls = 5},
@@ -684,9 +470,9 @@ const sweep sweeps[] = {
     {"case 2: drain of refusals and evictions", .shape = overwriting, .run = drain_losses, .instructions = 2000,
      .stores = 35, .calls = 2},
     {"case 5: roll, seal, prepare and sync", .run = roll, .instructions = 20000, .stores = 250, .calls = 20},
-    {"case 5: roll after some were sampled out", .run = roll_sampled, .instructions = 20000, .stores = 250,
+    {"case 5: roll after some were sampled out", .run = context_roll_sampled, .instructions = 20000, .stores = 250,
      .calls = 15},
-    {"case 5: close after some were sampled out", .run = close_sampled, .instructions = 5000, .stores = 20,
+    {"case 5: close after some were sampled out", .run = context_close_sampled, .instructions = 5000, .stores = 20,
      .calls = 15},
     {"case 3: sync", .run = sync_log, .instructions = 2000, .stores = 20, .calls = 4},
     {"case 3: durable", .run = wait_durable, .instructions = 2000, .stores = 20, .calls = 4},
@@ -694,7 +480,7 @@ const sweep sweeps[] = {
     {"case 4: open", .run = open_new, .instructions = 20000, .stores = 9, .calls = 100},
     {"case 8: recovery", .prepare = dead_with_lanes, .run = reopen, .instructions = 50000, .stores = 40,
      .calls = 100},
-    {"case 8: recovery of contexts and scopes", .shape = in_contexts, .prepare = dead_in_contexts, .run = reopen,
+    {"case 8: recovery of contexts and scopes", .shape = context_shape, .prepare = context_dead, .run = reopen,
      .instructions = 50000, .stores = 40, .calls = 100},
     {"case 2: recovery of a block not handed over", .prepare = dead_with_block, .run = reopen, .instructions = 50000,
      .stores = 30, .calls = 100},

@@ -6,15 +6,7 @@
 #ifndef WEIR_REPLAY_SWEEPS_H
 #define WEIR_REPLAY_SWEEPS_H
 
-#include "victim.h"
-
-/* What a sweep's program works with, in the stepped process. */
-typedef struct swept {
-  const victim_plan *plan;
-  report *report;
-  weir_log *log;
-  uint32_t first_type;
-} swept;
+#include "swept.h"
 
 /* Where the ring is: of what was there before, and of what is swept. */
 typedef enum sweep_ring { RING_BESIDE, RING_APART, RING_MOVES_AWAY, RING_MOVES_BACK } sweep_ring;

@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func snippetsAreTakenWithoutTheirIndentation() throws {
-    let code = "a\n  // snippet\n  one {\n    two\n\n  }\n  // end\n// snippet\nthree\n// end\n"
+    let code = "a\n  // snippet\n  one {\n    two\n\n  }\n\n  // end\n// snippet\nthree\n// end\n"
     #expect(try Snippets.inCode(code) == ["one {\n  two\n\n}\n", "three\n"])
     #expect(throws: Snippets.Unpaired.self) { try Snippets.inCode("// snippet\n// snippet\n// end\n") }
     #expect(throws: Snippets.Unpaired.self) { try Snippets.inCode("// end\n") }
@@ -90,7 +90,9 @@ enum Snippets {
       case ("// snippet", nil):
         current = (indentation, [])
       case ("// end", let (_, lines)?):
-        snippets.append(lines.map { $0 + "\n" }.joined())
+        // The formatter puts an empty line before some comments.
+        let last = lines.lastIndex { !$0.isEmpty } ?? -1
+        snippets.append(lines[...last].map { $0 + "\n" }.joined())
         current = nil
       case ("// snippet", _), ("// end", _):
         throw Unpaired()

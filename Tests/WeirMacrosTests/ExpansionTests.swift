@@ -193,16 +193,32 @@
 
     /// The event that the benchmark measures is what the macro makes of it.
     @Test func theBenchmarkMeasuresWhatTheMacroWrites() throws {
-      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-      let file = "Benchmarks/Sources/CaptureBench/Subjects/MacroCheckoutExpansion.swift"
-      let text = try String(contentsOf: root.appending(path: file), encoding: .utf8)
+      let text = try text(of: "Benchmarks/Sources/CaptureBench/Subjects/MacroCheckoutExpansion.swift")
       let mark = "// @Event(\"checkout\")\n"
       let start = try #require(text.range(of: mark)?.upperBound)
       let checkedIn = String(text[start...])
       let declaration = try #require(checkedIn.components(separatedBy: "\n\nextension").first)
-      let written = expand("@Event(\"checkout\")\n" + declaration)
-      #expect(written.trimmingCharacters(in: .newlines) == checkedIn.trimmingCharacters(in: .newlines))
+      #expect(lines(expand("@Event(\"checkout\")\n" + declaration)) == lines(checkedIn))
+    }
+
+    @Test func theGuideShowsWhatTheMacroWrites() throws {
+      let blocks = try text(of: "Sources/Weir/Weir.docc/Macro.md").components(separatedBy: "```")
+      let source = try #require(blocks.first { $0.hasPrefix("swift\n") && $0.contains("@Event(\"basket\"") })
+      let shown = try #require(blocks.first { $0.hasPrefix("\nextension") })
+      let written = expand(String(source.dropFirst("swift\n".count)))
+      let start = try #require(written.range(of: "extension")?.lowerBound)
+      #expect(lines(String(written[start...])) == lines(shown))
+    }
+
+    private func text(of file: String) throws -> String {
+      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+      return try String(contentsOf: root.appending(path: file), encoding: .utf8)
+    }
+
+    /// Without the empty ones around.
+    private func lines(_ text: String) -> [String] {
+      text.trimmingCharacters(in: .newlines).components(separatedBy: "\n")
     }
   }
 

@@ -151,20 +151,30 @@ struct InspectorFaultTests {
 
   @Test func `it blocks every signal`() throws {
     try withDirectory { directory in
-      let before = signalsOpen()
-      let open = Mutex<[Int32]>([1])
-      let tracker = try Tracker(
-        directory: directory,
-        configuration: inspected {
-          $0.onViolation = { _, _ in
-            open.withLock { $0 = signalsOpen() }
-          }
-        })
+      let seen = Mutex<[[Int32]]>([])
+      let configuration = inspected {
+        $0.onViolation = { _, _ in seen.withLock { $0.append(signalsOpen()) } }
+      }
+      // On a thread of its own, for those that tests run on may block signals already.
+      let opened = Mutex<Result<Tracker, any Error>?>(nil)
+      let done = DispatchSemaphore(value: 0)
+      Thread {
+        var handled = sigset_t()
+        sigemptyset(&handled)
+        for signal in handledSignals { sigaddset(&handled, signal) }
+        pthread_sigmask(SIG_UNBLOCK, &handled, nil)
+        let result = Result<Tracker, any Error> { try Tracker(directory: directory, configuration: configuration) }
+        opened.withLock { $0 = result }
+        // And the thread that opened the tracker has the mask that it had.
+        seen.withLock { $0.append(signalsOpen()) }
+        done.signal()
+      }.start()
+      done.wait()
+      let tracker = try #require(opened.withLock { $0 }).get()
       tracker.track("oder")
       try tracker.inspect()
-      #expect(open.withLock { $0 } == [])
-      // And the thread that opened the tracker has the mask that it had.
-      #expect(signalsOpen() == before)
+      #expect(seen.withLock { $0 } == [handledSignals, []])
+      try tracker.close()
     }
   }
 
@@ -205,11 +215,14 @@ struct InspectorFaultTests {
   }
 }
 
-/// The signals that this thread does not block, of those that hosts handle.
+/// Signals that hosts handle.
+private let handledSignals = [SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM]
+
+/// Those of them that this thread does not block.
 private func signalsOpen() -> [Int32] {
   var mask = sigset_t()
   pthread_sigmask(SIG_BLOCK, nil, &mask)
-  return [SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM].filter { sigismember(&mask, $0) != 1 }
+  return handledSignals.filter { sigismember(&mask, $0) != 1 }
 }
 
 enum LoggedViolationTexts {

@@ -1,0 +1,101 @@
+// What the compiler itself makes of the macro: that what it writes gives no warning wherever it stands, and what is said
+// of types that the macro can't judge.
+
+#if Macros
+  import Foundation
+  import Testing
+
+  @Suite struct CompilerTests {
+    /// The compiler's answer to a source; empty if it has nothing to say.
+    private func compile(_ source: String, _ options: [String] = []) throws -> String {
+      try withDirectory { directory in
+        let file = directory + "/source.swift"
+        try Data(source.utf8).write(to: URL(filePath: file))
+        let products = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+          .deletingLastPathComponent().path
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+          .deletingLastPathComponent().path
+        let compiler = Process()
+        compiler.executableURL = URL(filePath: "/usr/bin/env")
+        compiler.arguments =
+          [
+            "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-warnings-as-errors", file, "-I",
+            products + "/Modules", "-I", root + "/include", "-load-plugin-executable",
+            products + "/WeirMacrosPlugin-tool#WeirMacrosPlugin", "-package-name", "test",
+          ] + options
+        let output = Pipe()
+        compiler.standardError = output
+        compiler.standardOutput = output
+        try compiler.run()
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        compiler.waitUntilExit()
+        return String(decoding: text, as: UTF8.self)
+      }
+    }
+
+    /// Every place that a type may be declared in, and every name.
+    private static let accepted = """
+      public import Weir
+      import WeirMacros
+
+      @Event public enum Words: Event {
+        case a(`in`: Int, `inout`: Int, `self`: Int, _x: Int, `let`: Int, `var`: Int)
+        case `self`(encoder: Int, stored: Int, types: String), `default`
+        case `init`(é: Int, value0: Int)
+      }
+      public struct Outer {
+        @Event enum Inner { case a(x: Int); case b }
+        @Event fileprivate struct Hidden { var x: Int; private var y: Int = 3 }
+        @Event public struct Visible { public var x: Int; var z: Int; private var y: Int = 3 }
+      }
+      public extension Outer { @Event enum InPublicExtension { case a(x: Int) } }
+      extension Outer { @Event public enum InExtension { case a(x: Int) } }
+      struct Internal { @Event public enum Nested { case a(x: Int) } }
+      extension Internal { @Event public enum NestedToo { case a(x: Int) } }
+      private struct Private { @Event fileprivate enum Nested { case a(x: Int) } }
+      @Event enum AlsoCodable: Codable, Event { case a(x: Int) }
+      @Event package enum InPackage { case a(x: Int) }
+      @MainActor struct Isolated { @Event enum Nested { case a(x: Int) } }
+      @MainActor @Event enum OnMain { case a(x: Int) }
+      @Event public struct Nothing {}
+
+      func capture(_ tracker: Tracker) { tracker.track(Outer.Inner.b) }
+      """
+
+    @Test(arguments: [
+      [], ["-enable-upcoming-feature", "InternalImportsByDefault", "-enable-upcoming-feature", "ExistentialAny"],
+      ["-default-isolation", "MainActor"], ["-enable-library-evolution"],
+    ])
+    func whatIsWrittenGivesNoWarning(options: [String]) throws {
+      #expect(try compile(Self.accepted, options) == "")
+    }
+
+    @Test func aTypeThatIsNoEventValueIsNamed() throws {
+      let answer = try compile(
+        """
+        import Weir
+        import WeirMacros
+        struct Money {}
+        @Event enum Sale { case paid(price: Money) }
+        """)
+      #expect(
+        answer.contains("initializer 'init(_:of:sensitive:formerNames:)' requires that 'Money' conform to 'EventValue'"))
+    }
+
+    @Test func aMessageStandsWhereTheSourceIsWrong() throws {
+      let answer = try compile(
+        """
+        import Weir
+        import WeirMacros
+        @Event enum Sale {
+          #if DEBUG
+            case tried
+          #endif
+          case paid(Int)
+        }
+        """)
+      #expect(answer.contains("source.swift:4:3: error: @Event can't see which side of #if is compiled"))
+      #expect(answer.contains("source.swift:7:13: error: the value of 'paid' has no label"))
+    }
+  }
+#endif
