@@ -112,7 +112,7 @@ build: need-swift need-lz4
 
 # ---- Test ------------------------------------------------------------------------------------------------------------
 
-test: need-swift need-lz4 need-c need-strace
+test: need-swift need-lz4 need-c need-strace need-python
 	@$(MAKE) --no-print-directory test-c
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest \

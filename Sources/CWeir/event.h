@@ -5,8 +5,8 @@
 #include "definitions.h"
 
 /*
- * Fills in all but the offset, the id and the boot. `type` and `context` are what is defined under the record's numbers,
- * null where nothing is: one of the other kind counts as none. The event points into the record and into them.
+ * Fills in all but the offset, the id and the boot. `type` and `context` are what is defined under the record's
+ * numbers, null where nothing is: one of the other kind counts as none. The event points into the record and into them.
  */
 void event_fill(weir_event *event, const calibration *calibration, const uint8_t *record, const definition *type,
                 const definition *context);

@@ -157,7 +157,7 @@ extension SpyTracker {
   /// thread.
   public var violations: [Violation] {
     guard let contract else { return [] }
-    return all.filter { $0.association == nil }.flatMap { contract.check($0).violations }
+    return all.flatMap { contract.check($0).violations }
   }
 
   /// The events as a provider with this preparation gets them: with derived fields and defaults, flagged, edited,

@@ -52,9 +52,10 @@
       // it compares keys, before it gives anything back. So the parser must see none. An alias begins with an asterisk;
       // with another character in its place it is a plain text that begins with that character, and is found as such.
       // Everywhere else the character comes back as an asterisk.
-      guard let asterisk = (0xE000...0xE0FF).lazy.compactMap(Unicode.Scalar.init).first(where: { mark in
-        !text.unicodeScalars.contains(mark)
-      })
+      guard
+        let asterisk = (0xE000...0xE0FF).lazy.compactMap(Unicode.Scalar.init).first(where: { mark in
+          !text.unicodeScalars.contains(mark)
+        })
       else {
         throw ContractSyntaxError(line: 1, message: "the file holds too many characters of private use")
       }
@@ -195,7 +196,8 @@
       case .reader(let problem, _, _, _):
         return ContractSyntaxError(line: 1, message: "this is no YAML: \(problem)")
       default:
-        return ContractSyntaxError(line: 1, message: "this is no YAML: \(replaced("\(error)", asterisk, by: "*").prefix(200))")
+        return ContractSyntaxError(
+          line: 1, message: "this is no YAML: \(replaced("\(error)", asterisk, by: "*").prefix(200))")
       }
     }
   }

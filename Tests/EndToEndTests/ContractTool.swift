@@ -1,5 +1,5 @@
-// ContractTool.swift: `weir contract`: the sample of real requests under a contract, held against what a script finds in
-// the text; what is printed; exit codes; two contracts compared.
+// ContractTool.swift: `weir contract`: the sample of real requests under a contract, held against what a script finds
+// in the text; what is printed; exit codes; two contracts compared.
 import Foundation
 import Testing
 import Weir
@@ -142,7 +142,8 @@ extension EndToEnd {
       let wrong = try scratch.file("wrong.json", "{\"contract\": 1,\n\"version\": \"1\",\n\"evnts\": {}}")
       let outcome = try Tool.run("contract", "diff", wrong, wrong)
       #expect(outcome.code == 2 && outcome.text.isEmpty)
-      #expect(outcome.complaints.first == "weir: \(wrong): line 1: contract is a number; write a text, in quotation marks")
+      #expect(
+        outcome.complaints.first == "weir: \(wrong): line 1: contract is a number; write a text, in quotation marks")
       #expect(outcome.errors.contains("line 3: the contract has no key \"evnts\"; did you mean events?"))
       #expect(outcome.complaints.allSatisfy { $0.hasPrefix("weir: ") })
       for path in [scratch("none.json"), scratch.path] {

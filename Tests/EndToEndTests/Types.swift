@@ -1,5 +1,5 @@
-// Types.swift: what a log says of its types, and what of its events is shown: `weir schema`, `weir schema diff`, and
-// `weir cat` with sensitive fields and contexts.
+// Types.swift: what a log says of its types, and what of its events is shown: `weir schema`, `weir schema diff`, `weir
+// cat` with sensitive fields and contexts, and what sampling left out in `weir stat`.
 import Foundation
 import Testing
 import Weir
@@ -193,6 +193,19 @@ extension EndToEnd {
       #expect(csv[0] == "offset,id,time,event,fields,uuid,kind,monotonic,boot,user,view,context")
       // Without --context nothing of it is there.
       for line in try Tool.cat(scratch("log")) { #expect(!String(decoding: line.raw, as: UTF8.self).contains("shop")) }
+    }
+
+    @Test func `stat shows what sampling left out`() throws {
+      let scratch = try Scratch()
+      var configuration = quiet()
+      configuration.sampling = [SamplingRule("often", rate: 0)]
+      let tracker = try Tracker(directory: scratch("log"), configuration: configuration)
+      for _ in 0..<25 { tracker.track("often", fields: ["a": 1]) }
+      tracker.track("seldom", fields: ["a": 1])
+      try tracker.close()
+      #expect(try Tool.run("stat", scratch("log")).text.contains(" 25 (sampled: 25)\n"))
+      let json = try JSONSerialization.jsonObject(with: Tool.run("stat", scratch("log"), "--json").output)
+      #expect(((json as? [String: Any])?["dropped"] as? [String: Int])?["sampled"] == 25)
     }
 
     private func quiet() -> Tracker.Configuration {

@@ -23,9 +23,7 @@
           case started(cart: UInt64)
           case done(total: Double, email: String?, items: Int32 = 1, `in`: [UInt8])
           case `default`
-        }
 
-        extension Checkout: Weir.Event {
           nonisolated static var eventName: Swift.String {
             "checkout"
           }
@@ -88,6 +86,9 @@
             }
           }
         }
+
+        extension Checkout: Weir.Event {
+        }
         """)
     }
 
@@ -112,9 +113,7 @@
           public var twice: Double { total * 2 }
           public var watched: Bool { didSet {} }
           static var count = 0
-        }
 
-        extension Sale: Weir.Event {
           public nonisolated static var eventName: Swift.String {
             "Sale"
           }
@@ -141,14 +140,17 @@
             encoder.put(self.b)
             encoder.put(self.watched)
           }
+        }
 
+        extension Sale: Weir.Event {
           public nonisolated init?(_ stored: Weir.StoredEvent) throws {
             let types = Self.eventTypes
             guard stored.index(in: types) != nil else {
               return nil
             }
             self.order = try stored.value(types[0].fields[0])
-            self.total = try stored.value(types[0].fields[1], default: 0)
+            let default1 = self.total
+            self.total = try stored.value(types[0].fields[1], default: default1)
             self.a = try stored.value(types[0].fields[2])
             self.b = try stored.value(types[0].fields[3])
             self.watched = try stored.value(types[0].fields[4])
@@ -158,8 +160,11 @@
     }
 
     @Test func aTypeThatSaysThatItConformsIsNotMadeToAgain() {
-      let written = expand("@Event enum Tick: Event { case a }", isConforming: true)
-      #expect(written.contains("\nextension Tick {\n"))
+      let enumeration = expand("@Event enum Tick: Event { case a }", isConforming: true)
+      #expect(enumeration.contains("nonisolated init?"))
+      #expect(!enumeration.contains("extension"))
+      let structure = expand("@Event struct Tick: Event {}", isConforming: true)
+      #expect(structure.contains("\nextension Tick {\n  nonisolated init?"))
     }
 
     /// How visible the members are, and whether other modules may compile them in.
@@ -194,19 +199,24 @@
     /// The event that the benchmark measures is what the macro makes of it.
     @Test func theBenchmarkMeasuresWhatTheMacroWrites() throws {
       let text = try text(of: "Benchmarks/Sources/CaptureBench/Subjects/MacroCheckoutExpansion.swift")
-      let mark = "// @Event(\"checkout\")\n"
-      let start = try #require(text.range(of: mark)?.upperBound)
-      let checkedIn = String(text[start...])
-      let declaration = try #require(checkedIn.components(separatedBy: "\n\nextension").first)
-      #expect(lines(expand("@Event(\"checkout\")\n" + declaration)) == lines(checkedIn))
+      let start = try #require(text.range(of: "enum MacroCheckout")?.lowerBound)
+      let written = expand(
+        """
+        @Event("checkout")
+        enum MacroCheckout {
+          case started(cart: UInt64)
+          case completed(order: UInt64, total: Double, items: Int32, coupon: String)
+        }
+        """)
+      #expect(lines(written) == lines(String(text[start...])))
     }
 
     @Test func theGuideShowsWhatTheMacroWrites() throws {
       let blocks = try text(of: "Sources/Weir/Weir.docc/Macro.md").components(separatedBy: "```")
       let source = try #require(blocks.first { $0.hasPrefix("swift\n") && $0.contains("@Event(\"basket\"") })
-      let shown = try #require(blocks.first { $0.hasPrefix("\nextension") })
+      let shown = try #require(blocks.first { $0.hasPrefix("\nenum Basket") })
       let written = expand(String(source.dropFirst("swift\n".count)))
-      let start = try #require(written.range(of: "extension")?.lowerBound)
+      let start = try #require(written.range(of: "enum Basket")?.lowerBound)
       #expect(lines(String(written[start...])) == lines(shown))
     }
 

@@ -8,10 +8,18 @@ import WeirTesting
 @Suite(.enabled(if: FailingDisk.isAvailable)) struct FailingDiskTests {
   private static let text = String(repeating: "x", count: 1000)
 
-  /// Captures until one is refused; answers how many were accepted.
+  /// Captures until one is refused for the disk; answers how many were accepted.
   private func fillUp(_ tracker: Tracker) -> Int {
-    for number in 0..<100_000 where !tracker.track(Page.viewed(path: Self.text)).isAccepted { return number }
-    return 100_000
+    var accepted = 0
+    for _ in 0..<100_000 {
+      switch tracker.track(Page.viewed(path: Self.text)) {
+      case .accepted: accepted += 1
+      case .dropped(.storage): return accepted
+      // A slow machine may take longer to empty a lane than a capture waits.
+      case .dropped: continue
+      }
+    }
+    return accepted
   }
 
   @Test func aFullDiskRefusesAndKeepsWhatWasAccepted() throws {
@@ -22,7 +30,6 @@ import WeirTesting
     let accepted = fillUp(spy.tracker)
     // What the segments that are there have room for still goes in.
     #expect(accepted > 100 && accepted < 100_000)
-    #expect(spy.tracker.track(Page.viewed(path: Self.text)) == .dropped(.storage))
     #expect(spy.tracker.counters.storage == .noSpace)
     #expect(disk.failures > 0)
 
@@ -32,7 +39,7 @@ import WeirTesting
     #expect(spy.tracker.track(Order.paid(number: 2)).isAccepted)
     #expect(spy.last(of: Order.self) == .paid(number: 2))
     #expect(spy.accepted == UInt64(accepted) + 2)
-    #expect((spy.dropped[.storage] ?? 0) >= 2)
+    #expect((spy.dropped[.storage] ?? 0) >= 1)
     #expect(spy.tracker.counters.storage == nil)
     #expect(spy.notices.contains { $0.name == "weir.gap" })
   }

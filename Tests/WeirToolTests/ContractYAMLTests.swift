@@ -38,10 +38,12 @@
 
     @Test func `plain values are read as in JSON`() throws {
       func values(_ list: String) throws -> [FieldValue]? { try rule("{one_of: \(list)}").allowedValues }
-      #expect(try values("[true, False, 1, -2, 1.5, 1e3, 18446744073709551615]")
-        == [true, false, 1, -2, 1.5, 1000.0, .uint(.max)])
-      #expect(try values("[NO, yes, on, 010, 0x1F, 1_000, +1, .inf, 1:30, 2026-11-21, '1', \"true\"]")
-        == ["NO", "yes", "on", "010", "0x1F", "1_000", "+1", ".inf", "1:30", "2026-11-21", "1", "true"])
+      #expect(
+        try values("[true, False, 1, -2, 1.5, 1e3, 18446744073709551615]")
+          == [true, false, 1, -2, 1.5, 1000.0, .uint(.max)])
+      #expect(
+        try values("[NO, yes, on, 010, 0x1F, 1_000, +1, .inf, 1:30, 2026-11-21, '1', \"true\"]")
+          == ["NO", "yes", "on", "010", "0x1F", "1_000", "+1", ".inf", "1:30", "2026-11-21", "1", "true"])
       #expect(try values("[a*b, '*', \"**\", 'x *y']") == ["a*b", "*", "**", "x *y"])
       #expect(try values("[!!str 5, ! 6]") == ["5", "6"])
       #expect(try rule("{type: string, matches: '.*'}").pattern == ".*")
@@ -51,22 +53,27 @@
     }
 
     @Test func `what is wrong, with its line`() {
-      #expect(problems("contract: c\nversion: 1.2\nevents: {}\n") == [
-        "line 2: version is a number; write a text, in quotation marks"
-      ])
-      #expect(problems(field("{type: integer,\n  min: 5, max: 1}")) == ["line 6: e: f: no number lies in the range 5...1"])
-      #expect(problems(field("{mandatory: yes, typ: string}")) == [
-        "line 6: e: f: a field has no key \"typ\"; did you mean type?",
-        "line 6: e: f: mandatory is a text; write true or false",
-      ])
+      #expect(
+        problems("contract: c\nversion: 1.2\nevents: {}\n") == [
+          "line 2: version is a number; write a text, in quotation marks"
+        ])
+      #expect(
+        problems(field("{type: integer,\n  min: 5, max: 1}")) == ["line 6: e: f: no number lies in the range 5...1"])
+      #expect(
+        problems(field("{mandatory: yes, typ: string}")) == [
+          "line 6: e: f: a field has no key \"typ\"; did you mean type?",
+          "line 6: e: f: mandatory is a text; write true or false",
+        ])
       let cases = [
         ("", "the file is empty"), ("[a", "this is no YAML"), ("a: b: c", "this is no YAML"),
         ("a: 1\na: 2\n", "line 1: the keys a are there twice"), ("--- {}\n--- {}\n", "this is no YAML"),
         ("? [a]\n: b\n", "a list or a map is a key"), ("a: !custom b\n", "line 1: the tag !custom is not supported"),
         ("a: !!binary b\n", "is not supported"), ("a: !!set {b}\n", "is not supported"),
         ("a: 1e999\n", "more than a field can hold"), ("a: 18446744073709551616\n", "more than a field can hold"),
-        ("x: &a 1\ny: *a\n", "line 2: an alias"), ("<<: *a\n", "an alias"), ("*a : b\n", "an alias"), ("- *a\n", "an alias"),
-        ("{a: *b}\n", "an alias"), ("a: \u{7}\n", "this is no YAML"), ("a: \0\n", "this is no YAML"), ("7\n", "the contract is a number"),
+        ("x: &a 1\ny: *a\n", "line 2: an alias"), ("<<: *a\n", "an alias"), ("*a : b\n", "an alias"),
+        ("- *a\n", "an alias"),
+        ("{a: *b}\n", "an alias"), ("a: \u{7}\n", "this is no YAML"), ("a: \0\n", "this is no YAML"),
+        ("7\n", "the contract is a number"),
       ]
       for (text, reason) in cases {
         #expect(problems(text).contains { $0.contains(reason) }, "\(text.debugDescription): \(problems(text))")
@@ -75,8 +82,10 @@
 
     /// Each of these would take more memory or time than there is, were it followed.
     @Test func `texts meant to do harm`() async {
-      let bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n"
-        + zip("bcdefghi", "abcdefgh").map { "\($0): &\($0) [*\($1), *\($1), *\($1), *\($1), *\($1), *\($1), *\($1)]\n" }.joined()
+      let bomb =
+        "a: &a [x, x, x, x, x, x, x, x, x]\n"
+        + zip("bcdefghi", "abcdefgh").map { "\($0): &\($0) [*\($1), *\($1), *\($1), *\($1), *\($1), *\($1), *\($1)]\n" }
+        .joined()
       #expect(problems(bomb).first?.contains("line 2: an alias") == true)
       let keys = bomb + "? *i\n: 1\n"
       #expect(problems(keys).first?.contains("an alias") == true)

@@ -10,8 +10,8 @@ struct Verdict {
 
 /// The targets that the run can judge.
 func verdicts(_ session: Session) -> [Verdict] {
-  captureVerdicts(session) + scopeVerdicts(session) + threadVerdicts(session) + optionVerdicts(session) + tailVerdicts(session)
-    + flowVerdicts(session)
+  captureVerdicts(session) + scopeVerdicts(session) + threadVerdicts(session) + optionVerdicts(session)
+    + tailVerdicts(session) + flowVerdicts(session)
 }
 
 /// A ratio that is to be at most `limit`; nothing if one side was not measured.

@@ -126,7 +126,8 @@ extension Tracker {
     case .closed, .detached:
       throw WeirError(.closed, "\(what): the log \(directory) is closed", path: directory)
     case .storage:
-      throw WeirError(.noSpace, "\(what): the log can't grow; make room on the disk, or raise byteLimit", path: directory)
+      let remedy = "the log can't grow; make room on the disk, or raise byteLimit"
+      throw WeirError(.noSpace, "\(what): \(remedy)", path: directory)
     case .tooLarge:
       throw WeirError(.limit, "\(what): the traits are larger than maximumEventBytes", path: directory)
     default:

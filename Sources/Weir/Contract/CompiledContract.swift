@@ -22,9 +22,9 @@ public struct CompiledContract: Sendable {
     self.events = events
   }
 
-  /// Checks an event as it is in the log. What the log itself wrote (``StoredEvent/isNotice``) is always right, and of an
-  /// event whose definition is lost nobody can say. One whose payload can't be read as its fields has the one violation
-  /// `readable`.
+  /// Checks an event as it is in the log. What the log itself wrote (``StoredEvent/isNotice``) is always right, and of
+  /// an event whose definition is lost nobody can say. One whose payload can't be read as its fields has the one
+  /// violation `readable`.
   public func check(_ event: StoredEvent) -> ContractOutcome {
     if event.name != StoredEvent.undefinedName, event.isUnread {
       var check = EventCheck(event: event.name, declaration: nil)

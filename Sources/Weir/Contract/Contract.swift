@@ -61,7 +61,8 @@ public struct EventRule: Hashable, Sendable {
   /// as `unknown field`, unless they are null, which is as good as missing.
   public var isOpen: Bool
 
-  /// The event is to go. For people and for ``CompiledContract/changes(to:)``: a deprecated event is checked as any other.
+  /// The event is to go. For people and for ``CompiledContract/changes(to:)``: a deprecated event is checked as any
+  /// other.
   public var isDeprecated: Bool
 
   /// What the event means, for people.

@@ -5,8 +5,8 @@ public struct Mandatory: Hashable, Sendable {
   /// What it says.
   public var rule: FieldRule
 
-  /// The field `name` is there, of this type and as the clauses ask. Where it is missing and there is a default, that is
-  /// filled in.
+  /// The field `name` is there, of this type and as the clauses ask. Where it is missing and there is a default, that
+  /// is filled in.
   ///
   /// - Parameters:
   ///   - name: The field's name or, for a nested field, its path: `items[].price`.

@@ -1,8 +1,8 @@
 // ContractComparison: what differs between two contracts, and which of it breaks events that were right.
 //
-// A difference counts as breaking unless it is sure that no event which was right is flagged for it: a pattern that only
-// looks stricter may break nothing, but nobody is to rely on that. A test holds random events against random pairs of
-// contracts.
+// A difference counts as breaking unless it is sure that no event which was right is flagged for it: a pattern that
+// only looks stricter may break nothing, but nobody is to rely on that. A test holds random events against random pairs
+// of contracts.
 
 extension CompiledContract {
   /// The differences between this contract and a newer one, in the order of their events and fields: those of this one
@@ -59,7 +59,8 @@ private struct ContractComparison {
 
   private mutating func compare(_ old: CompiledEvent, _ new: CompiledEvent) {
     if old.rule.kind != new.rule.kind {
-      let kinds = "it was \(old.rule.kind?.rawValue ?? "of any kind") and is \(new.rule.kind?.rawValue ?? "of any kind")"
+      let kinds =
+        "it was \(old.rule.kind?.rawValue ?? "of any kind") and is \(new.rule.kind?.rawValue ?? "of any kind")"
       add(.eventKindChanged, "", breaking: new.rule.kind != nil, kinds)
     }
     if old.rule.isOpen != new.rule.isOpen {
@@ -175,7 +176,8 @@ private struct ContractComparison {
       isBroken
       ? "where it is missing, it is flagged now"
       : new.isMandatory
-        ? new.defaultValue.map { "where it is missing, \($0) is filled in" } ?? "where it is missing, it was flagged before"
+        ? new.defaultValue.map { "where it is missing, \($0) is filled in" }
+          ?? "where it is missing, it was flagged before"
         : "it may be missing now"
     add(new.isMandatory ? .fieldMadeMandatory : .fieldMadeOptional, new.path, breaking: isBroken, why)
   }

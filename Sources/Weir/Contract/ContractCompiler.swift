@@ -6,8 +6,8 @@ extension Contract {
 
   /// The contract, ready to check events: patterns compiled, look-ups by dictionary.
   ///
-  /// Throws everything that is wrong with it, at once: a name that is empty or there twice, bounds in the wrong order, an
-  /// allowed value or a default that another clause refuses, a clause that does not go with the type, a pattern that
+  /// Throws everything that is wrong with it, at once: a name that is empty or there twice, bounds in the wrong order,
+  /// an allowed value or a default that another clause refuses, a clause that does not go with the type, a pattern that
   /// makes no sense, nesting over 16.
   public func compiled() throws(ContractError) -> CompiledContract {
     var compiler = ContractCompiler()

@@ -9,9 +9,9 @@
 extension Contract {
   /// Reads a contract from a JSON file. <doc:Contracts> says what stands in it.
   ///
-  /// Throws everything that is wrong with it, each with its line: what ``compiled()`` finds, and beside it keys and types
-  /// that there are not, equal keys, values of the wrong kind, numbers that no field can hold. A file of more than
-  /// 16 MiB, of a million values, or nested more than 64 deep is refused.
+  /// Throws everything that is wrong with it, each with its line: what ``compiled()`` finds, and beside it keys and
+  /// types that there are not, equal keys, values of the wrong kind, numbers that no field can hold. A file of more
+  /// than 16 MiB, of a million values, or nested more than 64 deep is refused.
   public init(json: Data) throws(ContractError) {
     let node: ContractNode
     do {

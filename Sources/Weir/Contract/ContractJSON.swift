@@ -1,7 +1,7 @@
 // ContractJSON: reads JSON (RFC 8259) into the tree that contracts are read from.
 //
-// By hand, because Foundation's decoders lose what a contract needs: the order of events and fields, in which violations
-// are listed; all but one of equal keys, which are mistakes; and the lines that messages name.
+// By hand, because Foundation's decoders lose what a contract needs: the order of events and fields, in which
+// violations are listed; all but one of equal keys, which are mistakes; and the lines that messages name.
 
 /// Reads one JSON text.
 struct ContractJSON {
@@ -67,7 +67,9 @@ struct ContractJSON {
     repeat {
       skipSpace()
       let line = line
-      guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { throw problem("a key in quotation marks is wanted") }
+      guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else {
+        throw problem("a key in quotation marks is wanted")
+      }
       let key = try string()
       skipSpace()
       guard take(UInt8(ascii: ":")) else { throw problem("a : is wanted after the key") }

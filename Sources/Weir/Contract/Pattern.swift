@@ -1,9 +1,9 @@
 // Pattern: a regular expression that is matched in time that grows with the text and no faster.
 //
 // A contract checks whatever texts events bring, and a pattern such as (a+)+$ takes engines that try and go back time
-// that doubles with each character: 30 of them take minutes. So this one never goes back. It is Glushkov's automaton: each
-// place of the pattern where a character can stand is a position, and it keeps the set of positions that the text so far
-// may have led to, as bits.
+// that doubles with each character: 30 of them take minutes. So this one never goes back. It is Glushkov's automaton:
+// each place of the pattern where a character can stand is a position, and it keeps the set of positions that the text
+// so far may have led to, as bits.
 
 /// A compiled regular expression. It matches whole texts, Unicode scalar by scalar.
 struct Pattern: Sendable {

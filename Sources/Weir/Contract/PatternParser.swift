@@ -1,7 +1,7 @@
 // PatternParser: reads a regular expression into a tree.
 //
-// What it takes is the common ground of regular expressions, with one meaning everywhere; what engines read differently,
-// and what can't be matched in linear time, is refused with a word on what to write instead.
+// What it takes is the common ground of regular expressions, with one meaning everywhere; what engines read
+// differently, and what can't be matched in linear time, is refused with a word on what to write instead.
 
 /// A regular expression as a tree.
 indirect enum PatternNode {

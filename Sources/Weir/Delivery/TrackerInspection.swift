@@ -25,7 +25,8 @@ extension Tracker {
 
   /// What was found in holding events against ``Configuration/contract``; all zeros without one.
   ///
-  /// Never waits. Behind the captures by some milliseconds; ``inspect(timeout:)`` waits for them.
+  /// Never waits. Behind the captures by milliseconds, by a quarter of a second after a quiet time, by more if there are
+  /// more than it can keep up with; ``inspect(timeout:)`` waits for them.
   public var violations: ViolationCounts { inspector?.counts ?? ViolationCounts() }
 
   /// Waits until everything captured before the call is held against ``Configuration/contract``; answers what was found

@@ -2,7 +2,16 @@
 
 /// The declaration of one event: its name, and its fields in the order in which they are written.
 ///
-/// Names are UTF-8, 1 to 1,024 bytes. Names that start with `weir.` are the log's own and are refused.
+/// Names are UTF-8, 1 to 1,024 bytes. Names that start with `weir.` are the log's own, and are refused, and so is an
+/// event's name with a NUL in it: its events are dropped as ``DropReason/invalid``, and ``Tracker/lastDefinitionError``
+/// says why. All of a declaration goes into the log, once, so that it is read with the events; it takes 32 KiB at most.
+///
+/// ```swift
+/// EventType(
+///   "checkout.completed",
+///   [Field("amount", .double, formerNames: ["total"]), Field("email", .string, sensitive: true)],
+///   wireID: 2, kind: .pageAction, formerNames: ["checkout.paid"])
+/// ```
 public struct EventType: Hashable, Sendable {
   /// Names with this prefix belong to the log itself.
   package static let reservedPrefix = "weir."
@@ -16,8 +25,13 @@ public struct EventType: Hashable, Sendable {
   /// The fields, at most 1,024.
   public var fields: [Field]
 
-  /// A number that stays when the event is renamed: readers of other versions find the event by it. Unique among the
-  /// events of a log; nil for none, then the name alone tells what an event is.
+  /// A number that stays when the event is renamed: readers of other versions find the event by it, as
+  /// ``StoredEvent/index(in:)`` has it. Nil for none; then names alone tell what an event is.
+  ///
+  /// Unique among the events of a log, for a reader goes by it before it looks at the name. If two types of a program
+  /// claim one, the second one's event is defined without, which ``Tracker/lastDefinitionError`` says and
+  /// ``Counters/collidingTypes`` counts; its events are then read by their name, but its own reader takes the first
+  /// one's for its own. So modules choose their numbers from ranges of their own.
   public var wireID: UInt32?
 
   /// What sort of thing the event reports; nil if that was not said.

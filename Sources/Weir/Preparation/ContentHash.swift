@@ -126,7 +126,6 @@ extension SipHash128 {
       low = low &+ sum.low
       high = high &+ sum.high
     }
-    combine(UInt64(fields.count))
     combine(low)
     combine(high)
   }

@@ -86,10 +86,9 @@ public struct Preparation: Sendable {
       return nil
     }
     var event = PreparedEvent(stored)
-    let isDefined = stored.name != StoredEvent.undefinedName
-    if isDefined { derive(&event) }
+    derive(&event)
     guard run(enrichment, &event) else { return nil }
-    if isDefined { check(&event) }
+    check(&event)
     flagDuplicate(&event)
     guard run(hooks, &event) else { return nil }
     redaction?.redact(&event)
@@ -128,13 +127,18 @@ public struct Preparation: Sendable {
   private mutating func check(_ event: inout PreparedEvent) {
     guard let contract else { return }
     let stored = event.stored
-    let outcome = contract.check(name: event.name, fields: event.fields, declaration: stored.declaration)
+    // Of a payload that can't be read nobody can say what it lacks.
+    let outcome =
+      stored.isUnread
+      ? contract.check(stored)
+      : contract.check(name: event.name, fields: event.fields, declaration: stored.declaration)
+    // Only fields of the event's own can be unknown to the contract: the program says nothing with the others.
+    let added = outcome.isClean ? [] : event.fields.filter { stored.fields[$0.name] == nil }
+    event.violations = outcome.violations.filter { violation in
+      !violation.isOfUnknownField || !added.contains { FieldPath.escaped($0.name) == violation.topField }
+    }
     event.fields = outcome.completed(event.fields)
     for filled in outcome.defaults { event.flags.insert(.defaulted(field: filled.field)) }
-    // Only those of the event's own fields can be unknown to the contract: the program says nothing with the others.
-    event.violations = outcome.violations.filter { violation in
-      !violation.isOfUnknownField || stored.fields.contains { FieldPath.escaped($0.name) == violation.topField }
-    }
     if !event.violations.isEmpty { event.flags.insert(.violating) }
     counted.defaulted += outcome.defaults.isEmpty ? 0 : 1
     counted.violating += event.violations.isEmpty ? 0 : 1

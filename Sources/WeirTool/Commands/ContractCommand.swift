@@ -10,8 +10,8 @@ struct ContractCommand: ParsableCommand {
     commandName: "contract",
     abstract: "Hold a log against a contract, or compare two contracts.",
     usage: """
-      weir contract check <directory> <contract> [--format <format>] [--limit <limit>]
-                                 [--show-sensitive]
+      weir contract check <directory> <contract> [--format <format>]
+                                 [--limit <limit>] [--show-sensitive]
              weir contract diff <old> <new> [--format <format>]
       """,
     discussion: """
@@ -40,8 +40,8 @@ struct ContractCheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Hold the events of a log against a contract.",
     usage: """
-      weir contract check <directory> <contract> [--format <format>] [--limit <limit>]
-                                 [--show-sensitive]
+      weir contract check <directory> <contract> [--format <format>]
+                                 [--limit <limit>] [--show-sensitive]
       """,
     discussion: """
       Reads the whole log and changes nothing. Of a live log it reads what is drained. \

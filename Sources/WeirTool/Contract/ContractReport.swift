@@ -90,12 +90,13 @@ extension ContractReport {
       text += "\(Self.place(key)): default \(value): \(Self.times(count))\n"
     }
     return text
-      + Table.text([
-        ("log", directory), ("contract", Terminal.printable("\(contract.name) \(contract.version)")),
-        ("result", violations == 0 ? "as the contract says" : "against the contract"),
-        ("events", Quantity.count(events)), ("violating events", Quantity.count(violating)),
-        ("violations", Quantity.count(violations)), ("defaults", Quantity.count(defaulted)),
-      ] + (others == 0 ? [] : [("not listed", Quantity.count(others))]))
+      + Table.text(
+        [
+          ("log", directory), ("contract", Terminal.printable("\(contract.name) \(contract.version)")),
+          ("result", violations == 0 ? "as the contract says" : "against the contract"),
+          ("events", Quantity.count(events)), ("violating events", Quantity.count(violating)),
+          ("violations", Quantity.count(violations)), ("defaults", Quantity.count(defaulted)),
+        ] + (others == 0 ? [] : [("not listed", Quantity.count(others))]))
   }
 
   private static func place(_ key: Key) -> String {
@@ -214,6 +215,7 @@ struct ContractDiffReport: Encodable {
   /// A line for each difference, then the sums.
   var text: String {
     if changes.isEmpty { return "no difference\n" }
-    return lines.joined() + "\(changes.count) \(changes.count == 1 ? "difference" : "differences"), \(breaking) breaking\n"
+    return lines.joined()
+      + "\(changes.count) \(changes.count == 1 ? "difference" : "differences"), \(breaking) breaking\n"
   }
 }

@@ -11,8 +11,8 @@ enum ContractSource {
     #if !YAML
       if isYAML {
         throw ToolError(
-          "\(path) is YAML, which this build of the tool does not read; build it with swift build -c release --traits YAML, "
-            + "or write the contract in JSON")
+          "\(path) is YAML, which this build of the tool does not read; build it with "
+            + "swift build -c release --traits YAML, or write the contract in JSON")
       }
     #endif
     let bytes = try read(path)

@@ -80,9 +80,11 @@ struct SamplingTests {
   }
 
   @Test func withoutAUserEvenly() throws {
-    try withTracker([
-      SamplingRule(Checkout.self, rate: 0.25), SamplingRule(Visit.self, rate: 0.25), SamplingRule("dynamic", rate: 0.25),
-    ]) { tracker in
+    let rules = [
+      SamplingRule(Checkout.self, rate: 0.25), SamplingRule(Visit.self, rate: 0.25),
+      SamplingRule("dynamic", rate: 0.25),
+    ]
+    try withTracker(rules) { tracker in
       for track in [
         { tracker.track(Checkout.started(cart: 1)) }, { tracker.track(Visit.opened) }, { tracker.track("dynamic") },
       ] as [() -> Receipt] {

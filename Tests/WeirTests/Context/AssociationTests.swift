@@ -7,10 +7,16 @@ import Testing
 
 struct AssociationTests {
   private func withTracker(
-    _ change: (inout Tracker.Configuration) -> Void = { _ in }, _ body: (Tracker) throws -> Void
+    _ globals: GlobalFields = GlobalFields(), largestEvent: Int? = nil, blocks: Bool = false,
+    _ body: (Tracker) throws -> Void
   ) throws {
+    let configuration = quiet {
+      $0.globals = globals
+      if let largestEvent { $0.maximumEventBytes = largestEvent }
+      if blocks { $0.whenFull = .block }
+    }
     try withDirectory { directory in
-      try body(try Tracker(directory: directory, configuration: quiet(change)))
+      try body(try Tracker(directory: directory, configuration: configuration))
     }
   }
 
@@ -18,7 +24,7 @@ struct AssociationTests {
     let globals = GlobalFields(
       app: "shop", version: "1.2", environment: "test", consent: "all", fields: ["region": "eu", "app": "other"],
       sensitive: ["region"])
-    try withTracker({ $0.globals = globals }) { tracker in
+    try withTracker(globals) { tracker in
       #expect(tracker.globals == globals)
       tracker.track(Checkout.started(cart: 1))
       tracker.track("dynamic")
@@ -33,7 +39,7 @@ struct AssociationTests {
   }
 
   @Test func theyAreNotCopiedIntoTheEvents() throws {
-    try withTracker({ $0.globals.fields = ["large": .string(String(repeating: "x", count: 10_000))] }) { tracker in
+    try withTracker(GlobalFields(fields: ["large": .string(String(repeating: "x", count: 10_000))])) { tracker in
       for number in 0..<1_000 as Range<UInt64> { tracker.track(Checkout.started(cart: number)) }
       try tracker.sync()
       #expect(try LogDirectory(tracker.directory).statistics().events == 1_000)
@@ -55,8 +61,8 @@ struct AssociationTests {
       tracker.track("3")
       try tracker.setGlobals(GlobalFields())
       tracker.track("4")
-      #expect(
-        try tracker.events().map(\.context.globals) == [[:], ["app": "a"], ["app": "a", "version": "2"], ["app": "a"], [:]])
+      let found = try tracker.events().map(\.context.globals)
+      #expect(found == [[:], ["app": "a"], ["app": "a", "version": "2"], ["app": "a"], [:]])
       #expect(tracker.counters.contexts == 2)
     }
   }
@@ -66,7 +72,8 @@ struct AssociationTests {
       DispatchQueue.concurrentPerform(iterations: 8) { thread in
         for number in 0..<5 {
           #expect(throws: Never.self) {
-            try tracker.updateGlobals { $0.fields = $0.fields.overlaid(with: FieldObject([("\(thread)/\(number)", 1)])) }
+            let field = FieldObject([("\(thread)/\(number)", 1)])
+            try tracker.updateGlobals { $0.fields = $0.fields.overlaid(with: field) }
           }
         }
       }
@@ -85,7 +92,7 @@ struct AssociationTests {
   }
 
   @Test func associating() throws {
-    try withTracker({ $0.globals.app = "shop" }) { tracker in
+    try withTracker(GlobalFields(app: "shop")) { tracker in
       tracker.track("before")
       try tracker.associate("ada", traits: ["plan": "paid", "email": "a@b"], sensitive: ["email"])
       #expect(tracker.user == EventUser(id: "ada", traits: ["plan": "paid", "email": "a@b"]))
@@ -106,9 +113,10 @@ struct AssociationTests {
       let ada = EventUser(id: "ada", traits: ["plan": "paid", "email": "a@b"])
       let bob = EventUser(id: "bob")
       #expect(events.map(\.context.user) == [nil, ada, ada, bob, bob, nil, nil, nil])
-      #expect(events.map(\.association) == [
-        nil, .associated(ada), nil, .associated(bob), nil, .disassociated, nil, .disassociated,
-      ])
+      #expect(
+        events.map(\.association) == [
+          nil, .associated(ada), nil, .associated(bob), nil, .disassociated, nil, .disassociated,
+        ])
       #expect(events[2].context.sensitive == ["email"] && events[4].context.sensitive.isEmpty)
       #expect(events.allSatisfy { !$0.isNotice && $0.context.globals == ["app": "shop"] })
       #expect(events[5].fields == ["user": "bob"] && events[7].fields.isEmpty)
@@ -130,7 +138,7 @@ struct AssociationTests {
   }
 
   @Test func whatIsTooLargeChangesNothing() throws {
-    try withTracker({ $0.globals.app = "shop" }) { tracker in
+    try withTracker(GlobalFields(app: "shop")) { tracker in
       try tracker.associate("ada")
       let large = FieldValue.string(String(repeating: "x", count: 17_000))
       for call in [
@@ -186,7 +194,7 @@ struct AssociationTests {
   }
 
   @Test func aChangeThatCannotBeCapturedDoesNotHold() throws {
-    try withTracker({ $0.maximumEventBytes = 256 }) { tracker in
+    try withTracker(largestEvent: 256) { tracker in
       try tracker.associate("ada")
       let error = #expect(throws: WeirError.self) {
         try tracker.associate("bob", traits: ["t": .string(String(repeating: "x", count: 300))])
@@ -202,7 +210,8 @@ struct AssociationTests {
     try withTracker { tracker in
       try tracker.close()
       for call in [
-        { try tracker.associate("ada") }, { try tracker.disassociate() }, { try tracker.setGlobals(GlobalFields(app: "a")) },
+        { try tracker.associate("ada") }, { try tracker.disassociate() },
+        { try tracker.setGlobals(GlobalFields(app: "a")) },
       ] as [() throws -> Void] {
         let error = #expect(throws: WeirError.self) { try call() }
         #expect(error?.code == .closed)
@@ -212,7 +221,7 @@ struct AssociationTests {
   }
 
   @Test func theOrderOfOneThread() throws {
-    try withTracker({ $0.whenFull = .block }) { tracker in
+    try withTracker(blocks: true) { tracker in
       DispatchQueue.concurrentPerform(iterations: 3) { thread in
         for number in 0..<200 as Range<UInt64> {
           if thread == 0 {

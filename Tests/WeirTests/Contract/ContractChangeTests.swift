@@ -38,16 +38,21 @@ struct ContractChangeTests {
       EventRule("c") { Mandatory("x") }
     }
     func text(_ old: Contract, _ new: Contract) throws -> [String] {
-      try old.compiled().changes(to: new.compiled()).map { "\($0.isBreaking ? "!" : "")\($0.event) \($0.what.rawValue)" }
+      try old.compiled().changes(to: new.compiled()).map {
+        "\($0.isBreaking ? "!" : "")\($0.event) \($0.what.rawValue)"
+      }
     }
-    #expect(try text(old, new) == [
-      " contract_renamed", " version_changed", " unknown_events_changed", "!a event_kind_changed", "gone event_removed",
-      "b event_opened", "b deprecation_changed", "b description_changed", "c event_added",
-    ])
-    #expect(try text(new, old) == [
-      " contract_renamed", " version_changed", "! unknown_events_changed", "!b event_closed", "b deprecation_changed",
-      "b description_changed", "!a event_kind_changed", "!c event_removed", "!gone event_added",
-    ])
+    #expect(
+      try text(old, new) == [
+        " contract_renamed", " version_changed", " unknown_events_changed", "!a event_kind_changed",
+        "gone event_removed",
+        "b event_opened", "b deprecation_changed", "b description_changed", "c event_added",
+      ])
+    #expect(
+      try text(new, old) == [
+        " contract_renamed", " version_changed", "! unknown_events_changed", "!b event_closed", "b deprecation_changed",
+        "b description_changed", "!a event_kind_changed", "!c event_removed", "!gone event_added",
+      ])
     #expect(try text(old, old) == [])
   }
 
@@ -62,8 +67,9 @@ struct ContractChangeTests {
     #expect(try changes([x], [x, field(.string, mandatory: false)], open: true) == ["!f field added"])
     #expect(try changes([x], [x, field(mandatory: false)], open: true) == ["f field added"])
     #expect(try changes([x], [x, FieldRule("o.p", mandatory: false)], open: true) == ["!o.p field added"])
-    #expect(try changes([], [FieldRule("o.p", mandatory: false), FieldRule("o.q", mandatory: true)])
-      == ["o.p field added", "!o.q field added"])
+    #expect(
+      try changes([], [FieldRule("o.p", mandatory: false), FieldRule("o.q", mandatory: true)])
+        == ["o.p field added", "!o.q field added"])
     let object = FieldRule("f", mandatory: true, .object)
     let closed = FieldRule("f", mandatory: true, .object, fields: [FieldRule("p", mandatory: false)])
     #expect(try one(object, closed) == ["f.p field added", "!f type changed"])
@@ -90,8 +96,9 @@ struct ContractChangeTests {
     #expect(try one(field(.number), field(.integer)) == ["!f type changed"])
     #expect(try one(field(.any), field(.string)) == ["!f type changed"])
     #expect(try one(field(.string), field(.bytes)) == ["!f type changed"])
-    #expect(try one(field(.string, .oneOf("a", "b")), field(.string, .oneOf("b", "c")))
-      == ["!f values removed", "f values added"])
+    #expect(
+      try one(field(.string, .oneOf("a", "b")), field(.string, .oneOf("b", "c")))
+        == ["!f values removed", "f values added"])
     #expect(try one(field(.string), field(.string, .oneOf("a"))) == ["!f values removed"])
     #expect(try one(field(.string, .oneOf("a")), field(.string)) == ["f values added"])
     #expect(try one(field(.number, .oneOf(1)), field(.number, .oneOf(1.0))) == [])
@@ -109,8 +116,9 @@ struct ContractChangeTests {
     #expect(try one(field(.string), field(.string, .length(0...))) == ["f length changed"])
     #expect(try one(field(.string, .matches("a")), field(.string, .matches("a|b"))) == ["!f pattern changed"])
     #expect(try one(field(.string, .matches("a")), field(.string)) == ["f pattern changed"])
-    #expect(try one(field(.string, .oneOf("a")), field(.string, .oneOf("a", "b"), .matches("a|b")))
-      == ["f values added", "f pattern changed"])
+    #expect(
+      try one(field(.string, .oneOf("a")), field(.string, .oneOf("a", "b"), .matches("a|b")))
+        == ["f values added", "f pattern changed"])
   }
 
   @Test func `marks and words`() throws {
@@ -129,8 +137,9 @@ struct ContractChangeTests {
     let strings = FieldRule("f[]", mandatory: false, .string)
     #expect(try one(array, strings).contains("!f[] field added"))
     #expect(try changes([array, strings], [array]) == ["f[] field removed"])
-    #expect(try changes([array, strings], [array, FieldRule("f[]", mandatory: true, .string)])
-      == ["!f[] field made mandatory"])
+    #expect(
+      try changes([array, strings], [array, FieldRule("f[]", mandatory: true, .string)])
+        == ["!f[] field made mandatory"])
   }
 
   /// Random pairs of contracts and random events: what is right under the old one and flagged by the new one is broken.

@@ -109,15 +109,18 @@ struct ContractCheckTests {
     #expect(try found(good(["currency": "GBP"])) == ["currency: one of \"EUR\", \"USD\" = \"GBP\""])
     #expect(try found(good(["coupon": "abc"])) == ["coupon: matches [A-Z0-9]{4,12} = \"abc\""])
     let long = String(repeating: "A", count: Pattern.maximumTextBytes + 1)
-    #expect(try check("checkout.completed", good(["coupon": .string(long)])).violations.map(\.rule)
-      == ["matches [A-Z0-9]{4,12} (the text is longer than 16 KiB)"])
+    #expect(
+      try check("checkout.completed", good(["coupon": .string(long)])).violations.map(\.rule)
+        == ["matches [A-Z0-9]{4,12} (the text is longer than 16 KiB)"])
     #expect(try found(good(["email": "ab"])) == ["email: length 3...10 = \"ab\""])
     #expect(try found(good(["email": "éé😀"])) == [], "Unicode scalars are counted")
     #expect(try found(good(["email": "e\u{301}é"])) == [])
     #expect(try found(good(["items": []])) == ["items: length 1... = []"])
-    #expect(try found(good(["tags": ["abcd", "abc", "abcde"]]))
-      == ["tags[]: length ...3 = \"abcd\"", "tags[]: length ...3 = \"abcde\""])
-    #expect(try found(good(["address": ["street": "s", "geo": ["lat": 91]]])) == ["address.geo.lat: range -90...90 = 91"])
+    #expect(
+      try found(good(["tags": ["abcd", "abc", "abcde"]]))
+        == ["tags[]: length ...3 = \"abcd\"", "tags[]: length ...3 = \"abcde\""])
+    #expect(
+      try found(good(["address": ["street": "s", "geo": ["lat": 91]]])) == ["address.geo.lat: range -90...90 = 91"])
   }
 
   /// At 2^53 and 2^63 doubles stand for several integers.
@@ -175,23 +178,30 @@ struct ContractCheckTests {
 
   @Test func `the order is that of the contract, then that of the event`() throws {
     let fields: FieldObject = ["z": 1, "coupon": "-", "order": 0, "a": 2, "email": "", "items": []]
-    #expect(try found(fields).map { $0.prefix { $0 != ":" } } == [
-      "order", "total", "coupon", "email", "items", "z", "a",
-    ])
+    #expect(
+      try found(fields).map { $0.prefix { $0 != ":" } } == [
+        "order", "total", "coupon", "email", "items", "z", "a",
+      ])
     #expect(try check("checkout.completed", fields).defaults.map(\.field) == ["currency"])
   }
 
   @Test func `defaults`() throws {
-    let outcome = try check("checkout.completed", good([
-      "currency": nil, "address": ["street": "s", "country": nil], "items": [["sku": "a"], ["sku": "b", "count": 5]],
-    ]))
+    let outcome = try check(
+      "checkout.completed",
+      good([
+        "currency": nil, "address": ["street": "s", "country": nil],
+        "items": [["sku": "a"], ["sku": "b", "count": 5]],
+      ]))
     #expect(outcome.violations.isEmpty && !outcome.isClean)
-    #expect(outcome.defaults.map { "\($0.field) \($0.value)" } == [
-      "currency \"EUR\"", "address.country \"DE\"", "items[].count 1",
-    ])
-    let completed = outcome.completed(good([
-      "currency": nil, "address": ["street": "s", "country": nil], "items": [["sku": "a"], ["sku": "b", "count": 5]],
-    ]))
+    #expect(
+      outcome.defaults.map { "\($0.field) \($0.value)" } == [
+        "currency \"EUR\"", "address.country \"DE\"", "items[].count 1",
+      ])
+    let completed = outcome.completed(
+      good([
+        "currency": nil, "address": ["street": "s", "country": nil],
+        "items": [["sku": "a"], ["sku": "b", "count": 5]],
+      ]))
     #expect(completed["currency"] == "EUR")
     #expect(completed["address"] == ["street": "s", "country": "DE"], "in the place of the null")
     #expect(completed["items"] == [["sku": "a", "count": 1], ["sku": "b", "count": 5]])
@@ -254,11 +264,14 @@ struct ContractCheckTests {
     #expect(marks(["card": ["number": 1, "x": 1]]) == ["card.number": true, "card.x": true], "the whole is")
     #expect(contract.sensitiveFields(of: "e") == ["email", "address.street", "card"])
     #expect(contract.sensitiveFields(of: "f") == [])
-    let declaration = EventType("e", [
-      Field("plain", .string, sensitive: true),
-      Field("extra", .optional(.array(.object([Field("inner", .string, sensitive: true), Field("open", .string)])))),
-    ])
-    #expect(marks(["plain": 1, "extra": 1, "other": 1], declaration) == ["plain": true, "extra": true, "other": false])
+    let declaration = EventType(
+      "e",
+      [
+        Field("plain", .string, sensitive: true),
+        Field("extra", .optional(.array(.object([Field("inner", .string, sensitive: true), Field("open", .string)])))),
+      ])
+    #expect(
+      marks(["plain": 1, "extra": 1, "other": 1], declaration) == ["plain": true, "extra": true, "other": false])
   }
 
   @Test func `violations and defaults have a limit`() throws {

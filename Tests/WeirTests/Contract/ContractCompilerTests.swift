@@ -42,29 +42,38 @@ struct ContractCompilerTests {
       EventRule("b")
       EventRule("weir.gap")
     }
-    #expect(problems(contract) == [
-      "the contract has no name", "the contract has no version", "an event has no name",
-      "a: a range goes with the types integer and number; for other types there is length",
-      "b: x: the field is there twice; make one of them both", "b: x: no number lies in the range 5...1",
-      "b: y: no value is allowed; list some, or leave the clause out",
-      "b: y: the pattern \"(a\" is not understood: a ) is missing (character 3)",
-      "b: the event is there twice; make one of them both",
-      "weir.gap: names that begin with weir. are the log's own and are not checked",
-    ])
+    #expect(
+      problems(contract) == [
+        "the contract has no name", "the contract has no version", "an event has no name",
+        "a: a range goes with the types integer and number; for other types there is length",
+        "b: x: the field is there twice; make one of them both", "b: x: no number lies in the range 5...1",
+        "b: y: no value is allowed; list some, or leave the clause out",
+        "b: y: the pattern \"(a\" is not understood: a ) is missing (character 3)",
+        "b: the event is there twice; make one of them both",
+        "weir.gap: names that begin with weir. are the log's own and are not checked",
+      ])
   }
 
   @Test func `names and paths`() {
     for (name, reason) in [
       ("", "the field has no name"), (".", "part of the path is empty"), ("a.", "part of the path is empty"),
       ("a..b", "part of the path is empty"), ("[]", "before [] must come"), ("a[", "after [ must come ]"),
-      ("a[]b", "after [] must come . or"), ("a]", "a ] without its ["), ("a\\b", "a backslash in"), ("a\\", "a backslash"),
+      ("a[]b", "after [] must come . or"), ("a]", "a ] without its ["), ("a\\b", "a backslash in"),
+      ("a\\", "a backslash"),
       ("a.[]", "before [] must come"), (String(repeating: "n", count: 1025), "longer than 1024 bytes"),
     ] {
       expect([FieldRule(name, mandatory: true)], [reason])
     }
     expect([FieldRule("a\\.b\\[\\]\\\\", mandatory: true), FieldRule("m[][].x", mandatory: true)], [])
-    expect([FieldRule("a.b", mandatory: true), FieldRule("a", mandatory: false, .object), FieldRule("a.b", mandatory: true)], ["twice"])
-    expect([FieldRule("i[].b", mandatory: true), FieldRule("i", mandatory: true, .array, fields: [FieldRule("b", mandatory: true)])], ["e: i[].b: the field is there twice"])
+    expect(
+      [
+        FieldRule("a.b", mandatory: true), FieldRule("a", mandatory: false, .object), FieldRule("a.b", mandatory: true),
+      ], ["twice"])
+    expect(
+      [
+        FieldRule("i[].b", mandatory: true),
+        FieldRule("i", mandatory: true, .array, fields: [FieldRule("b", mandatory: true)]),
+      ], ["e: i[].b: the field is there twice"])
     let long = String(repeating: "n", count: 1025)
     #expect(problems(Contract("c", version: "1", events: [EventRule(long)])).count == 1)
   }
@@ -126,7 +135,11 @@ struct ContractCompilerTests {
   @Test func `a clause there twice`() {
     expect([FieldRule("f", mandatory: true, .integer, [.range(1...), .range(...5)])], ["range is there twice"])
     expect(
-      [FieldRule("f", mandatory: true, .string, [.oneOf("a"), .oneOf("a"), .length(1), .length(1), .matches("a"), .matches("a")])],
+      [
+        FieldRule(
+          "f", mandatory: true, .string,
+          [.oneOf("a"), .oneOf("a"), .length(1), .length(1), .matches("a"), .matches("a")])
+      ],
       ["oneOf is there twice", "length is there twice", "matches is there twice"])
   }
 

@@ -102,22 +102,23 @@ struct ContractFileTests {
         }
       }
       """
-    #expect(problems(text) == [
-      "line 3: version is a number; write a text, in quotation marks",
-      "line 4: the contract has no key \"event\"; did you mean events?",
-      "line 6: a: there is no kind \"pageview\"; did you mean page_view?",
-      "line 6: a: the event is there twice; make one of them both",
-      "line 7: a: x: a field has no key \"mandatroy\"; did you mean mandatory?",
-      "line 7: a: x: there is no type \"int\"; did you mean integer?",
-      "line 8: a: y: the field is there twice; make one of them both",
-      "line 8: a: y: no number lies in the range 5...1",
-      "line 10: a: y: a field has no key \"required\"; did you mean mandatory?",
-      "line 10: a: y: matches is a number; write a text, in quotation marks",
-      "line 11: a: z[].q: the default 1 is against type string",
-      "line 13: a: an event is a number; write a map with the keys kind, open, deprecated, description, fields",
-      "line 14: b: s: min_length is a number; write a whole number",
-      "line 14: b: s: one_of is a text; write a list of values",
-    ])
+    #expect(
+      problems(text) == [
+        "line 3: version is a number; write a text, in quotation marks",
+        "line 4: the contract has no key \"event\"; did you mean events?",
+        "line 6: a: there is no kind \"pageview\"; did you mean page_view?",
+        "line 6: a: the event is there twice; make one of them both",
+        "line 7: a: x: a field has no key \"mandatroy\"; did you mean mandatory?",
+        "line 7: a: x: there is no type \"int\"; did you mean integer?",
+        "line 8: a: y: the field is there twice; make one of them both",
+        "line 8: a: y: no number lies in the range 5...1",
+        "line 10: a: y: a field has no key \"required\"; did you mean mandatory?",
+        "line 10: a: y: matches is a number; write a text, in quotation marks",
+        "line 11: a: z[].q: the default 1 is against type string",
+        "line 13: a: an event is a number; write a map with the keys kind, open, deprecated, description, fields",
+        "line 14: b: s: min_length is a number; write a whole number",
+        "line 14: b: s: one_of is a text; write a list of values",
+      ])
   }
 
   @Test(arguments: [
@@ -133,8 +134,12 @@ struct ContractFileTests {
     ("{\"a\":1} x", "more after the end"), ("{\"a\":NaN}", "a value is wanted"), ("// a", "a value is wanted"),
     ("{\"events\":{\"e\":{\"fields\":{\"f\":{\"min\":1,\"above\":1}}}}}", "min and above are both there"),
     ("{\"events\":{},\"events\":{}}", "the key \"events\" is there twice"),
-    ("{\"events\":{\"e\":{\"fields\":{\"f\":{\"type\":\"any\",\"default\":{\"a\":1,\"a\":2}}}}}}", "\"a\" is there twice"),
-    ("{\"events\":[]}", "write the events' names as keys"), ("{\"events\":{\"e\":{\"open\":1}}}", "write true or false"),
+    (
+      "{\"events\":{\"e\":{\"fields\":{\"f\":{\"type\":\"any\",\"default\":{\"a\":1,\"a\":2}}}}}}",
+      "\"a\" is there twice"
+    ),
+    ("{\"events\":[]}", "write the events' names as keys"),
+    ("{\"events\":{\"e\":{\"open\":1}}}", "write true or false"),
   ])
   func `what is no contract`(_ text: String, _ reason: String) {
     #expect(problems(text).contains { $0.contains(reason) }, "\(problems(text))")

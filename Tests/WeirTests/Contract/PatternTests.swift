@@ -80,7 +80,8 @@ struct PatternTests {
     #expect(try !matches("a*", String(repeating: "a", count: Pattern.maximumTextBytes + 1)))
   }
 
-  @Test func `random patterns match what Swift's own engine matches`() throws {
+  /// Swift's own engine would be another oracle, but of these short texts it takes minutes for some.
+  @Test func `random patterns match what Foundation's engine matches`() throws {
     let seed = testSeed()
     print("PatternTests.random: WEIR_SEED=\(seed)")
     var random = Seeded(seed: seed)
@@ -88,10 +89,13 @@ struct PatternTests {
     for _ in 0..<2_000 {
       let pattern = Self.pattern(depth: 2, &random)
       guard let own = try? Pattern(pattern) else { continue }
-      let swift = try Regex(pattern).matchingSemantics(.unicodeScalar).asciiOnlyCharacterClasses()
+      // There, \w is of all scripts.
+      let other = try NSRegularExpression(
+        pattern: "^(?:\(pattern.replacingOccurrences(of: "\\w", with: "[A-Za-z0-9_]")))$")
       for _ in 0..<8 {
-        let text = String((0..<Int.random(in: 0...6, using: &random)).map { _ in "abé1 ".randomElement(using: &random)! })
-        let expected = try swift.wholeMatch(in: text) != nil
+        let text = String((0..<Int.random(in: 0...6, using: &random)).map { _ in Self.letter(&random) })
+        let range = NSRange(location: 0, length: text.utf16.count)
+        let expected = other.firstMatch(in: text, range: range) != nil
         if expected { matched += 1 }
         #expect(own.matches(text) == expected, "\(pattern) and \(text.debugDescription), WEIR_SEED=\(seed)")
       }
@@ -99,7 +103,8 @@ struct PatternTests {
     #expect(matched > 1_000, "of 16,000 texts enough must match for this to say something")
   }
 
-  /// Groups are never repeated without an end: at that Swift's engine tries and goes back for hours.
+  private static func letter(_ random: inout Seeded) -> Character { "abé1 ".randomElement(using: &random) ?? "a" }
+
   private static func pattern(depth: Int, _ random: inout Seeded) -> String {
     let atoms = ["a", "b", "é", "1", ".", "[ab]", "[^a]", "\\d", "\\w", "\\S", "[a-bé]", " "]
     var text = ""
@@ -107,7 +112,7 @@ struct PatternTests {
       let isGroup = depth > 0 && Int.random(in: 0..<3, using: &random) == 0
       text += isGroup ? "(\(pattern(depth: depth - 1, &random)))" : atoms.randomElement(using: &random)!
       let quantifiers = ["", "", "", "?", "{2}", "{1,2}", "{0,3}", "*", "+", "{1,}", "*?"]
-      text += quantifiers.prefix(isGroup ? 7 : 11).randomElement(using: &random)!
+      text += quantifiers.randomElement(using: &random)!
       if Int.random(in: 0..<6, using: &random) == 0 { text += "|" }
     }
     return text

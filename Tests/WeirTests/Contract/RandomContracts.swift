@@ -46,7 +46,9 @@ struct RandomContracts {
       rule.length = LengthRange(
         min: chance(2) ? Int.random(in: 0...2, using: &random) : nil, max: Int.random(in: 1...3, using: &random))
     }
-    if rule.type == .string, chance(3) { rule.pattern = ["a*", "[ab]+", ".{1,2}", "\\w?\""].randomElement(using: &random) }
+    if rule.type == .string, chance(3) {
+      rule.pattern = ["a*", "[ab]+", ".{1,2}", "\\w?\""].randomElement(using: &random)
+    }
     if chance(3) { rule.allowedValues = (0..<Int.random(in: 1...3, using: &random)).map { _ in listed(rule.type) } }
     if rule.isMandatory, chance(3) { rule.defaultValue = listed(rule.type) }
     rule.isSensitive = chance(6)
@@ -102,7 +104,8 @@ struct RandomContracts {
     case 0: .null
     case 1: .bool(chance(2))
     case 2, 3: [.int(0), .int(1), .int(2), .uint(3), .uint(.max), .int(-4)].randomElement(using: &random) ?? .null
-    case 4, 5: [.double(1.5), .double(.nan), .float(0.5), .double(-9), .double(.infinity)].randomElement(using: &random)
+    case 4, 5:
+      [.double(1.5), .double(.nan), .float(0.5), .double(-9), .double(.infinity)].randomElement(using: &random)
         ?? .null
     case 6...8: ["", "a", "ab", "aé", "b", "abc", "_\""].randomElement(using: &random) ?? .null
     case 9: .bytes(chance(2) ? [] : [1, 2])

@@ -173,6 +173,10 @@ struct PreparationTests {
       #expect(violation.value == .redacted || violation.field == "email" || violation.field.hasPrefix("geo"))
     }
     #expect(!"\(prepared)".contains("a@b.c") && !"\(prepared)".contains("123456") && !"\(prepared)".contains("6.7.8"))
+    // Nor does a mapper's.
+    var mapped = Preparation(contract: try contract.compiled(), mapper: .renameFields(["card": "pan", "email": "to"]))
+    let provided = try mapped.required(event)
+    #expect(provided.fields["pan"] == .redacted && provided.fields["to"] == .redacted)
     // Told otherwise, nothing is.
     var open = Preparation(contract: try contract.compiled(), redactsSensitive: false)
     #expect(open.prepare(event)?.fields == fields && open.prepare(event)?.context == context)
@@ -187,6 +191,12 @@ struct PreparationTests {
     let event = try preparation.required(undefined)
     #expect(event.fields == ["payload": .redacted] && event.violations == [] && event.flags == [])
     #expect(preparation.counts.passed == 4 && preparation.counts.prepared == 1)
+    // One that does not fit its definition is told so, and no default is put beside its bytes.
+    let declaration = EventType("order", [Field("number", .int64), Field("email", .string, sensitive: true)])
+    let unread = stored("order", ["payload": .bytes([1, 2, 3])], declaration: declaration)
+    let told = try preparation.required(unread)
+    #expect(told.fields == ["payload": .redacted] && told.violations.map(\.rule) == ["readable"])
+    #expect(told.violations.map(\.value) == [.redacted] && preparation.counts.underived == ["orders": 1])
   }
 
   @Test func `the same events come out the same`() throws {

@@ -1,19 +1,16 @@
 // MacroCheckoutExpansion.swift: the event of WeirMacroSubject, with what the macro @Event writes for it.
 //
 // In place of the macro itself, because a release build of swift-syntax takes minutes. A test in WeirMacrosTests expands
-// the macro and compares: from the mark on, this is what `@Event("checkout")` before the enum gives.
+// the macro and compares: this is what `@Event("checkout")` before the enum gives.
 
 // swift-format-ignore-file
 
 import Weir
 
-// @Event("checkout")
 enum MacroCheckout {
   case started(cart: UInt64)
   case completed(order: UInt64, total: Double, items: Int32, coupon: String)
-}
 
-extension MacroCheckout: Weir.Event {
   nonisolated static var eventName: Swift.String {
     "checkout"
   }
@@ -66,4 +63,7 @@ extension MacroCheckout: Weir.Event {
       return nil
     }
   }
+}
+
+extension MacroCheckout: Weir.Event {
 }

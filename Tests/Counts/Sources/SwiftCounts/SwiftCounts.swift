@@ -41,6 +41,19 @@ enum SwiftCounts {
     try measure("swift-codable-structure", directory) { tracker, order in
       tracker.track(Login(user: coupon, attempts: Int(order), plan: .paid)).isAccepted
     }
+    // From here on the process is one that has bound something.
+    try withUser("user-12345", traits: ["plan": "paid"]) {
+      try measure("swift-scoped", directory) { straightText($0, $1, 19.99, 3, coupon) }
+      try measure("swift-codable-scoped", directory) { tracker, order in
+        tracker.track(Codably.completed(order: order, total: 19.99, items: 3, coupon: coupon)).isAccepted
+      }
+    }
+    try measure("swift-unbound", directory) { straightNumbers($0, $1, 19.99, 3) }
+    try measure("swift-sampled", directory, bursts: 20, rate: 0.5) { tracker, order in
+      // Left out or not, it is answered, and costs no more than that.
+      _ = tracker.track(Checkout.rated(order: order, stars: nil, comment: nil))
+      return straightNumbers(tracker, order, 1, 2)
+    }
     try measure("swift-sinner", directory, bursts: 2) { tracker, order in
       counting_sin()
       return straightNumbers(tracker, order, 1, 2)
@@ -50,7 +63,8 @@ enum SwiftCounts {
   /// Captures in bursts, and reports.
   @inline(never)
   private static func measure(
-    _ name: StaticString, _ directory: String, bursts: UInt64 = bursts, _ capture: (Tracker, UInt64) -> Bool
+    _ name: StaticString, _ directory: String, bursts: UInt64 = bursts, rate: Double? = nil,
+    _ capture: (Tracker, UInt64) -> Bool
   ) throws {
     // A pointer, because to make one of a String would be an allocation.
     let subject = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -59,6 +73,7 @@ enum SwiftCounts {
     configuration.laneCount = 4
     configuration.laneBytes = 2 << 20
     configuration.drainInterval = .seconds(10)
+    if let rate { configuration.sampling = [SamplingRule("checkout.rated", rate: rate)] }
     let tracker = try Tracker(directory: directory, configuration: configuration)
     var sum = counting()
     var accepted: UInt64 = 0

@@ -1,0 +1,96 @@
+// page: Sources/Weir/Weir.docc/Contracts.md
+
+import Foundation
+import Testing
+import Weir
+
+@Suite struct ContractGuide {
+  @Test func aContractChecksEventsAndFillsInDefaults() throws {
+    // snippet
+    let contract = Contract("shop", version: "1.2") {
+      EventRule("checkout.completed", kind: .pageAction) {
+        Mandatory("order", .integer, .range(1...))
+        Mandatory("currency", .string, .oneOf("EUR", "USD"), default: "EUR")
+        Optionally("coupon", .string, .matches("[A-Z0-9]{4,12}"))
+        Optionally("email", .string, .length(3...254), .sensitive)
+        Mandatory("items", .array, .length(1...)) {
+          Mandatory("sku", .string)
+          Mandatory("price", .number, .range(0...), .description("gross, in the order's currency"))
+        }
+        Optionally("tags[]", .string, .length(...32))
+      }
+    }
+    let compiled = try contract.compiled()
+    // end
+
+    // snippet
+    let fields: FieldObject = [
+      "order": 41, "coupon": "spring", "items": [["sku": "a-1", "price": 19.9]], "colour": "red",
+    ]
+    let outcome = compiled.check(name: "checkout.completed", fields: fields)
+    for violation in outcome.violations {
+      print(violation)
+      // checkout.completed: coupon: matches [A-Z0-9]{4,12}, found "spring"
+      // checkout.completed: colour: unknown field, found "red"
+    }
+    let completed = outcome.completed(fields)  // with the currency "EUR", for outcome.defaults has it
+    // end
+    #expect(
+      outcome.violations.map(\.description) == [
+        "checkout.completed: coupon: matches [A-Z0-9]{4,12}, found \"spring\"",
+        "checkout.completed: colour: unknown field, found \"red\"",
+      ])
+    #expect(completed["currency"] == "EUR" && outcome.defaults.map(\.field) == ["currency"])
+    #expect(completed.count == fields.count + 1)
+  }
+
+  @Test func whatContradictsItselfIsRefusedAtOnce() throws {
+    // snippet
+    let contradictory = Contract("shop", version: "1.2") {
+      EventRule("checkout.completed") {
+        Mandatory("currency", .string, .oneOf("EUR", "USD"), default: "GBP")
+        Mandatory("order", .integer, .range(9...1_000), .matches("[0-9]+"))
+      }
+    }
+    do {
+      _ = try contradictory.compiled()
+    } catch {
+      print(error)
+      // checkout.completed: currency: the default "GBP" is against one of "EUR", "USD"
+      // checkout.completed: order: a pattern goes with the type string
+    }
+    // end
+    #expect {
+      try contradictory.compiled()
+    } throws: {
+      "\($0)" == """
+        checkout.completed: currency: the default "GBP" is against one of "EUR", "USD"
+        checkout.completed: order: a pattern goes with the type string
+        """
+    }
+  }
+
+  /// The JSON and the table of the page, which no compiler reads.
+  @Test func theFileOfThePageIsTheContractOfThePage() throws {
+    let page = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Sources/Weir/Weir.docc/Contracts.md"), encoding: .utf8)
+    let start = try #require(page.range(of: "```json\n"))
+    let end = try #require(page.range(of: "\n```", range: start.upperBound..<page.endIndex))
+    let json = Data(page[start.upperBound..<end.lowerBound].utf8)
+    // snippet
+    let shop = try Contract(json: json)
+    let old = try Contract("shop", version: "1.1") {
+      EventRule("checkout.completed") { Optionally("order", .integer) }
+    }.compiled()
+    for change in try old.changes(to: shop.compiled()) where change.isBreaking {
+      print(change)
+      // breaking: checkout.completed: order: field made mandatory: where it is missing, it is flagged now
+    }
+    // end
+    #expect(try Contract(json: shop.json()) == shop)
+    #expect(
+      try old.changes(to: shop.compiled()).map(\.description).contains(
+        "breaking: checkout.completed: order: field made mandatory: where it is missing, it is flagged now"))
+  }
+}
