@@ -1,7 +1,8 @@
 /*
- * context.c: the global context. It is defined as types are, in the ring's type region (T2), with a number of theirs,
- * before any record has that number (T3). So whatever finds the definition of a record's type, drainer, recovery or
- * reader, finds that of its context in the same way.
+ * context.c: the global context. It is defined as types are, in the ring's type region (T2), before any record has its
+ * number (T3). So whatever finds the definition of a record's type, drainer, recovery or reader, finds that of its
+ * context in the same way. Contexts are numbered from the top of the types' numbers down and take at most half of them
+ * and of the region: a process that logs in one user after another has room for its types all the same.
  */
 #include <string.h>
 
@@ -20,15 +21,11 @@ void weir_bind_scopes(void) {
 
 /* Contexts are few and change rarely, so those so far are gone through. The number of an equal one, or 0. */
 static uint32_t find_equal(const event_log *log, const void *bytes, uint64_t count) {
-  uint32_t end = WEIR_TYPE_FIRST + log->producer.type_count;
-  for (uint32_t number = WEIR_TYPE_FIRST; number < end; number++) {
+  for (uint32_t number = MAX_TYPES - log->contexts; number < MAX_TYPES; number++) {
     const uint8_t *entry = log->definitions + log->types[number].at;
     definition_header header;
     memcpy(&header, entry, sizeof header);
-    if ((header.flags & DEFINITION_CONTEXT) && header.attributes_bytes == count &&
-        memcmp(entry + sizeof header, bytes, count) == 0) {
-      return number;
-    }
+    if (header.attributes_bytes == count && memcmp(entry + sizeof header, bytes, count) == 0) return number;
   }
   return 0;
 }
@@ -37,16 +34,17 @@ static uint32_t find_equal(const event_log *log, const void *bytes, uint64_t cou
 static weir_status define_context(event_log *log, const void *bytes, uint64_t count, uint32_t *number,
                                   weir_error *error) {
   ring_header *ring = log->header;
-  definition_header header = {.type = WEIR_TYPE_FIRST + log->producer.type_count,
+  definition_header header = {.type = MAX_TYPES - 1 - log->contexts,
                               .flags = DEFINITION_CONTEXT,
                               .attributes_bytes = (uint32_t)count,
                               .bytes = (uint32_t)align8(sizeof header + count)};
   uint64_t at = ring->types_end;
-  if (header.type >= MAX_TYPES || header.bytes > ring->types_bytes - at) {
+  if (log->contexts == MAX_CONTEXTS || header.type < WEIR_TYPE_FIRST + log->producer.type_count ||
+      header.bytes > MAX_CONTEXTS_BYTES - log->contexts_bytes || header.bytes > ring->types_bytes - at) {
     return fail(error, WEIR_ERROR_LIMIT, 0, log->path,
-                "this context does not fit: the definitions of one opening, of types and contexts, take at most %d "
-                "bytes and are at most %d; put what changes from event to event into the events or their scopes",
-                WEIR_TYPES_BYTES, MAX_TYPES);
+                "this context does not fit: those of one opening take at most %d bytes, are at most %d, and have what "
+                "its types leave them; put what changes from event to event into the events or their scopes",
+                MAX_CONTEXTS_BYTES, MAX_CONTEXTS);
   }
   uint8_t *entry = log->ring + ring->types_at + at;
   uint64_t used = sizeof header + count;
@@ -55,7 +53,8 @@ static weir_status define_context(event_log *log, const void *bytes, uint64_t co
   definition_seal(entry, &header, ring->opening);
   log->types[header.type] = (type_entry){.at = (uint32_t)at, .bytes = header.bytes};
   __atomic_store_n(&log->contexts, log->contexts + 1, __ATOMIC_RELAXED);
-  types_publish(log, at + header.bytes, 1);
+  log->contexts_bytes += header.bytes;
+  types_publish(log, at + header.bytes, 0);
   *number = header.type;
   return WEIR_OK;
 }

@@ -118,7 +118,7 @@ weir_status recovery_adopt_missing(recovery *recovery, const uint8_t *entries, u
     uint64_t from = at;
     const definition_header *entry = definition_next(entries, bytes, &at, dead->header->opening);
     if (!entry) return WEIR_OK;
-    if (entry->type == 0 || entry->type >= MAX_TYPES || entry->bytes > MAX_DEFINITION_BYTES) continue;
+    if (entry->type == 0) continue;
     if (dead->types[entry->type].bytes > 0) continue;
     uint32_t place = (uint32_t)recovery->definitions_bytes;
     weir_status status = adopt_definitions(recovery, entries + from, at - from);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32c.h"
 #include "scan.h"
 
 static uint64_t slot_of(uint32_t number, uint64_t room) {
@@ -40,7 +39,7 @@ static uint64_t text_bytes(const definition_header *header) {
   return (uint64_t)header->name_bytes + header->fields_bytes + header->attributes_bytes;
 }
 
-static int is_equal(const definition *known, const definition_header *header, const uint8_t *text, uint32_t hash) {
+static int is_equal(const definition *known, const definition_header *header, const uint8_t *text, uint64_t hash) {
   return known->hash == hash && known->flags == header->flags && known->field_count == header->field_count &&
          known->name_bytes == header->name_bytes && known->fields_bytes == header->fields_bytes &&
          known->attributes_bytes == header->attributes_bytes && memcmp(known->name, text, text_bytes(header)) == 0;
@@ -63,7 +62,7 @@ static int make_room_for_known(definition_table *table) {
   return 0;
 }
 
-static definition *make_definition(const definition_header *header, const uint8_t *text, uint32_t hash,
+static definition *make_definition(const definition_header *header, const uint8_t *text, uint64_t hash,
                                    uint64_t number) {
   uint64_t bytes = text_bytes(header);
   definition *made = malloc(sizeof *made + bytes);
@@ -88,15 +87,18 @@ static definition *make_definition(const definition_header *header, const uint8_
  * a log of many openings there are many. Null: out of memory.
  */
 static definition *take_known(definition_table *table, const definition_header *header, const uint8_t *text) {
+  if (table->known_count == 0) table->key = hash_key_make(table);
   if (make_room_for_known(table) != 0) return NULL;
-  uint32_t hash = crc32c(text, text_bytes(header));
+  uint64_t hash = hash_bytes(table->key, text, text_bytes(header));
   uint64_t at = hash & (table->known_room - 1);
   for (; table->known[at]; at = (at + 1) & (table->known_room - 1)) {
     if (is_equal(table->known[at], header, text, hash)) return table->known[at];
   }
-  definition *made = make_definition(header, text, hash, table->known_count + 1);
+  definition *made = make_definition(header, text, hash, table->last_number + 1);
   if (!made) return NULL;
+  table->last_number++;
   table->known_count++;
+  table->known_bytes += sizeof *made + text_bytes(header);
   table->known[at] = made;
   return made;
 }
@@ -137,6 +139,13 @@ const definition *definitions_type(const definition_table *table, uint64_t openi
 const definition *definitions_context(const definition_table *table, uint64_t opening, uint32_t number) {
   const definition *found = definitions_find(table, opening, number);
   return found && (found->flags & DEFINITION_CONTEXT) ? found : NULL;
+}
+
+void definitions_trim(definition_table *table) {
+  if (table->known_bytes <= MAX_KNOWN_BYTES) return;
+  uint64_t last = table->last_number;
+  definitions_free(table);
+  table->last_number = last;
 }
 
 void definitions_free(definition_table *table) {

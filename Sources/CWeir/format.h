@@ -230,6 +230,12 @@ typedef struct definition_header {
 
 enum { DEFINITION_TAGGED = 1, DEFINITION_CONTEXT = 2 };
 
+/*
+ * Numbers are below MAX_TYPES: of types from WEIR_TYPE_FIRST up, of contexts from MAX_TYPES - 1 down, so that what is
+ * below the first type not yet defined is a type. No entry is larger than MAX_DEFINITION_BYTES.
+ */
+enum { MAX_TYPES = 8192, MAX_DEFINITION_BYTES = 32768 };
+
 static_assert(sizeof(definition_header) == 32, "definition header");
 
 /* ---- Segment --------------------------------------------------------------------------------------------------- */

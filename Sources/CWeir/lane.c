@@ -381,20 +381,23 @@ weir_place weir_find_place_in_signal(weir_log *producer) {
 
 weir_place weir_make_room(weir_lane *lane) { return room_find(lane, 1); }
 
+/* The fields are the caller's whole payload: with the flag of a scope, readers would cut the end of them off. */
+static int32_t put_and_commit(weir_record *record, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
+  if (type & WEIR_SCOPED) return weir_refuse(record, WEIR_DROP_INVALID);
+  weir_put_raw(record, payload, length);
+  return weir_commit(record, type, id);
+}
+
 int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
   weir_record record;
   int32_t drop = weir_begin(log, &record);
-  if (drop != WEIR_ACCEPTED) return drop;
-  weir_put_raw(&record, payload, length);
-  return weir_commit(&record, type, id);
+  return drop == WEIR_ACCEPTED ? put_and_commit(&record, type, payload, length, id) : drop;
 }
 
 int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
   weir_record record;
   int32_t drop = weir_begin_in_signal(log, &record);
-  if (drop != WEIR_ACCEPTED) return drop;
-  weir_put_raw(&record, payload, length);
-  return weir_commit(&record, type, id);
+  return drop == WEIR_ACCEPTED ? put_and_commit(&record, type, payload, length, id) : drop;
 }
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */

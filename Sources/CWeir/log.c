@@ -133,7 +133,15 @@ static weir_status lock_directory(event_log *log, weir_error *error) {
   log->lock = sys_open_or_create(log->directory, LOCK_NAME);
   log_allow_forks();
   if (log->lock < 0) return fail_system(error, log->lock, "open", log->path, LOCK_NAME);
+  /*
+   * A process that another thread starts right now has the descriptor until it executes its program, and with it the
+   * lock that a close just gave up: such a one is waited for.
+   */
   int result = sys_lock(log->lock);
+  for (int i = 0; i < 100 && result == -EAGAIN; i++) {
+    sys_sleep_ns(1000000);
+    result = sys_lock(log->lock);
+  }
   if (result == 0) return WEIR_OK;
   if (result != -EAGAIN) return fail_system(error, result, "lock", log->path, LOCK_NAME);
   return fail(error, WEIR_ERROR_LOCKED, EAGAIN, log->path,
@@ -479,7 +487,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   counters->durable_offset = weir_durable_offset(producer);
   counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);
   counters->contexts = __atomic_load_n(&log->contexts, __ATOMIC_RELAXED);
-  counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED) - counters->contexts;
+  counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED);
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
   }

@@ -65,7 +65,9 @@ typedef struct named_type {
   char key[];
 } named_type;
 
-enum { MAX_TYPES = 8192, NAMED_SLOTS = 2 * MAX_TYPES, MAX_DEFINITION_BYTES = 32768, MAX_READY_SEGMENTS = 3 };
+enum { NAMED_SLOTS = 2 * MAX_TYPES, MAX_READY_SEGMENTS = 3 };
+/* What contexts may take of the numbers and of the type region, so that types have the rest, whoever logs in. */
+enum { MAX_CONTEXTS = MAX_TYPES / 2, MAX_CONTEXTS_BYTES = WEIR_TYPES_BYTES / 2 };
 enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
 
 /* What comes next: segments on their way to the drainer. Guarded by `mutex`. */
@@ -181,7 +183,8 @@ typedef struct event_log {
 
   /* Types and contexts: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
   pthread_mutex_t types_lock;
-  uint32_t contexts; /* how many of them are contexts */
+  uint32_t contexts;       /* different ones set so far: the numbers from MAX_TYPES - contexts on */
+  uint32_t contexts_bytes; /* that their definitions take in the ring */
   type_entry types[MAX_TYPES];
   named_type *named[NAMED_SLOTS];
 
@@ -253,8 +256,8 @@ void log_allow_forks(void);
 
 /* ---- types.c ---- */
 void types_load(event_log *log); /* the type table from the ring's region */
-/* Under types_lock: `count` more definitions are in force, whose entries in the ring's region end at `end`. */
-void types_publish(event_log *log, uint64_t end, uint32_t count);
+/* Under types_lock: the entries in the ring's region that end at `end`, so many of them of types, are in force. */
+void types_publish(event_log *log, uint64_t end, uint32_t types);
 
 /* ---- clock.c ---- */
 uint32_t clock_resolve(uint32_t wanted);

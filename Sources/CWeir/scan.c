@@ -419,7 +419,8 @@ const definition_header *definition_next(const uint8_t *bytes, uint64_t count, u
   const uint8_t *entry = bytes + *at;
   memcpy(&header, entry, sizeof header);
   if (header.bytes % 8 != 0 || header.bytes < sizeof header || header.bytes > count - *at) return NULL;
-  uint64_t attributes_at = sizeof header + (uint64_t)header.name_bytes + header.fields_bytes;
+  if (header.bytes > MAX_DEFINITION_BYTES || header.type >= MAX_TYPES) return NULL;
+  uint64_t fields_at = sizeof header + (uint64_t)header.name_bytes, attributes_at = fields_at + header.fields_bytes;
   uint64_t used = attributes_at + header.attributes_bytes;
   if (align8(used) != header.bytes || !all_zero(entry + used, header.bytes - used) || header.reserved != 0) return NULL;
   uint32_t crc = crc_end(crc_extend(weir_crc_u64(CRC_START, opening), entry + 8, header.bytes - 8));
@@ -427,6 +428,8 @@ const definition_header *definition_next(const uint8_t *bytes, uint64_t count, u
   int is_context = (header.flags & DEFINITION_CONTEXT) != 0, has_object = is_context || header.attributes_bytes > 0;
   if (is_context && (header.name_bytes != 0 || header.fields_bytes != 0 || header.field_count != 0)) return NULL;
   if (has_object && !values_are_object(entry + attributes_at, header.attributes_bytes)) return NULL;
+  uint64_t signature;
+  if (!values_are_fields(entry + fields_at, header.fields_bytes, header.field_count, &signature)) return NULL;
   *at += header.bytes;
   return (const definition_header *)(const void *)entry;
 }

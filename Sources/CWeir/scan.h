@@ -99,8 +99,8 @@ const gap_total *scan_seal_totals(const segment_scan *scan);
 const uint8_t *scan_seal_definitions(const segment_scan *scan);
 
 /* The definition at `*at` in `bytes` (a definitions block's payload, a seal's, the ring's); advances `*at`. Null: end,
- * or a bad one. Checks length, CRC under `opening`, that name, fields and attributes fit, and that the attributes are a
- * tagged object. */
+ * or a bad one. Checks number, length, CRC under `opening`, that name, fields and attributes fit, that the fields are
+ * as many as it says, and that the attributes are a tagged object. */
 const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening);
 
 void scan_close(segment_scan *scan);

@@ -31,43 +31,9 @@ static void append(entry_buffer *buffer, const void *bytes, uint64_t count) {
   buffer->count += count;
 }
 
-static int valid_name(const char *name, uint64_t bytes) {
-  return bytes > 0 && bytes <= WEIR_MAX_NAME_BYTES && values_are_utf8(name, bytes);
-}
-
-static uint64_t sign(uint64_t signature, uint8_t kind) { return (signature << 5 | signature >> 59) ^ kind; }
-
-/*
- * Walks the kind descriptor at *at and folds its kinds into the signature, depth first. 0 if it is malformed, nested in
- * over WEIR_MAX_DEPTH others or runs past the end.
- */
-static int walk_kind(const uint8_t *bytes, uint64_t count, uint64_t *at, int depth, uint64_t *signature) {
-  if (*at >= count || depth > WEIR_MAX_DEPTH) return 0;
-  uint8_t kind = bytes[(*at)++];
-  *signature = sign(*signature, kind);
-  if (kind >= WEIR_KIND_BOOL && kind <= WEIR_KIND_DATE) return 1;
-  if (kind == WEIR_KIND_TAGGED) return 1;
-  if (kind == WEIR_KIND_OPTIONAL || kind == WEIR_KIND_ARRAY) return walk_kind(bytes, count, at, depth + 1, signature);
-  if (kind != WEIR_KIND_OBJECT || count - *at < 2) return 0;
-  uint16_t fields;
-  memcpy(&fields, bytes + *at, 2);
-  *at += 2;
-  if (fields == 0 || fields > WEIR_MAX_FIELDS) return 0;
-  for (uint16_t i = 0; i < fields; i++) {
-    uint16_t name_bytes;
-    if (count - *at < 2) return 0;
-    memcpy(&name_bytes, bytes + *at, 2);
-    *at += 2;
-    if (name_bytes > count - *at || !valid_name((const char *)bytes + *at, name_bytes)) return 0;
-    *at += name_bytes;
-    if (!walk_kind(bytes, count, at, depth + 1, signature)) return 0;
-  }
-  return 1;
-}
-
 /* Appends the fields of a definition, in whichever form they are given. */
 static void append_fields(entry_buffer *buffer, const weir_definition *definition) {
-  if (!definition->encoded && !definition->fields) return; /* check_fields sees that there are too few */
+  if (!definition->encoded && !definition->fields) return; /* values_are_fields sees that there are too few */
   if (definition->encoded) {
     append(buffer, definition->encoded, definition->encoded_bytes);
     return;
@@ -84,26 +50,11 @@ static void append_fields(entry_buffer *buffer, const weir_definition *definitio
   }
 }
 
-/* Checks the fields just appended, and computes the signature that an encoder of them has. */
-static int check_fields(const uint8_t *bytes, uint64_t from, uint64_t end, uint32_t field_count, uint64_t *signature) {
-  uint64_t at = from;
-  for (uint32_t i = 0; i < field_count; i++) {
-    uint16_t name_bytes;
-    if (end - at < 2) return 0;
-    memcpy(&name_bytes, bytes + at, 2);
-    at += 2;
-    if (name_bytes > end - at || !valid_name((const char *)bytes + at, name_bytes)) return 0;
-    at += name_bytes;
-    if (!walk_kind(bytes, end, &at, 0, signature)) return 0;
-  }
-  return at == end;
-}
-
 /* Makes the entry of a definition. INVALID and LIMIT as weir_define documents them. */
 static weir_status make_entry(entry_buffer *buffer, const weir_definition *definition, uint64_t opening, uint32_t type,
                               uint64_t *signature, weir_error *error) {
   uint64_t name_bytes = definition->name ? strlen(definition->name) : 0;
-  if (!valid_name(definition->name, name_bytes)) {
+  if (!values_are_name(definition->name, name_bytes)) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL,
                 "an event type's name must be 1 to %d bytes of UTF-8; this one has %llu bytes or is not UTF-8",
                 WEIR_MAX_NAME_BYTES, (unsigned long long)name_bytes);
@@ -137,7 +88,7 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
                 WEIR_MAX_DEPTH);
   }
   if (definition->field_count > WEIR_MAX_FIELDS ||
-      !check_fields(buffer->bytes, fields_at, fields_end, header.field_count, signature)) {
+      !values_are_fields(buffer->bytes + fields_at, fields_end - fields_at, header.field_count, signature)) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL,
                 "event type '%s': a field has no name, a name that is not UTF-8, an unknown kind, or nests over "
                 "%d deep",
@@ -163,7 +114,7 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
   for (uint32_t i = 0; i < count && status == WEIR_OK; i++) {
     status = make_entry(buffer, &definitions[i], header->opening, first + i, &signatures[i], error);
     if (status != WEIR_OK) break;
-    if (first + i >= MAX_TYPES || buffer->count > header->types_bytes - at) {
+    if (first + i >= MAX_TYPES - log->contexts || buffer->count > header->types_bytes - at) {
       status = fail(error, WEIR_ERROR_LIMIT, 0, log->path,
                     "event type '%s' does not fit: the definitions of one opening, of types and contexts, take at "
                     "most %d bytes and are at most %d; "
@@ -180,9 +131,9 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
   return status;
 }
 
-void types_publish(event_log *log, uint64_t end, uint32_t count) {
+void types_publish(event_log *log, uint64_t end, uint32_t types) {
   __atomic_store_n(&log->header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
-  __atomic_store_n(&log->producer.type_count, log->producer.type_count + count, __ATOMIC_RELEASE);
+  __atomic_store_n(&log->producer.type_count, log->producer.type_count + types, __ATOMIC_RELEASE);
 }
 
 /* Defines types; answers the first number. Under types_lock. */
@@ -349,9 +300,9 @@ void types_load(event_log *log) {
     if (!entry && !log->rebooted) break;
     if (!entry) at += 8; /* a page that the disk did not get; what follows it may be there */
     if (!entry) continue;
-    if (entry->type == 0 || entry->type >= MAX_TYPES || entry->bytes > MAX_DEFINITION_BYTES) continue;
+    if (entry->type == 0) continue;
     log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
-    if (entry->type > limit) limit = entry->type;
+    if (!(entry->flags & DEFINITION_CONTEXT) && entry->type > limit) limit = entry->type;
   }
   log->producer.type_count = limit < WEIR_TYPE_FIRST ? 0 : limit - WEIR_TYPE_FIRST + 1;
 }

@@ -22,6 +22,10 @@ int values_are_utf8(const char *text, uint64_t count) {
   return 1;
 }
 
+int values_are_name(const char *name, uint64_t bytes) {
+  return bytes > 0 && bytes <= WEIR_MAX_NAME_BYTES && values_are_utf8(name, bytes);
+}
+
 /* What is left of the bytes. */
 typedef struct rest {
   const uint8_t *at;
@@ -97,6 +101,49 @@ static int pass_value(rest *rest, int depth) {
     default: return 0;
   }
 }
+
+/* ---- Fields of a definition -------------------------------------------------------------------------------------- */
+
+static uint64_t sign(uint64_t signature, uint8_t kind) { return (signature << 5 | signature >> 59) ^ kind; }
+
+static int pass_kind(rest *rest, int depth, uint64_t *signature);
+
+static int pass_fields(rest *rest, uint32_t fields, int depth, uint64_t *signature) {
+  while (fields-- > 0) {
+    uint16_t name_bytes;
+    if (rest->count < sizeof name_bytes) return 0;
+    memcpy(&name_bytes, rest->at, sizeof name_bytes);
+    pass(rest, sizeof name_bytes);
+    if (name_bytes > rest->count || !values_are_name((const char *)rest->at, name_bytes)) return 0;
+    pass(rest, name_bytes);
+    if (!pass_kind(rest, depth, signature)) return 0;
+  }
+  return 1;
+}
+
+/* A kind descriptor. Folds its kinds into the signature, depth first. */
+static int pass_kind(rest *rest, int depth, uint64_t *signature) {
+  if (rest->count == 0 || depth > WEIR_MAX_DEPTH) return 0;
+  uint8_t kind = *rest->at;
+  pass(rest, 1);
+  *signature = sign(*signature, kind);
+  if (kind >= WEIR_KIND_BOOL && kind <= WEIR_KIND_DATE) return 1;
+  if (kind == WEIR_KIND_TAGGED) return 1;
+  if (kind == WEIR_KIND_OPTIONAL || kind == WEIR_KIND_ARRAY) return pass_kind(rest, depth + 1, signature);
+  uint16_t fields;
+  if (kind != WEIR_KIND_OBJECT || rest->count < sizeof fields) return 0;
+  memcpy(&fields, rest->at, sizeof fields);
+  pass(rest, sizeof fields);
+  return fields > 0 && fields <= WEIR_MAX_FIELDS && pass_fields(rest, fields, depth + 1, signature);
+}
+
+int values_are_fields(const uint8_t *bytes, uint64_t count, uint32_t fields, uint64_t *signature) {
+  rest rest = {bytes, count};
+  *signature = 0;
+  return fields <= WEIR_MAX_FIELDS && pass_fields(&rest, fields, 0, signature) && rest.count == 0;
+}
+
+/* ---- Tagged objects ---------------------------------------------------------------------------------------------- */
 
 int values_are_object(const uint8_t *bytes, uint64_t count) {
   rest rest = {bytes, count};

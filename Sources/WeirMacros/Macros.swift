@@ -1,6 +1,9 @@
 // The declarations of the macros: @Event for a type, @Case and @Field for what is to be said about its parts.
 //
 // Only with the trait Macros: without it the product is empty, and nobody fetches swift-syntax.
+//
+// @Event's members are not listed by name: of members of an enum that are, Swift 6.3 shows no error, neither the
+// macro's nor its own, and then crashes or takes them. CompilerTests has sources whose errors must be seen.
 
 #if Macros
   public import Weir
@@ -42,9 +45,9 @@
   /// have are passed over. Events that it does not know are not of the type.
   ///
   /// **Wire ids.** An event's id is the 32-bit FNV-1a hash of the name that it had first (the first of the former ones,
-  /// if any), so it stays when the event is renamed with `formerly`, and never depends on the order of the cases. Ids
-  /// are the log's, not the type's: give one yourself only to settle a collision, and then one that no other event of
-  /// the program has.
+  /// if any), so it stays when the event is renamed with `formerly`, and never depends on the order of the cases. Or
+  /// give it a number of your own, which no other event of the same prefix has or had: it stays whatever is renamed
+  /// after the prefix.
   ///
   /// **Cost.** That of the encoding written by hand, into which the macro expands.
   ///
@@ -60,8 +63,6 @@
   ///     the first one first.
   ///   - retired: Events that are gone, by wire id or by name (without the prefix), whose ids no case may take: logs
   ///     that have them would be read as something else.
-  // Not by their names: of members of an enum that are listed so, Swift 6.3 shows no error, neither the macro's nor its
-  // own, and then ends without a word. CompilerTests would show it.
   @attached(member, names: arbitrary)
   @attached(extension, conformances: Event, names: named(init(_:)))
   public macro Event(

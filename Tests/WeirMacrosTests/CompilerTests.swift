@@ -1,5 +1,5 @@
-// What the compiler itself makes of the macro: that what it writes gives no warning wherever it stands, and what is said
-// of types that the macro can't judge.
+// What the compiler itself makes of the macro: that what it writes gives no warning wherever it stands, and what is
+// said of types that the macro can't judge.
 
 #if Macros
   import Foundation
@@ -57,6 +57,22 @@
       @Event package enum InPackage { case a(x: Int) }
       @MainActor struct Isolated { @Event enum Nested { case a(x: Int) } }
       @MainActor @Event enum OnMain { case a(x: Int) }
+      enum Area {
+        struct Part: EventValue {
+          static let none = Part()
+          static let fieldKind = FieldKind.bool
+          func encode(into encoder: inout EventEncoder) { encoder.put(true) }
+          init() {}
+          init(fieldValue: FieldValue) throws {}
+        }
+        @Event enum Sides { case a(part: Part, other: Part = Part(), third: [Part]? = [.none]) }
+        @Event struct Whole {
+          var part: Part
+          var other: Part = .none
+          var third: [Part]? = [Part()]
+        }
+        static let memberwise = Whole(part: .none, third: nil)
+      }
       @Event public struct Nothing {}
 
       func capture(_ tracker: Tracker) { tracker.track(Outer.Inner.b) }
@@ -64,22 +80,18 @@
 
     @Test(arguments: [
       [], ["-enable-upcoming-feature", "InternalImportsByDefault", "-enable-upcoming-feature", "ExistentialAny"],
-      ["-default-isolation", "MainActor"], ["-enable-library-evolution"],
+      ["-default-isolation", "MainActor"],
     ])
     func whatIsWrittenGivesNoWarning(options: [String]) throws {
       #expect(try compile(Self.accepted, options) == "")
     }
 
-    @Test func aTypeThatIsNoEventValueIsNamed() throws {
-      let answer = try compile(
-        """
-        import Weir
-        import WeirMacros
-        struct Money {}
-        @Event enum Sale { case paid(price: Money) }
-        """)
+    @Test(arguments: ["enum Sale { case paid(price: Money) }", "struct Sale { var price: Money }"])
+    func aTypeThatIsNoEventValueIsNamed(declaration: String) throws {
+      let answer = try compile("import Weir\nimport WeirMacros\nstruct Money {}\n@Event \(declaration)\n")
       #expect(
-        answer.contains("initializer 'init(_:of:sensitive:formerNames:)' requires that 'Money' conform to 'EventValue'"))
+        answer.contains("initializer 'init(_:of:sensitive:formerNames:)' requires that 'Money' conform to 'EventValue'")
+      )
     }
 
     @Test func aMessageStandsWhereTheSourceIsWrong() throws {

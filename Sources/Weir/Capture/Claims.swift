@@ -11,7 +11,13 @@ struct Claims {
     var event: EventType
   }
 
-  private var wireIDs: [UInt32: Claim] = [:]
+  /// Where a wire id is unique: among the events whose names begin alike.
+  private struct Place: Hashable {
+    var prefix: Substring
+    var wireID: UInt32
+  }
+
+  private var wireIDs: [Place: Claim] = [:]
   private var names: [String: Claim] = [:]
 
   /// The types that claimed what another one has.
@@ -25,13 +31,16 @@ struct Claims {
       let claim = Claim(type: type, typeName: typeName, event: event)
       if let problem = collision(of: claim) { problems.append(problem) }
       guard let wireID = event.wireID else { continue }
-      if let first = wireIDs[wireID], first.type != type || first.event.name != event.name {
+      // Without a prefix the name has to agree, too, so nobody can be taken for another.
+      let places = event.prefixes.map { Place(prefix: $0, wireID: wireID) }
+      let known = places.compactMap { wireIDs[$0] }
+      if let first = known.first(where: { $0.type != type || $0.event.name != event.name }) {
         granted[index].wireID = nil
         problems.append(
           "the wire id \(wireID) of \(event.name), of \(typeName), is that of \(first.event.name), of "
             + "\(first.typeName); \(event.name) is defined without one, give it another")
       } else {
-        wireIDs[wireID] = claim
+        for place in places { wireIDs[place] = claim }
       }
     }
     if !problems.isEmpty { colliding.insert(type) }

@@ -4,7 +4,7 @@ extension Tracker {
   /// Defines a type's events. Answers whether they are defined; if not, the reason is noted.
   func define<E: Event>(_ type: E.Type) -> Bool {
     let identity = ObjectIdentifier(type)
-    guard !refusals.withLock({ $0.undefinable.contains(identity) }) else { return false }
+    guard refusals.withLock({ $0.undefinable.contains(identity) }) == false else { return false }
     let types = type.eventTypes
     do throws(WeirError) {
       try check(types, of: type)
@@ -31,7 +31,9 @@ extension Tracker {
   /// The declarations without the wire ids that other types have, which is noted.
   private func grant<E: Event>(_ types: [EventType], to type: E.Type) -> [EventType] {
     let identity = ObjectIdentifier(type)
-    let (granted, problems) = refusals.withLock { $0.claims.grant(types, to: identity, "\(type)") }
+    guard let (granted, problems) = refusals.withLock({ $0.claims.grant(types, to: identity, "\(type)") }) else {
+      return types
+    }
     if !problems.isEmpty {
       note(identity, WeirError(.invalid, problems.joined(separator: "; "), path: directory))
     }
@@ -53,7 +55,7 @@ extension Tracker {
   /// themselves.
   private func refuse(_ type: ObjectIdentifier, _ error: WeirError, forGood: Bool = true) {
     guard error.code != .closed else { return }
-    if forGood { refusals.withLock { _ = $0.undefinable.insert(type) } }
+    if forGood { _ = refusals.withLock { $0.undefinable.insert(type).inserted } }
     note(type, error)
   }
 }

@@ -39,10 +39,10 @@ public final class Tracker: Sendable {
   private let logger: Logger?
 
   /// What is known about types that could not be defined or did not keep to their definition.
-  let refusals = Mutex(Refusals())
+  let refusals = ProcessLock(Refusals())
 
   /// Global fields and default user.
-  let context = Mutex(ProcessContext())
+  let context = ProcessLock(ProcessContext())
 
   /// The default user's ``SamplingKey``, where captures read it; 0 for nobody.
   let defaultUserKey = Atomic<UInt64>(0)
@@ -134,7 +134,7 @@ public final class Tracker: Sendable {
   /// Counters of this opening. Never waits; each is exact, together they are a moment's picture.
   public var counters: Counters {
     var counters = handle.counters()
-    counters.collidingTypes = refusals.withLock { $0.claims.colliding.count }
+    counters.collidingTypes = refusals.withLock { $0.claims.colliding.count } ?? 0
     counters.scopesRefused = Scope.refusedCount
     return counters
   }
@@ -143,7 +143,7 @@ public final class Tracker: Sendable {
   /// dropped as ``DropReason/invalid``; or it claimed a wire id or a name that another type has, and only the message
   /// tells of it. Nil if that never happened. Each type is reported to the logger once.
   public var lastDefinitionError: WeirError? {
-    refusals.withLock { $0.last }
+    refusals.withLock { $0.last } ?? nil
   }
 
   /// Reports a type whose events are refused. Once for each type, for it may happen at every event.
@@ -157,7 +157,7 @@ public final class Tracker: Sendable {
       refusals.last = error
       return true
     }
-    if isNew { logger?.error("\(error.message)") }
+    if isNew == true { logger?.error("\(error.message)") }
   }
 }
 

@@ -28,7 +28,7 @@ struct ProcessContext {
 
 extension Tracker {
   /// What holds for every event from here on. Changed by ``setGlobals(_:)`` and ``updateGlobals(_:)``.
-  public var globals: GlobalFields { context.withLock { $0.globals } }
+  public var globals: GlobalFields { context.withLock { $0.globals } ?? GlobalFields() }
 
   /// Sets what holds for every event from here on: for all that this thread captures after the call, and for what other
   /// threads capture once they know of it.
@@ -53,7 +53,7 @@ extension Tracker {
   /// `change` may be called again, if another thread changed them meanwhile. Throws as ``setGlobals(_:)`` does.
   public func updateGlobals(_ change: (inout GlobalFields) -> Void) throws(WeirError) {
     while true {
-      let (before, version) = context.withLock { ($0.globals, $0.version) }
+      guard let (before, version) = context.withLock({ ($0.globals, $0.version) }) else { throw detached }
       var globals = before
       // Outside of the lock, so that it may ask the tracker whatever it wants to.
       change(&globals)
@@ -63,7 +63,7 @@ extension Tracker {
   }
 
   /// The default user: of events that are captured where ``withUser(_:traits:sensitive:_:)`` bound none.
-  public var user: EventUser? { context.withLock { $0.user } }
+  public var user: EventUser? { context.withLock { $0.user } ?? nil }
 
   /// Makes `id` the default user, of all events from here on that are captured where no user is bound: in a program that
   /// has one user at a time. Servers bind users to their requests, with ``withUser(_:traits:sensitive:_:)``.
@@ -74,8 +74,10 @@ extension Tracker {
   /// the process as they are.
   ///
   /// Throws `limit` and `closed` as ``setGlobals(_:)`` does; and `timeout` or `noSpace` if the event could not be
-  /// captured, because the lane was full or the log can't grow. After an error the default user is who it was. Takes a
-  /// lock, from any thread.
+  /// captured, because the lane was full or the log can't grow. After `limit` there is no default user, which
+  /// a `weir.disassociated` tells, and without room for that no global fields either: no event may say that it is the
+  /// former user's. After another error the default
+  /// user is who it was. Takes a lock, from any thread; where captures may wait (``OverflowPolicy/block``), so may this.
   public func associate(
     _ id: String, traits: FieldObject = [:], sensitive: Set<String> = []
   ) throws(WeirError) {
@@ -94,7 +96,12 @@ extension Tracker {
         var next = context
         next.user = user
         next.sensitiveTraits = sensitive
-        try put(next)
+        do throws(WeirError) {
+          try put(next)
+        } catch {
+          if error.code == .limit { leaveNobody(&context) }
+          throw error
+        }
         do throws(WeirError) {
           try captureChange(of: user, from: context.user)
         } catch {
@@ -109,7 +116,32 @@ extension Tracker {
         return .failure(error)
       }
     }
+    guard let result else { throw detached }
     try result.get()
+  }
+
+  /// There is no room to store who the user is. No event may say that it is the former one's, so from here on it is
+  /// nobody's; and where there is no room to store that beside the global fields, these go, too.
+  private func leaveNobody(_ context: inout ProcessContext) {
+    guard let former = context.user else { return }
+    context.version += 1
+    context.user = nil
+    context.sensitiveTraits = []
+    do throws(WeirError) {
+      try put(context)
+    } catch {
+      context.globals = GlobalFields()
+      // Nothing takes no room.
+      try? put(context)
+    }
+    try? captureChange(of: nil, from: former)
+  }
+
+  /// The child of a fork has neither log nor context.
+  private var detached: WeirError {
+    WeirError(
+      .closed, "the log \(directory) belongs to the process that opened it; open a log of its own in its fork",
+      path: directory)
   }
 
   /// Captures what readers go by. Under the lock, so that the last such event names the user that is.
@@ -148,6 +180,7 @@ extension Tracker {
       context = next
       return .success(true)
     }
+    guard let result else { throw detached }
     return try result.get()
   }
 

@@ -48,8 +48,12 @@ public struct EventContext: Hashable, Sendable {
   /// The fields that were bound around the capture, inner ones over outer ones.
   public var fields: FieldObject
 
-  /// Names of global fields, bound fields and traits that are sensitive, as ``Field/isSensitive`` has it.
+  /// Names of global fields, bound fields and traits that are sensitive, as ``Field/isSensitive`` has it. Where
+  /// ``allSensitive`` is among them, all are.
   public var sensitive: Set<String>
+
+  /// In ``sensitive``: every field and trait is. It stands there if what was bound had no room for the names.
+  public static let allSensitive = "*"
 
   /// The global part was stored, and is lost to damage: global fields and default user are not known, nor what of them
   /// is sensitive.

@@ -22,8 +22,8 @@ final class Scope: Sendable {
   /// Names of fields and traits.
   let sensitive: Set<String>
 
-  /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event has them; nil if nothing is bound. Sendable because it is written before anybody else
-  /// has it, and freed when nobody has.
+  /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event has them; nil if nothing is bound. Sendable
+  /// because it is written before anybody else has it, and freed when nobody has.
   nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
 
   /// Nil if it takes over ``maximumBytes``, or is nested too deep.
@@ -72,36 +72,54 @@ final class Scope: Sendable {
   /// What is bound now, and a user, or nobody, instead of the one that was.
   ///
   /// An event must never say that it is another user's. So of what does not fit the traits go first; if there is no room
-  /// for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody.
+  /// for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody. Nor may a value
+  /// leave the process because the mark on it found no room: see ``Parts/withAllSensitive``.
   static func binding(user: EventUser?, sensitive: Set<String>) -> Scope {
-    var parts = Parts(current)
-    parts.bindsUser = true
-    parts.user = user
-    parts.sensitive.formUnion(sensitive)
-    if let scope = Scope(parts) { return scope }
+    var whole = Parts(current)
+    whole.bindsUser = true
+    whole.user = user
+    whole.sensitive.formUnion(sensitive)
+    if let scope = Scope(whole) { return scope }
     noteRefusal(user == nil ? "a scope" : "the user's traits")
-    parts.user?.traits = [:]
-    parts.sensitive.subtract(sensitive)
-    if let scope = Scope(parts) { return scope }
-    parts = Parts(nil)
-    parts.bindsUser = true
-    parts.user = user.map { EventUser(id: $0.id) }
-    if let scope = Scope(parts) { return scope }
-    parts.user = nil
-    // Of this nothing can be too large.
-    return Scope(parts)!
+    var withoutTraits = whole
+    withoutTraits.user?.traits = [:]
+    var alone = withoutTraits
+    alone.view = nil
+    alone.fields = [:]
+    var nobody = alone.withAllSensitive
+    nobody.user = nil
+    // Of the last one nothing can be too large.
+    return first(withoutTraits, withoutTraits.withAllSensitive, alone, alone.withAllSensitive, nobody)
   }
 
-  /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays.
+  /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays, but
+  /// for the names that are sensitive from here on. If there is no room for those either, all is sensitive, and the fields
+  /// bound outside go before that mark does.
   static func binding(fields: FieldObject, sensitive: Set<String>) -> Scope? {
-    var parts = Parts(current)
-    parts.fields = parts.fields.overlaid(with: fields)
-    parts.sensitive.formUnion(sensitive)
-    guard let scope = Scope(parts) else {
-      noteRefusal("fields")
-      return nil
+    let outer = Parts(current)
+    var whole = outer
+    whole.fields = whole.fields.overlaid(with: fields)
+    whole.sensitive.formUnion(sensitive)
+    if let scope = Scope(whole) { return scope }
+    noteRefusal("fields")
+    guard !whole.sensitive.isSubset(of: outer.sensitive) else { return nil }
+    whole.fields = outer.fields
+    var withoutFields = whole
+    withoutFields.view = nil
+    withoutFields.fields = [:]
+    var alone = withoutFields.withAllSensitive
+    alone.user?.traits = [:]
+    var nobody = alone
+    nobody.user = nil
+    return first(whole, whole.withAllSensitive, withoutFields, alone, nobody)
+  }
+
+  /// The first of these that fits; the last one does.
+  private static func first(_ parts: Parts...) -> Scope {
+    for candidate in parts {
+      if let scope = Scope(candidate) { return scope }
     }
-    return scope
+    preconditionFailure("a scope of a user alone, or of nobody, takes a few bytes")
   }
 
   /// What is bound now, and a view inside of the one that is. Nil if that does not fit: then what was bound stays.
@@ -159,6 +177,14 @@ private struct Parts {
     view = scope.view
     fields = scope.fields
     sensitive = scope.sensitive
+  }
+
+  /// The same, with everything that the context has marked as sensitive, which takes less room than many names do.
+  var withAllSensitive: Parts {
+    guard !sensitive.isEmpty else { return self }
+    var parts = self
+    parts.sensitive = [EventContext.allSensitive]
+    return parts
   }
 
   var object: FieldObject {

@@ -67,7 +67,8 @@ extension EventID {
   /// The identity as a UUID (RFC 9562, version 8), for systems that want one. ``init(_:)-(UUID)`` reads it back.
   ///
   /// Different events have different ones: it holds the opening, the lane's number and the position in the lane
-  /// completely, and six bits of version and variant in place of the lane number's upper six, which are 0 in every log.
+  /// completely, and six bits of version and variant in place of the lane number's upper six. These are 0 in every log,
+  /// but for the log's own notices, whose lane is all ones.
   public var uuid: UUID {
     let lane = sequence >> Self.positionBits & (1 << Self.laneBits - 1)
     let position = sequence & (1 << Self.positionBits - 1)
@@ -83,7 +84,11 @@ extension EventID {
     let high = UInt64(bigEndian: first)
     let low = UInt64(bigEndian: second)
     guard high >> 12 & 0xf == Self.version, low >> 62 == Self.variant else { return nil }
+    let ones: UInt64 = 1 << Self.laneBits - 1
+    let isNotice = low >> Self.positionBits & ones == ones
+    let upperLaneBits: UInt64 = isNotice ? 0x3f << (Self.positionBits + Self.laneBits) : 0
     self.init(
-      opening: high & ~0xffff | (high & 0xfff) << 4 | low >> 58 & 0xf, sequence: low & (1 << 58 - 1))
+      opening: high & ~0xffff | (high & 0xfff) << 4 | low >> 58 & 0xf,
+      sequence: low & (1 << 58 - 1) | upperLaneBits)
   }
 }

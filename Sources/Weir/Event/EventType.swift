@@ -28,10 +28,9 @@ public struct EventType: Hashable, Sendable {
   /// A number that stays when the event is renamed: readers of other versions find the event by it, as
   /// ``StoredEvent/index(in:)`` has it. Nil for none; then names alone tell what an event is.
   ///
-  /// Unique among the events of a log, for a reader goes by it before it looks at the name. If two types of a program
-  /// claim one, the second one's event is defined without, which ``Tracker/lastDefinitionError`` says and
-  /// ``Counters/collidingTypes`` counts; its events are then read by their name, but its own reader takes the first
-  /// one's for its own. So modules choose their numbers from ranges of their own.
+  /// Unique among the events whose names begin alike, up to the last dot: those of one module's enum. Should two types of
+  /// a program claim one there, the second one's event is defined without it, which ``Tracker/lastDefinitionError`` says
+  /// and ``Counters/collidingTypes`` counts.
   public var wireID: UInt32?
 
   /// What sort of thing the event reports; nil if that was not said.
@@ -64,6 +63,13 @@ public struct EventType: Hashable, Sendable {
   /// Declares an event whose values carry their own names and kinds.
   init(tagged name: String) {
     self.init(name, [], wireID: nil, kind: nil, formerNames: [], isTagged: true)
+  }
+}
+
+extension EventType {
+  /// What the event's names, former ones too, begin with: up to the last dot. Wire ids are unique within one.
+  var prefixes: Set<Substring> {
+    Set(([name] + formerNames).compactMap { name in name.lastIndex(of: ".").map { name[..<$0] } })
   }
 }
 

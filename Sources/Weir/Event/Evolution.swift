@@ -17,9 +17,10 @@ extension StoredEvent {
   ///
   /// Tried in this order, each over all of `types`:
   ///
-  /// 1. **The wire id.** The event has the ``EventType/wireID`` that a type has, whatever the two are called: that is a
-  ///    rename. Wire ids are therefore unique among the events of a log; a tracker sees to it that of two types that
-  ///    claim one id only the first has it.
+  /// 1. **The wire id.** The event has the ``EventType/wireID`` that a type has, and both names begin alike, up to the
+  ///    last dot: that is a rename (`checkout.completed`, now `checkout.paid`). Wire ids are therefore unique among the
+  ///    events of one prefix; those of two modules, such as `checkout.paid` and `profile.paid`, may be equal. A new
+  ///    prefix, and a new name without a dot, need the former name beside the wire id.
   /// 2. **The name.**
   /// 3. **Former names that the reader knows:** the event's name is one of a type's ``EventType/formerNames``.
   /// 4. **Former names that the log knows:** a type's name is one of those that the event's ``declaration`` lists.
@@ -30,10 +31,15 @@ extension StoredEvent {
   /// Cost: a few comparisons of texts for each type; only reading pays it.
   public func index(in types: [EventType]) -> Int? {
     let wireID = declaration?.wireID
-    if let wireID, let index = types.firstIndex(where: { $0.wireID == wireID }) { return index }
+    let prefixes = wireID == nil ? [] : (declaration?.prefixes ?? [])
+    if let wireID,
+      let index = types.firstIndex(where: { $0.wireID == wireID && !$0.prefixes.isDisjoint(with: prefixes) })
+    {
+      return index
+    }
     func find(_ isSame: (EventType) -> Bool) -> Int? {
       types.firstIndex { type in
-        (wireID == nil || type.wireID == nil) && isSame(type)
+        (wireID == nil || type.wireID == nil || type.wireID == wireID) && isSame(type)
       }
     }
     return find { $0.name == name }

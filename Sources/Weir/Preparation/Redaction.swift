@@ -60,7 +60,7 @@ extension EventContext {
   fileprivate func redactedIfNeeded() -> EventContext? {
     guard !sensitive.isEmpty || isGlobalPartLost || isScopeUnread else { return nil }
     var context = self
-    context.globals = globals.redacted(paths: sensitive)
+    context.globals = globals.redacted(paths: isAllSensitive ? Set(globals.map(\.name)) : sensitive)
     context.fields = redacted(fields)
     context.user = user.map { EventUser(id: $0.id, traits: redacted($0.traits)) }
     return context
@@ -68,8 +68,11 @@ extension EventContext {
 
   /// Bound fields, or a user's traits, with what is sensitive of them replaced.
   fileprivate func redacted(_ bound: FieldObject) -> FieldObject {
-    isGlobalPartLost || isScopeUnread ? bound.redacted(paths: Set(bound.map(\.name))) : bound.redacted(paths: sensitive)
+    let isAll = isGlobalPartLost || isScopeUnread || isAllSensitive
+    return bound.redacted(paths: isAll ? Set(bound.map(\.name)) : sensitive)
   }
+
+  private var isAllSensitive: Bool { sensitive.contains(Self.allSensitive) }
 
   /// What was bound could not be read, and is given as its bytes.
   private var isScopeUnread: Bool {

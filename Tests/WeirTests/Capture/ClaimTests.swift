@@ -21,7 +21,7 @@ struct ClaimTests {
   /// Another module's, which knows nothing of the first.
   private enum Profile: Event {
     case saved
-    static let eventTypes = [EventType("profile.saved", [Field("b", .string)], wireID: 7)]
+    static let eventTypes = [EventType("orders.saved", [Field("b", .string)], wireID: 7)]
     func encode(into encoder: inout EventEncoder) {
       encoder.begin(0)
       encoder.put("b")
@@ -40,7 +40,7 @@ struct ClaimTests {
         #expect(tracker.track(Profile.saved).isAccepted)
       }
       let error = try #require(tracker.lastDefinitionError)
-      #expect(error.code == .invalid && error.message.contains("7 of profile.saved"), "\(error)")
+      #expect(error.code == .invalid && error.message.contains("7 of orders.saved"), "\(error)")
       #expect(error.message.contains("orders.paid"))
       #expect(tracker.counters.collidingTypes == 1 && tracker.counters.dropped.isEmpty)
       let declarations = try tracker.events().map(\.declaration?.wireID)
@@ -52,7 +52,7 @@ struct ClaimTests {
 
   private struct Twice: Event {
     let index: Int
-    static let eventTypes = [EventType("one", wireID: 1), EventType("two", wireID: 1)]
+    static let eventTypes = [EventType("e.one", wireID: 1), EventType("e.two", wireID: 1)]
     init(index: Int) { self.index = index }
     func encode(into encoder: inout EventEncoder) { encoder.begin(index) }
     init?(_ stored: StoredEvent) throws { return nil }

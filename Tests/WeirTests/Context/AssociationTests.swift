@@ -144,7 +144,6 @@ struct AssociationTests {
       for call in [
         { try tracker.setGlobals(GlobalFields(fields: ["large": large])) },
         { try tracker.updateGlobals { $0.fields = ["large": large] } },
-        { try tracker.associate("bob", traits: ["large": large]) },
       ] as [() throws -> Void] {
         let error = #expect(throws: WeirError.self) { try call() }
         #expect(error?.code == .limit)
@@ -154,6 +153,21 @@ struct AssociationTests {
       let events = try tracker.events()
       #expect(events.map(\.name) == ["weir.associated", "after"])
       #expect(events[1].context == EventContext(globals: ["app": "shop"], user: EventUser(id: "ada")))
+    }
+  }
+
+  /// Who comes next is not known to the log: that it is not the one before must be.
+  @Test func aUserWhoIsTooLargeLeavesNobody() throws {
+    try withTracker(GlobalFields(app: "shop")) { tracker in
+      try tracker.associate("ada")
+      let large = FieldValue.string(String(repeating: "x", count: 17_000))
+      let error = #expect(throws: WeirError.self) { try tracker.associate("bob", traits: ["large": large]) }
+      #expect(error?.code == .limit)
+      #expect(tracker.user == nil && tracker.globals == GlobalFields(app: "shop"))
+      tracker.track("after")
+      let events = try tracker.events()
+      #expect(events.map(\.name) == ["weir.associated", "weir.disassociated", "after"])
+      #expect(events[2].context == EventContext(globals: ["app": "shop"]))
     }
   }
 
@@ -168,7 +182,7 @@ struct AssociationTests {
     }
   }
 
-  /// The room for definitions ends; the default user stays the one whom the events name.
+  /// The room for definitions ends: nobody is the user then, rather than the former one.
   @Test func noRoomForMoreContexts() throws {
     try withTracker { tracker in
       var last = ""
@@ -183,13 +197,13 @@ struct AssociationTests {
         }
       }
       #expect(error?.code == .limit)
-      #expect(tracker.user?.id == last && !last.isEmpty)
+      #expect(tracker.user == nil && !last.isEmpty)
       tracker.track("after")
       // One that was set before still can be.
       try tracker.disassociate()
       let events = try tracker.events()
-      #expect(events.last { $0.name == "after" }?.context.user?.id == last)
-      #expect(events.count { $0.association != nil } == Int(tracker.counters.contexts) + 1)
+      #expect(events.last { $0.name == "after" }?.context.user == .some(nil))
+      #expect(events.count { $0.association != nil } == Int(tracker.counters.contexts) + 2)
     }
   }
 

@@ -38,7 +38,7 @@ import Testing
     let (found, refused) = try context { body in
       withUser("ada") { withContext(["a": 1]) { withContext(["b": .string(text(5000))], sensitive: ["b"]) { body() } } }
     }
-    #expect(found == EventContext(user: EventUser(id: "ada"), fields: ["a": 1]))
+    #expect(found == EventContext(user: EventUser(id: "ada"), fields: ["a": 1], sensitive: ["b"]))
     #expect(refused == 1)
   }
 
@@ -54,8 +54,43 @@ import Testing
         withContext(["b": 2]) { withUser("inner", traits: ["t": .string(text(5000))], sensitive: ["t"]) { body() } }
       }
     }
-    #expect(found == EventContext(user: EventUser(id: "inner"), fields: ["b": 2]))
+    #expect(found == EventContext(user: EventUser(id: "inner"), fields: ["b": 2], sensitive: ["t"]))
     #expect(refused == 1)
+  }
+
+  @Test func aRefusedBindingTakesNoMarkAway() throws {
+    let (found, _) = try context { body in
+      withContext(["card": "4111"], sensitive: ["card"]) {
+        withUser("ada", traits: ["card": "visa", "t": .string(text(5000))], sensitive: ["card"]) { body() }
+      }
+    }
+    #expect(found.sensitive == ["card"])
+    #expect(found.redacted().fields == ["card": .redacted])
+  }
+
+  @Test func namesOfRefusedFieldsAreSensitiveInside() throws {
+    let (found, _) = try context { body in
+      withContext(["ssn": 1, "blob": .string(text(5000))], sensitive: ["ssn"]) {
+        withContext(["ssn": "123-45-6789"]) { body() }
+      }
+    }
+    #expect(found.redacted().fields == ["ssn": .redacted])
+  }
+
+  @Test func whereNamesFindNoRoomAllIsSensitive() throws {
+    let names = Set((0..<500).map { "name \($0)" })
+    let (found, refused) = try context { body in
+      withUser("ada", traits: ["plan": "paid"]) {
+        withContext(["a": 1, "b": .string(text(4000))]) {
+          withContext(["c": 2], sensitive: names) { withContext(["d": 3]) { body() } }
+        }
+      }
+    }
+    #expect(found.user?.id == "ada")
+    #expect(found.sensitive == [EventContext.allSensitive])
+    #expect(found.redacted().fields.allSatisfy { $0.value == .redacted })
+    #expect(found.redacted().user?.traits.allSatisfy { $0.value == .redacted } ?? true)
+    #expect(refused >= 1)
   }
 
   @Test func aUserWhoDoesNotFitBesideFieldsGoesFirst() throws {

@@ -82,6 +82,21 @@ struct ScopeTests {
     #expect(found.dropFirst().map(\.user?.id) == ["default", nil, nil, "default"])
   }
 
+  /// Readers keep what came of the last scope: not beyond a change of what is around it.
+  @Test func theSameScopeAmongOtherGlobals() throws {
+    let found = try contexts { tracker in
+      try withContext(["a": 1]) {
+        tracker.track("1")
+        try tracker.setGlobals(GlobalFields(app: "shop"))
+        tracker.track("2")
+        try tracker.setGlobals(GlobalFields())
+        tracker.track("3")
+      }
+    }
+    #expect(found.map(\.globals) == [[:], ["app": "shop"], [:]])
+    #expect(found.allSatisfy { $0.fields == ["a": 1] })
+  }
+
   @Test func viewsHaveIdsOfTheirOwn() throws {
     var ids: [String] = []
     let found = try contexts { tracker in

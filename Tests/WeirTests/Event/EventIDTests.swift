@@ -15,7 +15,7 @@ struct EventIDTests {
     var random = Seeded(seed: seed)
     var seen: Set<UUID> = []
     for _ in 0..<10_000 {
-      let id = id(random.next(), lane: random.next() % 1024, position: random.next() >> 16)
+      let id = id(random.next(), lane: random.next() % 1023, position: random.next() >> 16)
       let uuid = id.uuid
       #expect(EventID(uuid) == id, "\(id), seed \(seed)")
       #expect(seen.insert(uuid).inserted)
@@ -32,8 +32,14 @@ struct EventIDTests {
     #expect(seen.allSatisfy { EventID($0)?.uuid == $0 })
   }
 
+  @Test func ofNotices() {
+    let notice = id(7, lane: 0xffff, position: 3)
+    #expect(EventID(notice.uuid) == notice)
+    #expect(EventID(id(7, lane: 1022, position: 3).uuid) == id(7, lane: 1022, position: 3))
+  }
+
   @Test func itIsOfVersionEight() {
-    let all = id(.max, lane: 1023, position: (1 << 48) - 1).uuid.uuidString
+    let all = id(.max, lane: 0xffff, position: (1 << 48) - 1).uuid.uuidString
     #expect(all == "FFFFFFFF-FFFF-8FFF-BFFF-FFFFFFFFFFFF")
     #expect(id(0, lane: 0, position: 0).uuid.uuidString == "00000000-0000-8000-8000-000000000000")
     #expect(id(0x0123_4567_89ab_cdef, lane: 1, position: 2).uuid.uuidString == "01234567-89AB-8CDE-BC01-000000000002")

@@ -20,13 +20,25 @@ struct EvolutionTests {
   }
 
   @Test func aWireIDIsMoreThanAName() {
-    let types = [EventType("old", wireID: 1), EventType("new", wireID: 2)]
+    let types = [EventType("e.old", wireID: 1), EventType("e.new", wireID: 2)]
     // Renamed, and neither knows the other's name.
-    #expect(stored(EventType("other", wireID: 2)).index(in: types) == 1)
+    #expect(stored(EventType("e.other", wireID: 2)).index(in: types) == 1)
     // Renamed to what another one was called.
-    #expect(stored(EventType("new", wireID: 1)).index(in: types) == 0)
+    #expect(stored(EventType("e.new", wireID: 1)).index(in: types) == 0)
     // The name was used anew for an event that this reader does not know.
-    #expect(stored(EventType("old", wireID: 3)).index(in: types) == nil)
+    #expect(stored(EventType("e.old", wireID: 3)).index(in: types) == nil)
+  }
+
+  @Test func aWireIDCountsAmongNamesThatBeginAlike() {
+    let types = [EventType("cart.opened", wireID: 7), EventType("a.b.c", wireID: 8), EventType("bare", wireID: 9)]
+    #expect(stored(EventType("profile.deleted", wireID: 7)).index(in: types) == nil)
+    #expect(stored(EventType("a.c", wireID: 8)).index(in: types) == nil)
+    #expect(stored(EventType("a.b.d", wireID: 8)).index(in: types) == 1)
+    #expect(stored(EventType("nude", wireID: 9)).index(in: types) == nil)
+    // With the former name, prefixes and bare names change too.
+    #expect(stored(EventType("profile.opened", wireID: 7, formerNames: ["cart.opened"])).index(in: types) == 0)
+    #expect(stored(EventType("basket.begun", wireID: 7, formerNames: ["cart.begun"])).index(in: types) == 0)
+    #expect(stored(EventType("nude", wireID: 9, formerNames: ["bare"])).index(in: types) == 2)
   }
 
   @Test func aWireIDOnOneSideOnly() {

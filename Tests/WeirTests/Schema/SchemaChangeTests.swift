@@ -59,32 +59,32 @@ struct EventChangeTests {
   }
 
   @Test func renamed() {
-    let old = EventType("x", [a], wireID: 3)
-    #expect(changes([old], [EventType("y", [a], wireID: 3)]) == [Expected(.eventRenamed, "x")])
+    let old = EventType("e.x", [a], wireID: 3)
+    #expect(changes([old], [EventType("e.y", [a], wireID: 3)]) == [Expected(.eventRenamed, "e.x")])
     #expect(
-      changes([EventType("x", [a])], [EventType("y", [a], formerNames: ["w", "x"])]) == [Expected(.eventRenamed, "x")])
+      changes([EventType("e.x", [a])], [EventType("e.y", [a], formerNames: ["e.w", "e.x"])]) == [Expected(.eventRenamed, "e.x")])
     // Back again: the old log knows the name.
     #expect(
-      changes([EventType("y", [a], formerNames: ["x"])], [EventType("x", [a])]) == [Expected(.eventRenamed, "y")])
+      changes([EventType("e.y", [a], formerNames: ["e.x"])], [EventType("e.x", [a])]) == [Expected(.eventRenamed, "e.y")])
     // Without either, it can only look like it: and with fields of its own, or ids, it does not.
-    #expect(changes([EventType("x", [a])], [EventType("y", [a])]) == [Expected(.eventRenamed, "x", "", both)])
+    #expect(changes([EventType("e.x", [a])], [EventType("e.y", [a])]) == [Expected(.eventRenamed, "e.x", "", both)])
     #expect(
-      changes([EventType("x", [a], wireID: 1)], [EventType("y", [a], wireID: 2)])
-        == [Expected(.eventRetired, "x"), Expected(.eventAdded, "y")])
-    #expect(changes([EventType("x")], [EventType("y")]) == [Expected(.eventRetired, "x"), Expected(.eventAdded, "y")])
+      changes([EventType("e.x", [a], wireID: 1)], [EventType("e.y", [a], wireID: 2)])
+        == [Expected(.eventRetired, "e.x"), Expected(.eventAdded, "e.y")])
+    #expect(changes([EventType("e.x")], [EventType("e.y")]) == [Expected(.eventRetired, "e.x"), Expected(.eventAdded, "e.y")])
   }
 
   @Test func wireIDs() {
-    let none = EventType("x", [a])
-    let one = EventType("x", [a], wireID: 1)
-    let two = EventType("x", [a], wireID: 2)
-    #expect(changes([none], [one]) == [Expected(.wireIDChanged, "x")])
-    #expect(changes([one], [none]) == [Expected(.wireIDChanged, "x")])
-    #expect(changes([one], [two]) == [Expected(.wireIDChanged, "x", "", both)])
-    let thief = EventType("z", [a], wireID: 1)
+    let none = EventType("e.x", [a])
+    let one = EventType("e.x", [a], wireID: 1)
+    let two = EventType("e.x", [a], wireID: 2)
+    #expect(changes([none], [one]) == [Expected(.wireIDChanged, "e.x")])
+    #expect(changes([one], [none]) == [Expected(.wireIDChanged, "e.x")])
+    #expect(changes([one], [two]) == [Expected(.wireIDChanged, "e.x", "", both)])
+    let thief = EventType("e.z", [a], wireID: 1)
     #expect(
-      changes([one], [two, thief]) == [Expected(.wireIDReused, "x", "", both), Expected(.eventAdded, "x")])
-    #expect(changes([one], [none, thief]).contains(Expected(.wireIDReused, "x", "", both)))
+      changes([one], [two, thief]) == [Expected(.wireIDReused, "e.x", "", both), Expected(.eventAdded, "e.x")])
+    #expect(changes([one], [none, thief]).contains(Expected(.wireIDReused, "e.x", "", both)))
   }
 
   /// A name that another event has now: readers of old logs, or old readers, take the one for the other.
@@ -124,10 +124,10 @@ struct EventChangeTests {
 
   /// A log that lived through a rename has the event under both names, and is not at odds with itself.
   @Test func aRenameWithinOneLog() {
-    let (x, y) = (EventType("x", [a], wireID: 3), EventType("y", [a], wireID: 3, formerNames: ["x"]))
+    let (x, y) = (EventType("e.x", [a], wireID: 3), EventType("e.y", [a], wireID: 3, formerNames: ["e.x"]))
     func log(_ types: EventType...) -> Schema { Schema(events: types.map { .init($0, count: 1) }) }
     #expect(log(x, y).changes(to: log(y)) == [])
-    #expect(log(x).changes(to: log(x, y)).map { Expected($0) } == [Expected(.eventRenamed, "x")])
+    #expect(log(x).changes(to: log(x, y)).map { Expected($0) } == [Expected(.eventRenamed, "e.x")])
     #expect(log(x, y).changes(to: log(x, y)) == [])
     #expect(log(x, y).changes(to: Schema(of: [y])) == [])
   }

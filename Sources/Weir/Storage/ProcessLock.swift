@@ -1,0 +1,28 @@
+// ProcessLock: a value behind a lock that children of a fork leave alone.
+
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// A value that threads share.
+///
+/// In a child of a fork nobody gets at it: the thread that held the lock at the fork is not there to let it go, and the
+/// value may be half changed.
+struct ProcessLock<Value: Sendable>: ~Copyable, Sendable {
+  private let process = getpid()
+  private let value: Mutex<Value>
+
+  init(_ value: Value) {
+    self.value = Mutex(value)
+  }
+
+  /// What `body` answers; nil in a child of a fork, where it is not called.
+  borrowing func withLock<Answer: Sendable>(_ body: (inout Value) -> Answer) -> Answer? {
+    guard getpid() == process else { return nil }
+    return value.withLock { body(&$0) }
+  }
+}
