@@ -101,7 +101,8 @@ const char *weir_drop_name(int32_t reason);
 enum {
   WEIR_MAX_EVENT_BYTES = 69632,    /* default of max_event_bytes: the encoded fields of one event, 68 KiB */
   WEIR_MAX_LANES = 256,
-  WEIR_TYPES_BYTES = 262144,       /* room in the ring for the definitions of one opening, of types and contexts */
+  WEIR_TYPES_BYTES = 262144,       /* room in the ring for the definitions of one opening, of types and contexts, which
+                                      take at most half of it */
   WEIR_MAX_CONTEXT_BYTES = 16384,  /* of one global context */
   WEIR_MAX_NAME_BYTES = 1024,      /* of an event type, a field */
   WEIR_MAX_FIELDS = 1024,          /* of one type or nested object */
@@ -243,7 +244,8 @@ typedef struct weir_recovery {
  * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest
  * record)) and two segments, mapped, or four once the drainer had to wait for one. Killed at any instruction, the next
  * call recovers the same events with the same offsets and ids. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED,
- * VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID.
+ * VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID. LOCKED takes a tenth of a second, in which a process that was just
+ * being started when the log was closed lets go of its copy of the lock.
  */
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **log, weir_recovery *recovery,
                       weir_error *error);
@@ -351,8 +353,8 @@ weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, ui
  * with captures.
  *
  * Errors: INVALID (over WEIR_MAX_CONTEXT_BYTES, or no tagged object: a count that is not true, a name that is not
- * UTF-8, nested over WEIR_MAX_DEPTH deep), LIMIT (WEIR_TYPES_BYTES is used up, by types and contexts together), IO (a
- * page of the ring is lost), CLOSED. After an error the context before stays in force, and nothing else has changed.
+ * UTF-8, nested over WEIR_MAX_DEPTH deep), LIMIT (the contexts of one opening take at most half of WEIR_TYPES_BYTES;
+ * the other half is for types, which may take of the first what is free), IO (a page of the ring is lost), CLOSED. After an error the context before stays in force, and nothing else has changed.
  */
 weir_status weir_set_context(weir_log *log, const void *bytes, uint64_t count, weir_error *error);
 
@@ -364,7 +366,8 @@ weir_status weir_set_context(weir_log *log, const void *bytes, uint64_t count, w
 
 /*
  * The one-call form: captures `length` bytes of encoded fields as an event of `type`, in the global context, without a
- * scope. Answers WEIR_ACCEPTED or a drop reason. `payload` may be null when `length` is 0; `id` may be null.
+ * scope: with WEIR_SCOPED it answers WEIR_DROP_INVALID. Answers WEIR_ACCEPTED or a drop reason. `payload` may be null
+ * when `length` is 0; `id` may be null.
  */
 int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id);
 
@@ -488,7 +491,8 @@ typedef struct weir_event {
   uint64_t fields_bytes;
   const uint8_t *payload;
   uint64_t payload_bytes;
-  uint64_t definition;   /* equal for events with the same definition, within this reader; to cache by */
+  uint64_t definition;   /* equal only for events with the same definition, within this reader; to cache by. An equal
+                            definition may have another number after 4 MiB of others */
   const uint8_t *attributes; /* the definition's, a tagged object; null without any */
   uint64_t attributes_bytes;
   const uint8_t *context;    /* the global context in which it was captured, a tagged object; null where there was none,
@@ -524,8 +528,9 @@ typedef struct weir_reader_options {
 void weir_reader_options_init(weir_reader_options *options);
 
 /*
- * Opens a directory for reading. Writes nothing, takes no lock. Memory: one block (at most 2 MiB), and at a dead
- * writer's lanes one lane. Errors: MISSING, DIRECTORY, ACCESS, VERSION, IO, MEMORY.
+ * Opens a directory for reading. Writes nothing, takes no lock. Memory: one block (at most 2 MiB), the definitions of
+ * types and contexts so far (at most 4 MiB, and those of one opening: 256 KiB, or what a forged file holds), and at a
+ * dead writer's lanes one lane. Errors: MISSING, DIRECTORY, ACCESS, VERSION, IO, MEMORY.
  */
 weir_status weir_reader_open(const char *directory, const weir_reader_options *options, weir_reader **reader,
                              weir_error *error);
@@ -606,8 +611,8 @@ typedef struct weir_stat {
   uint64_t lane_bytes;
   uint64_t removed;        /* accepted events that retention removed; those of them that had not been delivered are in
                               dropped[WEIR_LOST_EXPIRED] and dropped[WEIR_LOST_DISPLACED] too */
-  uint64_t dropped[WEIR_DROP_REASONS]; /* over all openings of the log, removed segments included. What a live writer
-                              sampled out since it began its segment is not in it yet */
+  uint64_t dropped[WEIR_DROP_REASONS]; /* over all openings of the log, removed segments included. What was sampled
+                              out is in it up to now; where a live writer's ring can't be read, up to its segment */
   int64_t first_time_ns;   /* 0 where there is no event */
   int64_t last_time_ns;
   uint32_t lanes;

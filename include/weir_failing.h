@@ -29,8 +29,8 @@ enum {
 int weir_fail_available(void);
 
 /*
- * From now on, of the calls of these kinds on the directory's files, so many pass (`after`), then so many fail (`times`,
- * UINT64_MAX: all) with `error`, a number of errno.h such as ENOSPC or EIO.
+ * From now on, of the calls of these kinds on the directory's files, so many pass (`after`), then so many fail
+ * (`times`, UINT64_MAX: all) with `error`, a number of errno.h such as ENOSPC or EIO.
  *
  * Answers a number above 0, which stands for the rule. 0: the library can't fail calls. -1: the directory can't be
  * found, `error` or `kinds` is out of range, or 32 rules are in force.

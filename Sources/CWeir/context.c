@@ -1,8 +1,8 @@
 /*
  * context.c: the global context. It is defined as types are, in the ring's type region (T2), before any record has its
  * number (T3). So whatever finds the definition of a record's type, drainer, recovery or reader, finds that of its
- * context in the same way. Contexts are numbered from the top of the types' numbers down and take at most half of them
- * and of the region: a process that logs in one user after another has room for its types all the same.
+ * context in the same way. Contexts are numbered from the top of the types' numbers down and take at most half of
+ * the region: a process that logs in one user after another has room for its types all the same.
  */
 #include <string.h>
 
@@ -39,12 +39,11 @@ static weir_status define_context(event_log *log, const void *bytes, uint64_t co
                               .attributes_bytes = (uint32_t)count,
                               .bytes = (uint32_t)align8(sizeof header + count)};
   uint64_t at = ring->types_end;
-  if (log->contexts == MAX_CONTEXTS || header.type < WEIR_TYPE_FIRST + log->producer.type_count ||
-      header.bytes > MAX_CONTEXTS_BYTES - log->contexts_bytes || header.bytes > ring->types_bytes - at) {
+  if (header.bytes > MAX_CONTEXTS_BYTES - log->contexts_bytes || header.bytes > ring->types_bytes - at) {
     return fail(error, WEIR_ERROR_LIMIT, 0, log->path,
-                "this context does not fit: those of one opening take at most %d bytes, are at most %d, and have what "
-                "its types leave them; put what changes from event to event into the events or their scopes",
-                MAX_CONTEXTS_BYTES, MAX_CONTEXTS);
+                "this context does not fit: those of one opening take at most %d bytes, and have what its types leave "
+                "them; put what changes from event to event into the events or their scopes",
+                MAX_CONTEXTS_BYTES);
   }
   uint8_t *entry = log->ring + ring->types_at + at;
   uint64_t used = sizeof header + count;

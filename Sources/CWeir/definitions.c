@@ -141,8 +141,8 @@ const definition *definitions_context(const definition_table *table, uint64_t op
   return found && (found->flags & DEFINITION_CONTEXT) ? found : NULL;
 }
 
-void definitions_trim(definition_table *table) {
-  if (table->known_bytes <= MAX_KNOWN_BYTES) return;
+void definitions_trim(definition_table *table, uint64_t opening) {
+  if (table->known_bytes <= MAX_KNOWN_BYTES || table->opening == opening) return;
   uint64_t last = table->last_number;
   definitions_free(table);
   table->last_number = last;

@@ -54,11 +54,12 @@ const definition *definitions_type(const definition_table *table, uint64_t openi
 const definition *definitions_context(const definition_table *table, uint64_t opening, uint32_t number);
 
 /*
- * Forgets all of them if they take more than MAX_KNOWN_BYTES: a log of many openings has ever other contexts. What is
- * met again has another number than before, and no number comes twice. For the beginning of a segment, which defines
- * all that its events need; no pointer to a definition is valid afterwards.
+ * Forgets all of them if they take more than MAX_KNOWN_BYTES and are of other openings than this one, which comes next:
+ * a log of many openings has ever other contexts. So they take at most that, and what one opening defines besides. What
+ * is met again has another number than before, and no number comes twice. No pointer to a definition is valid
+ * afterwards.
  */
-void definitions_trim(definition_table *table);
+void definitions_trim(definition_table *table, uint64_t opening);
 
 /* Forgets everything. */
 void definitions_free(definition_table *table);

@@ -66,8 +66,13 @@ typedef struct named_type {
 } named_type;
 
 enum { NAMED_SLOTS = 2 * MAX_TYPES, MAX_READY_SEGMENTS = 3 };
-/* What contexts may take of the numbers and of the type region, so that types have the rest, whoever logs in. */
-enum { MAX_CONTEXTS = MAX_TYPES / 2, MAX_CONTEXTS_BYTES = WEIR_TYPES_BYTES / 2 };
+/*
+ * What contexts may take of the type region, so that types have the rest, whoever logs in. An entry is of 40 bytes at
+ * least: with the bytes not half of the numbers are used up, nor are all of them by types and contexts together.
+ */
+enum { MAX_CONTEXTS_BYTES = WEIR_TYPES_BYTES / 2 };
+static_assert(MAX_CONTEXTS_BYTES / (sizeof(definition_header) + 8) <= MAX_TYPES / 2, "numbers of contexts");
+static_assert(WEIR_TYPES_BYTES / (sizeof(definition_header) + 8) <= MAX_TYPES - WEIR_TYPE_FIRST, "numbers");
 enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
 
 /* What comes next: segments on their way to the drainer. Guarded by `mutex`. */

@@ -308,7 +308,7 @@ static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_e
   reader->complete = !reader->name.active;
   reader->asked_ring = 0;
   reader->records_left = 0;
-  definitions_trim(&reader->definitions);
+  definitions_trim(&reader->definitions, scan->header.opening);
   pass_over_removed(reader, scan->header.base_offset);
   if (!scan->header_valid) {
     scan_damage header = *damage;
@@ -476,7 +476,7 @@ static step open_lanes(weir_reader *reader, weir_error *error) {
     return STEP_AGAIN;
   }
   reader->asked_ring = 0;
-  definitions_trim(&reader->definitions);
+  definitions_trim(&reader->definitions, reader->dead->header.opening);
   pass_over_removed(reader, reader->dead->start_offset);
   const dead_ring *dead = reader->dead;
   pass_over_hole(reader, RING_NAME, dead->start_offset, 0, LOST_OFFSETS, dead->start_offset > dead->known_end);

@@ -10,6 +10,7 @@
 #include "crc32c.h"
 #include "dead.h"
 #include "error.h"
+#include "notice.h"
 #include "sizes.h"
 #include "start.h"
 #include "system.h"
@@ -19,6 +20,9 @@ typedef struct summing {
   const char *path;
   weir_stat *stat;
   uint64_t timed; /* events whose times are in the stat */
+  /* Of a live log: whose ring it is, and by the log's word how many each lane (last: none) left out on purpose. */
+  uint64_t opening;
+  uint64_t told[WEIR_MAX_LANES + 1];
 } summing;
 
 static void take_times(summing *summing, uint64_t events, int64_t first, int64_t last) {
@@ -33,10 +37,22 @@ static void reach(weir_stat *stat, uint64_t next_offset) {
   if (stat->next_offset < next_offset) stat->next_offset = next_offset;
 }
 
+/* What a gap record, or a seal, has as the total of a lane of the live ring. */
+static void take_told(summing *summing, uint64_t opening, uint32_t lane, uint32_t reason, uint64_t total) {
+  if (!summing->stat->live || opening != summing->opening || reason != WEIR_DROP_SAMPLED) return;
+  uint64_t *told = &summing->told[lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES];
+  if (total > *told) *told = total;
+}
+
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
 
-static void take_seal(summing *summing, const seal_summary *seal) {
+static void take_seal(summing *summing, const segment_scan *scan) {
   weir_stat *stat = summing->stat;
+  const seal_summary *seal = scan_summary(scan);
+  const gap_total *totals = scan_seal_totals(scan);
+  for (uint32_t i = 0; i < seal->totals; i++) {
+    take_told(summing, scan->block.opening, totals[i].lane, totals[i].reason, totals[i].total);
+  }
   stat->events += seal->events;
   stat->notices += seal->notices;
   for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) stat->dropped[reason] += seal->dropped[reason];
@@ -58,9 +74,14 @@ static void take_block(summing *summing, const segment_scan *scan) {
   for (uint32_t i = 0; i < block->count; i++) {
     record_header record;
     memcpy(&record, scan->payload + at, sizeof record);
+    uint32_t lane;
     int32_t reason;
-    uint64_t dropped;
-    if (scan_gap(scan->payload + at, &reason, &dropped)) stat->dropped[reason] += dropped;
+    uint64_t dropped, total;
+    if (record.type == WEIR_TYPE_GAP && notice_read_gap(scan->payload + at + sizeof record, record.length, &lane,
+                                                        &reason, &total, &dropped)) {
+      stat->dropped[reason] += dropped;
+      take_told(summing, block->opening, lane, (uint32_t)reason, total);
+    }
     at += record_size(record.length);
   }
 }
@@ -102,7 +123,7 @@ static int take_segment(summing *summing, const segment_name *name, int last) {
     if (stat->segments++ == 0) stat->first_offset = scan.header.base_offset;
     stat->segment_bytes += scan.file_bytes;
     reach(stat, scan.header.base_offset);
-    if (scan_seal(&scan) == 0) take_seal(summing, scan_summary(&scan));
+    if (scan_seal(&scan) == 0) take_seal(summing, &scan);
     else error = take_blocks(summing, &scan, !(stat->live && last && name->active));
   }
   scan_close(&scan);
@@ -172,6 +193,36 @@ static int take_dead(summing *summing, dead_ring *ring) {
   return result;
 }
 
+/*
+ * What a live writer sampled out: it tells the log of that once a segment, and the ring has the rest. Before the
+ * segments are read this notes whose ring it is, and what it says is told: at least that much the segments have. So
+ * nothing is counted twice that is told of meanwhile.
+ */
+static void note_told(summing *summing) {
+  dead_ring *ring = calloc(1, sizeof *ring);
+  if (!ring) return;
+  if (dead_read_ring(ring, summing->directory) == 0) {
+    summing->opening = ring->header.opening;
+    for (uint32_t i = 0; i < ring->header.lane_count; i++) {
+      summing->told[i] = ring->controls[i].reported[WEIR_DROP_SAMPLED - 1];
+    }
+    summing->told[WEIR_MAX_LANES] = ring->header.unlaned_reported[WEIR_DROP_SAMPLED];
+  }
+  dead_close(ring);
+}
+
+/* And this, after they were read, adds what they do not tell of. */
+static void take_untold(summing *summing, const dead_ring *ring) {
+  if (ring->header.opening != summing->opening) return; /* another opening meanwhile: it has just begun */
+  uint64_t *sampled = &summing->stat->dropped[WEIR_DROP_SAMPLED];
+  for (uint32_t i = 0; i < ring->header.lane_count; i++) {
+    uint64_t dropped = ring->controls[i].dropped[WEIR_DROP_SAMPLED - 1];
+    if (dropped > summing->told[i]) *sampled += dropped - summing->told[i];
+  }
+  uint64_t unlaned = ring->header.unlaned_dropped[WEIR_DROP_SAMPLED];
+  if (unlaned > summing->told[WEIR_MAX_LANES]) *sampled += unlaned - summing->told[WEIR_MAX_LANES];
+}
+
 /* A live writer's ring: a moment's picture of who has a lane and what is on its way, without the records themselves. */
 static int take_live(summing *summing) {
   weir_stat *stat = summing->stat;
@@ -180,6 +231,7 @@ static int take_live(summing *summing) {
   int error = dead_read_ring(ring, summing->directory);
   if (error == 0) {
     stat->lanes = ring->header.lane_count;
+    take_untold(summing, ring);
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
       const lane_control *control = &ring->controls[i];
       stat->lanes_in_use += control->owned == 1 || control->tail != head_position(control->head);
@@ -221,6 +273,7 @@ static weir_status failure(const summing *summing, int result, const char *name,
 static weir_status sum_up(summing *summing, weir_error *error) {
   segment_list list;
   summing->stat->live = (uint32_t)directory_is_live(summing->directory);
+  if (summing->stat->live) note_told(summing);
   int result = segment_list_settled(summing->directory, &list);
   if (result != 0) return failure(summing, result, NULL, error);
   weir_status status = WEIR_OK;

@@ -114,12 +114,11 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
   for (uint32_t i = 0; i < count && status == WEIR_OK; i++) {
     status = make_entry(buffer, &definitions[i], header->opening, first + i, &signatures[i], error);
     if (status != WEIR_OK) break;
-    if (first + i >= MAX_TYPES - log->contexts || buffer->count > header->types_bytes - at) {
+    if (buffer->count > header->types_bytes - at) { /* before the numbers run out: see MAX_CONTEXTS_BYTES */
       status = fail(error, WEIR_ERROR_LIMIT, 0, log->path,
                     "event type '%s' does not fit: the definitions of one opening, of types and contexts, take at "
-                    "most %d bytes and are at most %d; "
-                    "use dynamic events for names that are not known beforehand",
-                    definitions[i].name, WEIR_TYPES_BYTES, MAX_TYPES);
+                    "most %d bytes; use dynamic events for names that are not known beforehand",
+                    definitions[i].name, WEIR_TYPES_BYTES);
       break;
     }
     memcpy(log->ring + header->types_at + at, buffer->bytes, buffer->count);

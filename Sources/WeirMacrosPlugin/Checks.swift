@@ -87,6 +87,10 @@
     var formerly: [String: EventField] = [:]
     for field in event.fields {
       for former in field.formerNames {
+        if names[former] == nil, let other = formerly[former], other.label == field.label {
+          faults.add("listedTwice", at: field.position, "'\(former)' is listed twice as a former name; remove one")
+          continue
+        }
         guard let other = names[former] ?? formerly.updateValue(field, forKey: former) else { continue }
         let isItself = other.label == field.label
         faults.add(

@@ -28,6 +28,7 @@
       }
       guard !isGeneric(declaration, name, &faults), isVisible(declaration, name, &faults) else { return nil }
       refuseConformance(in: declaration, &faults)
+      refuseEventValue(declaration, &faults)
       if let enumeration = declaration.as(EnumDeclSyntax.self) { return read(enumeration, &faults) }
       return declaration.as(StructDeclSyntax.self).flatMap { read($0, &faults) }
     }
@@ -100,7 +101,9 @@
     private func refuseConformance(in declaration: some DeclGroupSyntax, _ faults: inout Faults) {
       for member in declaration.memberBlock.members {
         var written: String?
-        if let variable = member.decl.as(VariableDeclSyntax.self) {
+        if let cases = member.decl.as(EnumCaseDeclSyntax.self) {
+          written = cases.elements.map(\.name.plainName).first { $0 == "eventName" || $0 == "eventTypes" }
+        } else if let variable = member.decl.as(VariableDeclSyntax.self) {
           let names = variable.bindings.compactMap { $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.text }
           let isStatic = variable.modifiers.contains { $0.name.text == "static" }
           written = isStatic ? names.first { $0 == "eventName" || $0 == "eventTypes" } : nil
@@ -111,18 +114,54 @@
           written = "encode(into:)"
         } else if let initializer = member.decl.as(InitializerDeclSyntax.self),
           let parameter = initializer.signature.parameterClause.parameters.first,
-          parameter.type.trimmedDescription.split(separator: ".").last == "StoredEvent",
-          initializer.optionalMark != nil
+          parameter.firstName.tokenKind == .wildcard,
+          initializer.signature.parameterClause.parameters.count == 1,
+          parameter.type.trimmedDescription.split(separator: ".").last == "StoredEvent"
         {
           written = "init(_:)"
         }
         guard let written else { continue }
+        if member.decl.is(EnumCaseDeclSyntax.self) {
+          faults.add(
+            "written", at: member.decl,
+            "@Event writes '\(written)'; give the case another name in the source: @Case(\"\(written)\") keeps it in the "
+              + "log")
+          continue
+        }
         let instead = written == "eventName" ? "; give the name to @Event" : ", or do without @Event"
         faults.add("written", at: member.decl, "@Event writes '\(written)'; remove this one\(instead)")
       }
     }
 
+    /// Both protocols want an encode(into:), and one can't be both: an event's begins a new event, in which no field's
+    /// value ends.
+    private func refuseEventValue(_ declaration: some DeclGroupSyntax, _ faults: inout Faults) {
+      let inherited = declaration.inheritanceClause?.inheritedTypes.first { inherited in
+        inherited.type.trimmedDescription.split(separator: ".").last == "EventValue"
+      }
+      guard let inherited else { return }
+      faults.add(
+        "eventValue", at: inherited.type,
+        "an event can't be the value of a field, too: each event that held it would be refused; make that a type of its "
+          + "own")
+    }
+
     // MARK: What both forms have
+
+    /// Whether a case or a property is deprecated. What is unavailable is refused: nobody could read it back.
+    func isDeprecated(_ attributes: AttributeListSyntax, _ faults: inout Faults) -> Bool {
+      var isDeprecated = false
+      for attribute in attributes.named("available") {
+        let words = attribute.tokens(viewMode: .sourceAccurate).map(\.text)
+        if words.contains("unavailable") || words.contains("obsoleted") {
+          faults.add(
+            "unavailable", at: attribute,
+            "what is unavailable can't be read back; deprecate it, or remove it (a case's id goes into 'retired')")
+        }
+        isDeprecated = isDeprecated || words.contains("deprecated")
+      }
+      return isDeprecated
+    }
 
     /// What the members of the extension need to be as visible as the type.
     func access(of declaration: some DeclGroupSyntax) -> String? {

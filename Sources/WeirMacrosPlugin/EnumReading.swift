@@ -16,15 +16,20 @@
       checkName(prefix, at: position, &faults)
       let formerPrefixes = arguments.texts("formerly", &faults)
       for former in formerPrefixes { checkName(former, at: arguments.expression("formerly")!, &faults) }
+      if formerPrefixes.contains(prefix) {
+        faults.add("formerIsPresent", at: position, "'\(prefix)' is the prefix that the events have, not a former one")
+      }
       let names = Names(prefixes: formerPrefixes + [prefix], kind: arguments.kind(&faults))
 
       var events: [EventCase] = []
       var foundConditional = false
+      var hasDeprecated = false
       for member in declaration.memberBlock.members {
         if let conditional = member.decl.as(IfConfigDeclSyntax.self), conditional.contains(EnumCaseDeclSyntax.self) {
           refuseConditional(conditional, &faults)
           foundConditional = true
         } else if let cases = member.decl.as(EnumCaseDeclSyntax.self) {
+          hasDeprecated = isDeprecated(cases.attributes, &faults) || hasDeprecated
           events += read(cases, names, &faults)
         }
       }
@@ -39,7 +44,8 @@
       let access = access(of: declaration)
       return EventDeclaration(
         form: .enumeration, position: Syntax(declaration.name), namePosition: position, name: prefix, access: access,
-        isInlinable: access == "public" && isContextPublic, events: events, retired: retired)
+        isInlinable: access == "public" && isContextPublic, isDeprecated: isDeprecated(declaration.attributes, &faults),
+        hasDeprecated: hasDeprecated, events: events, retired: retired)
     }
 
     /// What the cases have from the enum.

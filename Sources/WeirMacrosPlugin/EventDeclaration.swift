@@ -25,6 +25,12 @@
     /// The encoding may be compiled into other modules: all that it touches is public.
     var isInlinable: Bool
 
+    /// The type itself is deprecated.
+    var isDeprecated = false
+
+    /// A case or a stored property is deprecated.
+    var hasDeprecated = false
+
     var events: [EventCase]
 
     var retired: [Retired]
@@ -86,6 +92,9 @@
 
     /// The type as it is written.
     var type: String
+
+    /// A property with an attribute that may be a property wrapper.
+    var isWrapped = false
 
     /// What stands in for a field that an event does not have, as it is written.
     var defaultValue: String?

@@ -22,7 +22,7 @@
       }()
       """,
       """
-      \(inlining)
+      \(isEnum ? "" : deprecated(declaration))\(inlining)
       \(access)func encode(into encoder: inout Weir.EventEncoder) {
       \(isEnum ? encodeCases(declaration) : encodeStructure(declaration))
       }
@@ -37,8 +37,9 @@
     let isEnum = declaration.form == .enumeration
     guard isNew || !isEnum else { return [] }
     let body = isEnum ? "" : indented(initializer(declaration, decodeStructure(declaration))) + "\n"
+    let deprecation = declaration.isDeprecated ? "@available(*, deprecated)\n" : ""
     let text: DeclSyntax = """
-      extension \(raw: type)\(raw: isNew ? ": Weir.Event" : "") {
+      \(raw: deprecation)extension \(raw: type)\(raw: isNew ? ": Weir.Event" : "") {
       \(raw: body)}
       """
     return [text.cast(ExtensionDeclSyntax.self)]
@@ -49,13 +50,21 @@
     (declaration.access.map { $0 + " " } ?? "") + "nonisolated "
   }
 
+  /// A default value stands in it as it was written, so its own names are those that nobody else gives: `stored` and
+  /// `types` would take the place of what they mean there.
   private func initializer(_ declaration: EventDeclaration, _ body: String) -> String {
     """
-    \(access(of: declaration))init?(_ stored: Weir.StoredEvent) throws {
-      let types = Self.eventTypes
+    \(deprecated(declaration))\(access(of: declaration))init?(_ weirStored: Weir.StoredEvent) throws {
+      let weirTypes = Self.eventTypes
     \(body)
     }
     """
+  }
+
+  /// Reading builds the cases, and touches the properties: in what is deprecated itself that gives no warning. Those
+  /// who call it through the protocol, as Weir does, are not warned either.
+  private func deprecated(_ declaration: EventDeclaration) -> String {
+    declaration.hasDeprecated ? "@available(*, deprecated)\n" : ""
   }
 
   private func indented(_ text: String) -> String {
@@ -131,7 +140,7 @@
   private func decodeCases(_ declaration: EventDeclaration) -> String {
     let cases = declaration.events.enumerated().map { index, event in
       let values = event.fields.enumerated().map { position, field in
-        "\n      \(field.code): \(value("types[\(index)].fields[\(position)]", default: field.defaultValue))"
+        "\n      \(field.code): \(value("weirTypes[\(index)].fields[\(position)]", default: field.defaultValue))"
       }
       return """
           case \(index):
@@ -139,7 +148,7 @@
         """
     }
     return """
-        switch stored.index(in: types) {
+        switch weirStored.index(in: weirTypes) {
       \(cases.joined(separator: "\n"))
         default:
           return nil
@@ -148,16 +157,20 @@
   }
 
   /// A default value is taken from the property, which has it by then: what is written there may mean something else in
-  /// an extension.
+  /// an extension. A property with a wrapper can be asked for it only when all others have their values.
   private func decodeStructure(_ declaration: EventDeclaration) -> String {
-    let fields = declaration.events[0].fields.enumerated().flatMap { position, field in
+    let all = declaration.events[0].fields.enumerated().map { (position: $0, field: $1) }
+    let plain = all.filter { !$0.field.isWrapped }
+    let wrapped = all.filter { $0.field.isWrapped && $0.field.defaultValue == nil }
+    let wrappedLast = all.filter { $0.field.isWrapped && $0.field.defaultValue != nil }
+    let fields = (plain + wrapped + wrappedLast).flatMap { position, field in
       let name = field.defaultValue.map { _ in "default\(position)" }
       let initial = name.map { "  let \($0) = self.\(field.code)" }
-      return [initial, "  self.\(field.code) = \(value("types[0].fields[\(position)]", default: name))"]
+      return [initial, "  self.\(field.code) = \(value("weirTypes[0].fields[\(position)]", default: name))"]
         .compactMap { $0 }
     }
     let start = """
-        guard stored.index(in: types) != nil else {
+        guard weirStored.index(in: weirTypes) != nil else {
           return nil
         }
       """
@@ -165,6 +178,6 @@
   }
 
   private func value(_ declaration: String, default value: String?) -> String {
-    "try stored.value(\(declaration)\(value.map { ", default: \($0)" } ?? ""))"
+    "try weirStored.value(\(declaration)\(value.map { ", default: \($0)" } ?? ""))"
   }
 #endif

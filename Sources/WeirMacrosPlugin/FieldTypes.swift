@@ -11,7 +11,10 @@
       if let only = tuple.elements.first, tuple.elements.count == 1 { return refusal(of: only.type) }
       return tuple.elements.isEmpty ? "nothing to store; leave it out" : "a tuple; \(structure)"
     }
-    if let optional = type.as(OptionalTypeSyntax.self) { return refusal(of: optional.wrappedType) }
+    if let wrapped = wrappedType(of: type) {
+      if isOptional(wrapped) { return "an optional of an optional, and a log has one nil; remove one of the two" }
+      return refusal(of: wrapped)
+    }
     if let array = type.as(ArrayTypeSyntax.self) { return refusal(of: array.element) }
     if type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return "unwrapped without a check; write ? in place of !" }
     if type.is(FunctionTypeSyntax.self) { return "a function, which can't be stored; store what it would answer" }
@@ -28,6 +31,30 @@
       return isInout ? "inout, which no stored value can be; leave it out" : refusal(of: attributed.baseType)
     }
     return refusal(ofNamed: type)
+  }
+
+  /// What an optional is one of, for Optional<T> as for T?; nil for all else.
+  private func wrappedType(of type: TypeSyntax) -> TypeSyntax? {
+    if let optional = type.as(OptionalTypeSyntax.self) { return optional.wrappedType }
+    let arguments: GenericArgumentClauseSyntax?
+    if let identifier = type.as(IdentifierTypeSyntax.self), identifier.name.text == "Optional" {
+      arguments = identifier.genericArgumentClause
+    } else if let member = type.as(MemberTypeSyntax.self), member.baseType.trimmedDescription == "Swift",
+      member.name.text == "Optional"
+    {
+      arguments = member.genericArgumentClause
+    } else {
+      return nil
+    }
+    guard case .type(let wrapped) = arguments?.arguments.first?.argument else { return nil }
+    return wrapped
+  }
+
+  private func isOptional(_ type: TypeSyntax) -> Bool {
+    if let tuple = type.as(TupleTypeSyntax.self), let only = tuple.elements.first, tuple.elements.count == 1 {
+      return isOptional(only.type)
+    }
+    return wrappedType(of: type) != nil
   }
 
   private let dictionary =
@@ -49,7 +76,7 @@
     case "Self": return "the event itself; an event can't hold another one"
     case "Void": return "nothing to store; leave it out"
     case "Dictionary": return dictionary
-    case "Array", "Optional":
+    case "Array":
       guard let arguments else { return nil }
       for argument in arguments.arguments {
         if case .type(let inner) = argument.argument, let why = refusal(of: inner) { return why }

@@ -40,13 +40,16 @@
         kind: arguments.kind(&faults), fields: properties.fields)
       return EventDeclaration(
         form: .structure, position: Syntax(declaration.name), namePosition: position, name: name, access: access,
-        isInlinable: access == "public" && isContextPublic && properties.areAllPublic, events: [event], retired: [])
+        isInlinable: access == "public" && isContextPublic && properties.areAllPublic,
+        isDeprecated: isDeprecated(declaration.attributes, &faults), hasDeprecated: properties.hasDeprecated,
+        events: [event], retired: [])
     }
 
     private struct Properties {
       var fields: [EventField] = []
       var areAllPublic = true
       var areAllComputed = true
+      var hasDeprecated = false
       /// One that is computed, to point at.
       var computed: Syntax?
     }
@@ -79,6 +82,7 @@
         return
       }
       properties.areAllComputed = false
+      if isDeprecated(variable.attributes, &faults) { properties.hasDeprecated = true }
       if let lazy = variable.modifiers.first(where: { $0.name.text == "lazy" }) {
         faults.add("lazy", at: lazy, "a lazy property may have no value yet when the event is captured; remove 'lazy'")
         return
@@ -93,6 +97,10 @@
             faults.add("misplaced", at: value, "@Field is about the property that it stands before; remove 'of'")
           }
           describe(&field, arguments, &faults)
+        }
+        field.isWrapped = variable.attributes.contains { element in
+          guard case .attribute(let attribute) = element else { return false }
+          return attribute.lastName != "Field" && attribute.lastName != "available"
         }
         properties.fields.append(field)
       }

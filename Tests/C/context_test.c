@@ -148,7 +148,7 @@ static void limited(void) {
   uint32_t type = define_said(log), other;
   uint64_t number = 1, events = 0;
   while (set_context(log, number) == WEIR_OK) CHECK_EQUAL(capture_said(log, type, number++, events++), WEIR_ACCEPTED);
-  CHECK(number > 1000 && number < 8192);
+  CHECK(number > 1000 && number < 4096);
   CHECK_EQUAL(set_context(log, number), WEIR_ERROR_LIMIT);
   CHECK_EQUAL(capture_said(log, type, number - 1, events++), WEIR_ACCEPTED);
   CHECK_EQUAL(set_context(log, 1), WEIR_OK); /* it is there */
@@ -156,7 +156,12 @@ static void limited(void) {
   char name[WEIR_MAX_NAME_BYTES + 1];
   snprintf(name, sizeof name, "%01000d", 1);
   const weir_definition late = {.name = name};
+  uint32_t defined = 0;
+  while (weir_define(log, 0, &late, 1, &other, NULL) == WEIR_OK) defined++; /* half of the room is theirs */
+  CHECK(defined >= WEIR_TYPES_BYTES / 2 / 1032 - 2);
   CHECK_EQUAL(weir_define(log, 0, &late, 1, &other, NULL), WEIR_ERROR_LIMIT);
+  CHECK_EQUAL(set_context(log, 2), WEIR_OK);
+  CHECK_EQUAL(capture_said(log, type, 2, events++), WEIR_ACCEPTED);
   CHECK_EQUAL(set_context(log, 0), WEIR_OK);
   CHECK_EQUAL(capture_said(log, type, 0, events++), WEIR_ACCEPTED);
   close_said(log);
@@ -164,19 +169,92 @@ static void limited(void) {
   scratch_remove(folder);
 }
 
-static void numbered_with_types(void) {
-  test("a context's number is no type, and types go on after it");
+/* The smallest contexts, and then the smallest types: as many numbers as there are. */
+static void all_numbers(void) {
+  test("contexts take half of the room at most, and types the rest, whatever their numbers");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_said(directory, 0, NULL);
+  REQUIRE(log);
+  uint32_t said = define_said(log), type = 0;
+  uint8_t bytes[CONTEXT_ROOM];
+  const weir_definition many = {.name = "t"};
+  uint64_t contexts = 0, types = 1;
+  CHECK_EQUAL(capture_said(log, said, 0, 0), WEIR_ACCEPTED);
+  for (weir_status status = WEIR_OK; status == WEIR_OK; contexts += status == WEIR_OK) {
+    status = weir_set_context(log, bytes, make_context(bytes, contexts + 1, 0), NULL);
+  }
+  while (weir_define(log, 0, &many, 1, &type, NULL) == WEIR_OK) types++;
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.contexts, contexts);
+  CHECK_EQUAL(counters.types, types);
+  CHECK_EQUAL(contexts, WEIR_TYPES_BYTES / 2 / 64);
+  CHECK_EQUAL(set_context(log, 0), WEIR_OK);
+  CHECK_EQUAL(capture_said(log, type, 0, 1), WEIR_ACCEPTED);
+  CHECK(types > 3000);
+  CHECK_EQUAL(type, WEIR_TYPE_FIRST + types - 1);
+  CHECK(type < 8192 - contexts);
+  close_said(log);
+  CHECK_EQUAL(check_said(directory), 2);
+  scratch_remove(folder);
+}
+
+typedef struct counting {
+  weir_log *log;
+  int done; /* atomic */
+} counting;
+
+static void *set_many(void *context) {
+  counting *counting = context;
+  for (uint64_t i = 1; set_context(counting->log, i) == WEIR_OK;) i++;
+  __atomic_store_n(&counting->done, 1, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+static void counted(void) {
+  test("the count of types is exact while contexts are set");
+  for (int round = 0; round < 5; round++) {
+    char *folder = scratch();
+    counting counting = {.log = open_said(join(folder, "log"), 0, NULL)};
+    REQUIRE(counting.log);
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, set_many, &counting) == 0);
+    uint64_t wrong = 0;
+    while (!__atomic_load_n(&counting.done, __ATOMIC_ACQUIRE)) {
+      weir_counters counters;
+      weir_count(counting.log, &counters);
+      wrong += counters.types != 0;
+    }
+    CHECK_EQUAL(wrong, 0);
+    pthread_join(thread, NULL);
+    close_said(counting.log);
+    scratch_remove(folder);
+  }
+}
+
+static void numbered_apart(void) {
+  test("a context's number is no type, and types are numbered one after the other");
   char *folder = scratch();
   weir_log *log = open_said(join(folder, "log"), 0, NULL);
   REQUIRE(log);
   uint32_t first = define_said(log);
   CHECK_EQUAL(set_context(log, 1), WEIR_OK);
   uint32_t second = define_said(log);
-  CHECK_EQUAL(second, first + 2);
+  CHECK_EQUAL(second, first + 1);
   CHECK_EQUAL(capture_said(log, second, 1, 0), WEIR_ACCEPTED);
   CHECK_EQUAL(capture_said(log, second + 1, 1, 1), WEIR_DROP_INVALID);
   CHECK_EQUAL(capture_said(log, second | 1 << 16, 1, 1), WEIR_DROP_INVALID);
+  CHECK_EQUAL(capture_said(log, second | WEIR_SCOPED, 1, 1), WEIR_DROP_INVALID); /* there is none in the payload */
+  for (uint32_t number = 0; number < 65536; number++) {
+    if (number == WEIR_TYPE_DYNAMIC || number == first || number == second) continue;
+    if (capture_said(log, number, 1, 1) != WEIR_DROP_INVALID) CHECK_EQUAL(number, 0);
+  }
   close_said(log);
+  numbers found = {.count = 0};
+  read_said(join(folder, "log"), take_numbers, &found);
+  CHECK_EQUAL(found.count, 1);
+  CHECK_EQUAL(found.number[0], 8191);
   CHECK_EQUAL(check_said(join(folder, "log")), 1);
   scratch_remove(folder);
 }
@@ -402,7 +480,9 @@ int main(void) {
   stored_once();
   refused();
   limited();
-  numbered_with_types();
+  all_numbers();
+  counted();
+  numbered_apart();
   killed();
   forked();
   raced();

@@ -4,6 +4,9 @@
  */
 #include "capture_check.h"
 
+#include <signal.h>
+#include <sys/syscall.h>
+
 /* Opens `directory`, which must fail with `status`; the message must be a line, and name the path. */
 static void check_refused(const char *directory, const weir_options *options, weir_status status) {
   weir_log *log = NULL;
@@ -138,6 +141,38 @@ static void lost_rings(void) {
     }
     scratch_remove(folder);
   }
+}
+
+/*
+ * A process in the making, which has every descriptor of this one and with them the lock. By the bare system call, as
+ * posix_spawn makes them: what closes descriptors in a fork does not run there.
+ */
+static pid_t start_holding(uint64_t ns) {
+  pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  if (child != 0) return child;
+  struct timespec time = {.tv_nsec = (long)ns};
+  syscall(SYS_nanosleep, &time, NULL);
+  syscall(SYS_exit_group, 0);
+  return 0;
+}
+
+static void locked_for_a_moment(void) {
+  test("an opening right after a close waits for a process that is just being started to let go of the lock");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_status status = WEIR_ERROR_LOCKED;
+  for (int i = 0; i < 10 && status == WEIR_ERROR_LOCKED; i++) { /* on a machine so busy that it lives on for longer */
+    weir_log *log = open_default(directory, NULL), *second = NULL;
+    REQUIRE(log);
+    pid_t child = start_holding(30000000);
+    REQUIRE(child > 0);
+    close_and_free(log);
+    status = weir_open(directory, NULL, &second, NULL, NULL);
+    if (status == WEIR_OK) close_and_free(second);
+    CHECK_EQUAL(wait_for(child), 0);
+  }
+  CHECK_EQUAL(status, WEIR_OK);
+  scratch_remove(folder);
 }
 
 static void locked(void) {
@@ -340,6 +375,7 @@ int main(void) {
   newer_versions();
   lost_rings();
   locked();
+  locked_for_a_moment();
   options_out_of_range();
   reopening();
   idle();

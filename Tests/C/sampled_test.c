@@ -4,6 +4,7 @@
  */
 #include "context_check.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 static void sample_out(weir_log *log, uint64_t count) {
@@ -67,6 +68,7 @@ static void at_the_close(void) {
     CHECK_EQUAL(counted(log), 100 * i);
     CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
     CHECK_EQUAL(read_told(directory).records, 0);
+    CHECK_EQUAL(summed(directory), 100 * i); /* the log does not say so yet, the ring does */
   }
   close_said(log);
   told told = read_told(directory);
@@ -93,6 +95,7 @@ static void once_a_segment(void) {
     sampled += 10;
     CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
     weir_count(log, &counters);
+    CHECK_EQUAL(summed(directory), sampled); /* some of it told of, some not */
   } while (counters.segments < 5);
   told before = read_told(directory);
   CHECK(before.records >= 3 && before.records <= 4);
@@ -136,6 +139,41 @@ static void killed(void) {
   CHECK_EQUAL(summed(directory), sampled);
   CHECK_EQUAL(read_told(directory).events, sampled);
   CHECK_EQUAL(check_said(directory), 1200);
+  scratch_remove(folder);
+}
+
+static void *sum_up_again(void *context) {
+  const char *directory = context;
+  uint64_t last = 0;
+  for (int i = 0; i < 300; i++) {
+    uint64_t now = summed(directory);
+    CHECK(now >= last);
+    last = now;
+  }
+  return NULL;
+}
+
+static void while_it_is_told(void) {
+  test("the sum of a live log counts nothing twice while the log is told of it, and never goes back");
+  char *folder = scratch();
+  char directory[4096];
+  snprintf(directory, sizeof directory, "%s", join(folder, "log"));
+  weir_log *log = open_said(directory, 1, NULL);
+  REQUIRE(log);
+  uint32_t type = define_said(log);
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, sum_up_again, directory) == 0);
+  uint64_t sampled = 0;
+  for (int i = 0; i < 30000; i++) {
+    CHECK_EQUAL(capture_said(log, type, 0, 0), WEIR_ACCEPTED);
+    sample_out(log, 1);
+    sampled++;
+    if (i % 100 == 0) CHECK(summed(directory) == sampled);
+  }
+  pthread_join(thread, NULL);
+  CHECK_EQUAL(summed(directory), sampled);
+  close_said(log);
+  CHECK_EQUAL(summed(directory), sampled);
   scratch_remove(folder);
 }
 
@@ -188,6 +226,7 @@ int main(void) {
   at_the_close();
   once_a_segment();
   killed();
+  while_it_is_told();
   wakes_nobody();
   by_others();
   return finish();

@@ -128,7 +128,7 @@ extension EndToEnd {
         "recover": [
           "previous_opening", "opening", "segments_scanned", "bytes_scanned", "events_in_segments", "lanes_drained",
           "events_from_lanes", "torn_bytes", "damaged_blocks", "damaged_bytes", "damaged_records", "unkept_bytes",
-          "missing_events", "dropped", "overwritten", "first_offset", "duration_nanoseconds", "was_clean",
+          "missing_events", "dropped", "sampled", "overwritten", "first_offset", "duration_nanoseconds", "was_clean",
           "ring_replaced", "ring_vanished", "start_damaged", "rebooted", "unknown_tail",
         ],
       ]

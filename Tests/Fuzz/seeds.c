@@ -63,7 +63,10 @@ static void add_elsewhere(seed *seeds, uint32_t *count) {
       if (i % 4 == 0 && weir_set_context(log, member, bytes, NULL) != WEIR_OK) _exit(1);
       if (i == 10 && weir_drain(log, UINT64_MAX, NULL, NULL) != WEIR_OK) _exit(1);
       if (weir_capture(log, WEIR_TYPE_DYNAMIC, "\1\0\0\0a\0\0\0\0", 9, NULL) != WEIR_ACCEPTED) _exit(1);
-      if (weir_capture(log, WEIR_TYPE_DYNAMIC | WEIR_SCOPED, scoped, sizeof scoped, NULL) != WEIR_ACCEPTED) _exit(1);
+      weir_record record;
+      if (weir_begin(log, &record) != WEIR_ACCEPTED) _exit(1);
+      weir_put_raw(&record, scoped, sizeof scoped);
+      if (weir_commit(&record, WEIR_TYPE_DYNAMIC | WEIR_SCOPED, NULL) != WEIR_ACCEPTED) _exit(1);
     }
     _exit(0);
   }

@@ -66,6 +66,7 @@ class Definition:
     fields_at, attributes_at = 32 + name_bytes, 32 + name_bytes + fields_bytes
     end = attributes_at + attributes_bytes
     require(self.size == (end + 7 & ~7) and at + self.size <= len(data), 'a definition has a wrong length')
+    require(self.size <= 32768 and self.type < 8192, 'a definition is too large, or has an impossible number')
     entry = data[at:at + self.size]
     require(crc == crc32c(eight(opening), entry[8:]), 'a definition does not match its checksum')
     require(is_zero(entry[end:]) and reserved == 0, 'padding of a definition is not zero')

@@ -55,11 +55,21 @@ class Values:
     require(BOOL <= kind <= TAGGED, 'a field of an unknown kind')
     require(depth <= DEEPEST or kind not in (OPTIONAL, ARRAY, OBJECT), 'fields are nested too deep')
     if kind in (OPTIONAL, ARRAY): return kind, self.descriptor(depth + 1)
-    if kind == OBJECT: return kind, self.fields(self.number('<H'), depth + 1)
+    if kind == OBJECT:
+      count = self.number('<H')
+      require(count > 0, 'an object without fields')
+      return kind, self.fields(count, depth + 1)
     return kind, None
 
   def fields(self, count, depth=1):
-    return [(string(self.take(self.number('<H'))), self.descriptor(depth)) for _ in range(count)]
+    require(count <= 1024, 'more fields than there may be')
+    return [(self.field_name(), self.descriptor(depth)) for _ in range(count)]
+
+  def field_name(self):
+    data = self.take(self.number('<H'))
+    require(1 <= len(data) <= 1024, 'a name of a field is empty or too long')
+    try: return data.decode()
+    except UnicodeDecodeError: raise Damaged('a name of a field is not UTF-8')
 
   # A payload: the values that its definition describes, or that describe themselves.
 

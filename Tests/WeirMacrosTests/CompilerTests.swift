@@ -6,8 +6,8 @@
   import Testing
 
   @Suite struct CompilerTests {
-    /// The compiler's answer to a source; empty if it has nothing to say.
-    private func compile(_ source: String, _ options: [String] = []) throws -> String {
+    /// The compiler's answer to a source; empty if it has nothing to say. `mode` says how far it goes.
+    private func compile(_ source: String, _ options: [String] = [], mode: String = "-typecheck") throws -> String {
       try withDirectory { directory in
         let file = directory + "/source.swift"
         try Data(source.utf8).write(to: URL(filePath: file))
@@ -19,10 +19,11 @@
         compiler.executableURL = URL(filePath: "/usr/bin/env")
         compiler.arguments =
           [
-            "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-warnings-as-errors", file, "-I",
+            "swiftc", mode, "-parse-as-library", "-swift-version", "6", "-warnings-as-errors", file, "-I",
             products + "/Modules", "-I", root + "/include", "-load-plugin-executable",
             products + "/WeirMacrosPlugin-tool#WeirMacrosPlugin", "-package-name", "test",
           ] + options
+        compiler.currentDirectoryURL = URL(filePath: directory)
         let output = Pipe()
         compiler.standardError = output
         compiler.standardOutput = output
@@ -74,6 +75,10 @@
         static let memberwise = Whole(part: .none, third: nil)
       }
       @Event public struct Nothing {}
+      @Event public enum Retiring { @available(*, deprecated) case a(x: Int); case b }
+      @Event public struct RetiringField { @available(*, deprecated) public var x: Int; public var y: Int = 3 }
+      @available(*, deprecated) @Event public enum Retired { case a(x: Int) }
+      @available(*, deprecated) @Event public struct RetiredToo { public var x: Int }
 
       func capture(_ tracker: Tracker) { tracker.track(Outer.Inner.b) }
       """
@@ -84,6 +89,22 @@
     ])
     func whatIsWrittenGivesNoWarning(options: [String]) throws {
       #expect(try compile(Self.accepted, options) == "")
+    }
+
+    /// The type checker has let pass what the compiler then could not lower.
+    @Test func whatIsWrittenIsLowered() throws {
+      #expect(try compile(Self.accepted, mode: "-emit-silgen").hasPrefix("sil_stage raw"))
+    }
+
+    @Test func aMessageIsAllThatIsSaidOfAnEventInUse() throws {
+      let answer = try compile(
+        """
+        import Weir
+        import WeirMacros
+        @Event("") enum Sale { case paid(x: Int) }
+        func capture(_ tracker: Tracker) { tracker.track(Sale.paid(x: 1)) }
+        """, mode: "-c")
+      #expect(answer.contains("error: a name can't be empty"))
     }
 
     @Test(arguments: ["enum Sale { case paid(price: Money) }", "struct Sale { var price: Money }"])

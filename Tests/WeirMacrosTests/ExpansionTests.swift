@@ -67,18 +67,18 @@
             }
           }
 
-          nonisolated init?(_ stored: Weir.StoredEvent) throws {
-            let types = Self.eventTypes
-            switch stored.index(in: types) {
+          nonisolated init?(_ weirStored: Weir.StoredEvent) throws {
+            let weirTypes = Self.eventTypes
+            switch weirStored.index(in: weirTypes) {
             case 0:
               self = .started(
-                cart: try stored.value(types[0].fields[0]))
+                cart: try weirStored.value(weirTypes[0].fields[0]))
             case 1:
               self = .done(
-                total: try stored.value(types[1].fields[0]),
-                email: try stored.value(types[1].fields[1]),
-                items: try stored.value(types[1].fields[2], default: 1),
-                in: try stored.value(types[1].fields[3]))
+                total: try weirStored.value(weirTypes[1].fields[0]),
+                email: try weirStored.value(weirTypes[1].fields[1]),
+                items: try weirStored.value(weirTypes[1].fields[2], default: 1),
+                in: try weirStored.value(weirTypes[1].fields[3]))
             case 2:
               self = .`default`
             default:
@@ -143,17 +143,17 @@
         }
 
         extension Sale: Weir.Event {
-          public nonisolated init?(_ stored: Weir.StoredEvent) throws {
-            let types = Self.eventTypes
-            guard stored.index(in: types) != nil else {
+          public nonisolated init?(_ weirStored: Weir.StoredEvent) throws {
+            let weirTypes = Self.eventTypes
+            guard weirStored.index(in: weirTypes) != nil else {
               return nil
             }
-            self.order = try stored.value(types[0].fields[0])
+            self.order = try weirStored.value(weirTypes[0].fields[0])
             let default1 = self.total
-            self.total = try stored.value(types[0].fields[1], default: default1)
-            self.a = try stored.value(types[0].fields[2])
-            self.b = try stored.value(types[0].fields[3])
-            self.watched = try stored.value(types[0].fields[4])
+            self.total = try weirStored.value(weirTypes[0].fields[1], default: default1)
+            self.a = try weirStored.value(weirTypes[0].fields[2])
+            self.b = try weirStored.value(weirTypes[0].fields[3])
+            self.watched = try weirStored.value(weirTypes[0].fields[4])
           }
         }
         """)
@@ -189,6 +189,18 @@
       #expect(written.contains("  \(access)nonisolated func encode"))
       #expect(written.contains("@inlinable") == isInlinable)
       #expect(written.contains("@inline(__always)"))
+    }
+
+    @Test func whatIsDeprecatedIsTouchedByWhatIsDeprecated() {
+      let mark = "@available(*, deprecated)\n"
+      let enumeration = expand("@Event enum E { @available(*, deprecated) case a; case b }")
+      #expect(enumeration.contains(mark + "  nonisolated init?"))
+      #expect(!enumeration.contains(mark + "  @inline"))
+      #expect(!enumeration.contains(mark + "extension"))
+      let structure = expand("@Event struct E { @available(*, deprecated) var a: Int }")
+      #expect(structure.contains(mark + "  nonisolated init?"))
+      #expect(structure.contains(mark + "  @inline(__always)\n  nonisolated func encode"))
+      #expect(expand("@available(*, deprecated) @Event enum E { case a }").contains(mark + "extension E"))
     }
 
     @Test func namesThatLiteralsCannotHoldAreEscaped() {

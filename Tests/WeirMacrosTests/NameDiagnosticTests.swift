@@ -153,6 +153,9 @@
       expectRefusal(
         "@Event(«\"s\", formerly: [\"s\"]) struct E { var a: Int }",
         Refusal("'s' is the name that the event has, not a former one"))
+      expectRefusal(
+        "@Event(«\"s\", formerly: [\"r\", \"s\"]) enum E { case a }",
+        Refusal("'s' is the prefix that the events have, not a former one"))
     }
 
     @Test(arguments: [
@@ -223,6 +226,9 @@
       expectRefusal(
         "@Event struct E { @Field(formerly: [\"a\"]) var «a: Int }",
         Refusal("'a' is the name that the field has, not a former one"))
+      expectRefusal(
+        "@Event struct E { @Field(«\"x\", formerly: [\"q\", \"q\"]) var a: Int }",
+        Refusal("'q' is listed twice as a former name; remove one"))
     }
 
     @Test func valuesThatThereAreNot() {

@@ -79,10 +79,53 @@
 
   @Event struct Opened: Equatable {}
 
+  private let types = ["g"]
+  private let stored = 41
+
+  /// Default values that say names of the code around them.
+  @Event enum Defaulted: Equatable {
+    case a(x: Int, n: Int = types.count, m: Int = stored)
+    case b
+  }
+  @Event("Defaulted") enum BeforeDefaults { case a(x: Int) }
+
+  @propertyWrapper struct Clamped: Equatable {
+    var wrappedValue: Int { didSet { wrappedValue = min(wrappedValue, 100) } }
+    init(wrappedValue: Int) { self.wrappedValue = min(wrappedValue, 100) }
+  }
+
+  @Event struct Wrapped: Equatable {
+    @Clamped var first: Int = 3
+    var order: Int
+    @Clamped var second: Int
+    @Field(sensitive: true) @Clamped var third: Int = 5
+    var last: Int = 1
+  }
+  @Event("Wrapped") struct BeforeWrapping {
+    var order: Int
+    var second: Int
+  }
+
+  /// With warnings as errors it is the compiler that checks it.
+  @Event enum Retiring: Equatable {
+    @available(*, deprecated) case old(x: Int)
+    @available(swift, deprecated: 5.0, message: "use other") case older(x: Int)
+    case other(x: Int)
+  }
+  @Event struct RetiringField: Equatable {
+    @available(*, deprecated) var old: Int = 1
+    var new: Int
+  }
+
   @MainActor @Event enum OnMain: Equatable { case tapped(x: Int) }
 
   enum Feature {
     @Event("feature") enum Profile: Equatable { case edited(name: String) }
+    @Event enum Viewed: Equatable { case item(id: Int) }
+  }
+  enum Shop {
+    @Event enum Viewed: Equatable { case item(id: Int) }
+    @Event("shop.viewed") enum Named: Equatable { case item(id: Int) }
   }
   extension Feature {
     @Event fileprivate enum Hidden: Equatable { case seen(by: Int) }
@@ -119,6 +162,27 @@
       #expect(Words.eventTypes.map(\.name).prefix(3) == ["Words.default", "Words.self", "Words.init"])
     }
 
+    @Test func aDefaultMeansWhatItMeansInTheDeclaration() throws {
+      #expect(try reading([BeforeDefaults.a(x: 1)], as: Defaulted.self) == [.a(x: 1, n: 1, m: 41)])
+      try check([Defaulted.a(x: 1, n: 7, m: 8), .b])
+    }
+
+    @Test func propertiesMayHaveWrappers() throws {
+      try check([Wrapped(first: 1, order: 2, second: 3, third: 4, last: 5)])
+      #expect(
+        try reading([BeforeWrapping(order: 2, second: 300)], as: Wrapped.self)
+          == [Wrapped(first: 3, order: 2, second: 100, third: 5, last: 1)])
+    }
+
+    @available(*, deprecated)
+    private var deprecated: [Retiring] { [.old(x: 1), .older(x: 2), .other(x: 3)] }
+
+    @available(*, deprecated)
+    @Test func whatIsDeprecatedIsStillAnEvent() throws {
+      try check(deprecated)
+      try check([RetiringField(old: 4, new: 2)])
+    }
+
     @Test func aStructureIsOneEvent() throws {
       let sale = Sale(order: 41, total: 19.9, secret: "s", items: [Price(amount: 3)])
       try check([sale])
@@ -134,6 +198,23 @@
       try check([OnMain.tapped(x: 1)])
       #expect(Feature.Profile.eventTypes.map(\.name) == ["feature.edited"])
       #expect(Feature.Hidden.eventTypes.map(\.name) == ["Hidden.seen"])
+    }
+
+    /// The guide tells to name types; whoever does not is told which types collide.
+    @Test func typesOfOneNameCollideLoudly() throws {
+      try withDirectory { directory in
+        let tracker = try openQuietly(directory)
+        #expect(tracker.track(Feature.Viewed.item(id: 1)).isAccepted)
+        #expect(tracker.track(Shop.Viewed.item(id: 2)).isAccepted)
+        #expect(tracker.counters.collidingTypes == 1)
+        let message = try #require(tracker.lastDefinitionError?.message)
+        #expect(message.contains("WeirMacrosTests.Feature.Viewed"), "\(message)")
+        #expect(message.contains("WeirMacrosTests.Shop.Viewed"), "\(message)")
+
+        #expect(tracker.track(Shop.Named.item(id: 3)).isAccepted)
+        #expect(tracker.counters.collidingTypes == 1)
+        #expect(try tracker.events(of: Shop.Named.self).map(\.event) == [.item(id: 3)])
+      }
     }
 
     @Test func whatIsDeclaredGoesIntoTheLog() throws {

@@ -50,6 +50,10 @@
       ("Void", "nothing to store; leave it out"),
       ("()", "nothing to store; leave it out"),
       ("[3 of Int]", "an inline array; use an array"),
+      ("Int??", "an optional of an optional, and a log has one nil; remove one of the two"),
+      ("[(Int?)?]", "an optional of an optional, and a log has one nil; remove one of the two"),
+      ("Swift.Optional<Optional<Int>>", "an optional of an optional, and a log has one nil; remove one of the two"),
+      ("Optional<() -> Void>", "a function, which can't be stored; store what it would answer"),
       ("Self", "the event itself; an event can't hold another one"),
     ])
     func typesThatNoFieldCanHave(type: String, why: String) {
@@ -196,13 +200,50 @@
           «func encode(into encoder: inout EventEncoder) {}
           «init?(_ stored: Weir.StoredEvent) throws { nil }
           func encode(to encoder: any Encoder) {}
-          init(_ stored: StoredEvent) {}
+          «init(_ stored: StoredEvent) throws {}
+          init(from stored: StoredEvent) {}
+          init(_ stored: StoredEvent, at: Int) {}
         }
         """,
         Refusal("@Event writes 'eventName'; remove this one; give the name to @Event"),
         Refusal("@Event writes 'eventTypes'; remove this one, or do without @Event"),
         Refusal("@Event writes 'encode(into:)'; remove this one, or do without @Event"),
+        Refusal("@Event writes 'init(_:)'; remove this one, or do without @Event"),
         Refusal("@Event writes 'init(_:)'; remove this one, or do without @Event"))
+      expectRefusal(
+        """
+        @Event enum E {
+          «case a, eventTypes
+          «case eventName(x: Int)
+        }
+        """,
+        Refusal(
+          "@Event writes 'eventTypes'; give the case another name in the source: @Case(\"eventTypes\") keeps it in the "
+            + "log"),
+        Refusal(
+          "@Event writes 'eventName'; give the case another name in the source: @Case(\"eventName\") keeps it in the "
+            + "log"))
+    }
+
+    @Test(arguments: ["enum E: Int, «EventValue { case a }", "struct E: Codable, «EventValue { var a: Int }"])
+    func eventsThatWouldBeFields(declaration: String) {
+      expectRefusal(
+        "@Event \(declaration)",
+        Refusal(
+          "an event can't be the value of a field, too: each event that held it would be refused; make that a type of "
+            + "its own"))
+    }
+
+    @Test(arguments: [
+      "enum E { case b; «@available(*, unavailable) case a(x: Int) }",
+      "enum E { case b; «@available(swift, obsoleted: 5) case a }",
+      "struct E { var b: Int; «@available(*, unavailable, message: \"gone\") var a: Int }",
+    ])
+    func whatIsUnavailable(declaration: String) {
+      expectRefusal(
+        "@Event \(declaration)",
+        Refusal(
+          "what is unavailable can't be read back; deprecate it, or remove it (a case's id goes into 'retired')"))
     }
   }
 #endif

@@ -40,7 +40,8 @@ struct JSONTextTests {
 
   /// What is written is read back by Foundation as the same text: every ASCII character, and some beyond.
   @Test func stringsAgreeWithFoundation() throws {
-    let scalars = (0..<0x100).compactMap { Unicode.Scalar(UInt32($0)) } + ["\u{2028}", "\u{FEFF}", "😀", "\u{301}"]
+    let beyond: [Unicode.Scalar] = ["\u{2028}", "\u{202E}", "\u{2066}", "\u{FEFF}", "😀", "\u{301}"]
+    let scalars = (0..<0x100).compactMap { Unicode.Scalar(UInt32($0)) } + beyond
     for scalar in scalars {
       let text = "x\(scalar)y"
       let read = try JSONDecoder().decode([String].self, from: Data("[\(json(.string(text)))]".utf8))
@@ -49,6 +50,20 @@ struct JSONTextTests {
     #expect(json(.string("\u{1}\u{1F}\n")) == #""\u0001\u001f\n""#)
     #expect(json(.string("\u{7F}\u{80}\u{9F}\u{A0}¡")) == "\"\\u007f\\u0080\\u009f\u{A0}¡\"")
     #expect(json(.string("\u{FEFF}\u{2028}\u{2029}\u{2030}")) == "\"\\ufeff\\u2028\\u2029\u{2030}\"")
+  }
+
+  /// Texts that turn the direction of writing would show a line in another order than it has.
+  @Test func directionsAreEscaped() {
+    let turning = [0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069].joined().compactMap { Unicode.Scalar($0) }
+    for scalar in turning {
+      let code = String(scalar.value, radix: 16)
+      #expect(json(.string("x\(scalar)y")) == "\"x\\u\(code)y\"")
+      #expect(Terminal.printable("x\(scalar)y") == "x\\u{\(code)}y")
+      #expect(Terminal.name("x\(scalar)y") == "\"x\\u\(code)y\"")
+    }
+    let plain = "\u{200D}\u{2010}\u{2027}\u{202F}\u{2065}\u{206A}\u{20AC}\u{10A6}\u{1F468}"
+    #expect(json(.string(plain)) == "\"\(plain)\"")
+    #expect(Terminal.printable(plain) == plain)
   }
 
   /// What this parser reads, this writer writes again.

@@ -31,7 +31,9 @@ extension Tracker {
   /// The declarations without the wire ids that other types have, which is noted.
   private func grant<E: Event>(_ types: [EventType], to type: E.Type) -> [EventType] {
     let identity = ObjectIdentifier(type)
-    guard let (granted, problems) = refusals.withLock({ $0.claims.grant(types, to: identity, "\(type)") }) else {
+    // With its module: types that collide may well have one simple name.
+    let name = String(reflecting: type)
+    guard let (granted, problems) = refusals.withLock({ $0.claims.grant(types, to: identity, name) }) else {
       return types
     }
     if !problems.isEmpty {

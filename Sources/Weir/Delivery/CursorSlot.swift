@@ -7,11 +7,11 @@
 //     24  8   offset: everything below it is done
 //     32  8   opening  } the id of the event before it, zeros if there is none: tells whether
 //     40  8   sequence } the log still has the events that were done
-//     48  8   certain: every event below it was on the disk when the slot was written, and so can't have been lost since
+//     48  8   certain: every event below it was on the disk when the slot was written, so no power cut takes it
 //     56 456  zero
 //
-// Numbers are little-endian. A slot counts if and only if it has the magic, the checksum is right, the version is 1, the
-// sequence is not 0, `certain` is not above `offset`, and what is to be zero is.
+// Numbers are little-endian. A slot counts if and only if it has the magic, the checksum is right, the version is 1,
+// the sequence is not 0, `certain` is not above `offset`, and what is to be zero is.
 
 /// How far a follower of a log has come.
 struct CursorPosition: Hashable, Sendable {

@@ -12,7 +12,7 @@ import Logging
 ///
 /// Captures know nothing of it. The thread reads the log's files as any follower does, and keeps how far it has come in
 /// the cursor `weir.inspector`, so an event is inspected at least once, whenever the process dies. It looks at a number
-/// in memory every few milliseconds while the log is in use, and four times a second when it is not.
+/// in memory every few milliseconds while the log is in use, and once a second when it is not.
 ///
 /// A child of a fork has no such thread: there the inspector does nothing, and knows of nothing.
 final class Inspector: Sendable {

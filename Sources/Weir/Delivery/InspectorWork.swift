@@ -16,7 +16,7 @@ final class InspectorWork: @unchecked Sendable {
   /// At most so often is the cursor moved, which waits for the disk. What a kill makes it inspect again.
   private static let cursorInterval = Duration.seconds(1)
   private static let leastPause = Duration.milliseconds(1)
-  private static let mostPause = Duration.milliseconds(250)
+  private static let mostPause = Duration.seconds(1)
   private static let pauseAfterError = Duration.seconds(1)
 
   private let orders: Inspector.Orders

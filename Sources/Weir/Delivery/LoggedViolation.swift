@@ -29,7 +29,8 @@ public struct LoggedViolation: Event, Hashable {
   public var field: String
   /// The rule, as ``Violation/rule`` has it.
   public var rule: String
-  /// What was found: redacted if it is sensitive, as text if it is longer than a kilobyte, null if the field is missing.
+  /// What was found: redacted if it is sensitive, as text if it is longer than a kilobyte, null if the field is
+  /// missing.
   public var value: FieldValue
   /// The contract's name.
   public var contract: String

@@ -3,9 +3,9 @@
 /// Where a follower goes on, and why if it is not where its cursor stood.
 ///
 /// A cursor is only as good as the log beside it. A power cut can take events that were done already, and the next
-/// opening then gives their offsets to others; a directory may be copied, emptied or put back from a backup. So a cursor
-/// names the last event that was done, and a follower goes on after it only if it is there. It may do events again; it
-/// never passes over one that it has not done.
+/// opening then gives their offsets to others; a directory may be copied, emptied or put back from a backup. So a
+/// cursor names the last event that was done, and a follower goes on after it only if it is there. It may do events
+/// again; it never passes over one that it has not done.
 struct Resumption: Hashable, Sendable {
   enum Reason: Hashable, Sendable {
     /// There was no cursor: everything is new.

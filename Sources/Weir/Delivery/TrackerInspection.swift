@@ -12,8 +12,8 @@ extension Tracker {
     /// ``Configuration/byteLimit``.
     public var logBytes: Int
 
-    /// How long ``Tracker/close()`` waits for the inspection of what is in the log: at most that and a second more. What
-    /// is not inspected by then is inspected at the next opening. 5 s.
+    /// How long ``Tracker/close()`` waits for the inspection of what is in the log: at most that and a second more.
+    /// What is not inspected by then is inspected at the next opening. 5 s.
     public var closingTime: Duration
 
     /// An inspection; the defaults suit most programs.
@@ -25,8 +25,9 @@ extension Tracker {
 
   /// What was found in holding events against ``Configuration/contract``; all zeros without one.
   ///
-  /// Never waits. Behind the captures by milliseconds, by a quarter of a second after a quiet time, by more if there are
-  /// more than it can keep up with; ``inspect(timeout:)`` waits for them.
+  /// Never waits. Behind the captures by milliseconds, by a second at most after a quiet time, by more if there are
+  /// more than the inspector keeps up with, which is some hundred thousand a second; ``inspect(timeout:)`` waits for
+  /// them.
   public var violations: ViolationCounts { inspector?.counts ?? ViolationCounts() }
 
   /// Waits until everything captured before the call is held against ``Configuration/contract``; answers what was found

@@ -2,8 +2,8 @@
 
 /// What was found in holding a tracker's events against its contract, since its opening.
 ///
-/// An event whose inspection was not noted on the disk when the process died is inspected again by the next opening, and
-/// counted there too: ``from`` says where this one began.
+/// An event whose inspection was not noted on the disk when the process died is inspected again by the next opening,
+/// and counted there too: ``from`` says where this one began.
 public struct ViolationCounts: Hashable, Sendable {
   /// One way of being against the contract.
   public struct Kind: Hashable, Sendable {

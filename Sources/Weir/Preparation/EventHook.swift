@@ -4,8 +4,8 @@
 public enum HookVerdict: Hashable, Sendable {
   /// The event goes on, as the hook left it.
   case keep
-  /// The event does not go to this provider. It stays in the log, and ``Preparation/Counts/dropped`` counts it under the
-  /// hook's name.
+  /// The event does not go to this provider. It stays in the log, and ``Preparation/Counts/dropped`` counts it under
+  /// the hook's name.
   case drop
 }
 

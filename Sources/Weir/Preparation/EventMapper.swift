@@ -13,9 +13,9 @@
 ///   .jsonValues())
 /// ```
 ///
-/// A mapper depends on the event alone: the same event is mapped the same whenever it is delivered. None of them touches
-/// ``PreparedEvent/stored``, ``PreparedEvent/flags`` and ``PreparedEvent/violations``, which name fields as the program
-/// does.
+/// A mapper depends on the event alone: the same event is mapped the same whenever it is delivered. None of them
+/// touches ``PreparedEvent/stored``, ``PreparedEvent/flags`` and ``PreparedEvent/violations``, which name fields as the
+/// program does.
 ///
 /// **Names that collide.** Two fields of one object can come out with the same name, as `userID` and `user_id` do in
 /// snake_case. No value is lost then: a field whose name did not change keeps it, after that the one that comes first;

@@ -27,8 +27,8 @@ extension EventMapper {
     }
   }
 
-  /// The context's fields among those of the event, for providers that know of no context: global fields under the bound
-  /// ones, both under the event's own. The context keeps user and view.
+  /// The context's fields among those of the event, for providers that know of no context: global fields under the
+  /// bound ones, both under the event's own. The context keeps user and view.
   public static func joinContext() -> EventMapper {
     EventMapper { event in
       var joined = event.fields

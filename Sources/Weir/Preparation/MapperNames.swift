@@ -11,7 +11,7 @@ extension EventMapper {
   /// | `userID`, `userIDs` | `user_id`, `user_ids` |
   /// | `HTTPStatus`, `parseURLPath2` | `http_status`, `parse_url_path2` |
   /// | `eventsV2`, `v2Events`, `UTF8` | `events_v2`, `v2_events`, `utf8` |
-  /// | `iPhone`, `OAuth2Token` | `i_phone`, `o_auth2_token`; `iphone`, `oauth2_token` with `words: ["iPhone", "OAuth"]` |
+  /// | `OAuth2Token` | `o_auth2_token`; `oauth2_token` with `words: ["OAuth"]` |
   /// | `already_snake`, `_id` | the same |
   /// | `Checkout.completed` | `checkout_completed`; `checkout.completed` with `separator: "."` |
   /// | `page-view` | `page_view` |

@@ -28,13 +28,13 @@
 ///     context marks as sensitive, in fields, context and violations. ``PreparedEvent/stored`` is redacted too.
 ///  7. **The mapper** brings the event into the provider's form.
 ///
-/// The contract and the duplicates never keep an event from the provider; hooks and the mapper may, and that is counted.
-/// What the log itself wrote (notices, and the events of a user who is associated or disassociated) is not prepared;
-/// an event whose definition is lost is, with its payload redacted, but is not held against the contract.
+/// The contract and the duplicates never keep an event from the provider; hooks and the mapper may, and that is
+/// counted. What the log itself wrote (notices, and the events of a user who is associated or disassociated) is not
+/// prepared; an event whose definition is lost is, with its payload redacted, but is not held against the contract.
 ///
 /// The same events, in the same order, always come out the same. It is a value with the state of the duplicates' window
-/// and counts; use one for each provider, on one thread at a time. Costs a microsecond or two an event with all steps
-/// and a mapper, off the capture path.
+/// and counts; use one for each provider, on one thread at a time. Costs a third of a microsecond an event where there
+/// is nothing to do, and some five with all steps and a mapper, off the capture path.
 public struct Preparation: Sendable {
   /// What happened so far.
   public var counts: Counts {

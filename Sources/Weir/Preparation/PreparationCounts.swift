@@ -1,5 +1,5 @@
-// Preparation.Counts: what happened to the events that were prepared. Whatever is dropped, replaced or passed over is in
-// here.
+// Preparation.Counts: what happened to the events that were prepared. Whatever is dropped, replaced or passed over is
+// in here.
 
 extension Preparation {
   /// Counts of one preparation, since it was made.

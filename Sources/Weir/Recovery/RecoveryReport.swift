@@ -33,6 +33,9 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   public var missingEvents: UInt64
   /// Refusals by the dead process that were not yet in the log, and now are.
   public var dropped: UInt64
+  /// Events that the dead process left out on purpose (``Tracker/Configuration/sampling``) and of which the log did not
+  /// tell yet, and now does. They are not in ``dropped``.
+  public var sampled: UInt64
   /// Events that the dead process accepted and overwrote (``Tracker/OverflowPolicy/dropOldest``) and whose loss was not
   /// yet in the log, and now is.
   public var overwritten: UInt64
@@ -83,6 +86,7 @@ extension RecoveryReport: CustomStringConvertible {
       parts.append("the machine went down, and events after the last ones may be lost, how many is unknown")
     }
     if dropped > 0 { parts.append("\(dropped) events had been refused") }
+    if sampled > 0 { parts.append("\(sampled) events had been left out by sampling") }
     if overwritten > 0 { parts.append("\(overwritten) events had been overwritten by later ones") }
     return parts.joined(separator: "; ")
   }

@@ -21,9 +21,9 @@
 /// checkout.track(.completed(order: 7, total: 19.9, items: 2, coupon: ""))
 /// ```
 ///
-/// Derived fields cost a capture nothing: they are computed when the event is prepared for a provider, from the event as
-/// it is in the log, and are not in the log. ``Preparation`` is given the registries by type; events whose registry it
-/// is not given just have no derived fields.
+/// Derived fields cost a capture nothing: they are computed when the event is prepared for a provider, from the event
+/// as it is in the log, and are not in the log. ``Preparation`` is given the registries by type; events whose registry
+/// it is not given just have no derived fields.
 ///
 /// Registries may be used from any thread.
 public protocol Registry<Events>: Sendable {

@@ -93,8 +93,8 @@ extension RecoveryReport {
       bytesScanned: core.bytes_scanned, eventsInSegments: core.events_in_segments, lanesDrained: core.lanes_drained,
       eventsFromLanes: core.events_from_lanes, tornBytes: core.torn_bytes, damagedBlocks: core.damaged_blocks,
       damagedBytes: core.damaged_bytes, damagedRecords: core.damaged_records, unkeptBytes: core.unkept_bytes,
-      missingEvents: core.missing_events, dropped: core.dropped, overwritten: core.overwritten,
-      firstOffset: core.first_offset,
+      missingEvents: core.missing_events, dropped: core.dropped, sampled: core.sampled,
+      overwritten: core.overwritten, firstOffset: core.first_offset,
       durationNanoseconds: core.duration_ns, wasClean: core.was_clean != 0, ringReplaced: core.ring_replaced != 0,
       ringVanished: core.ring_vanished != 0, startDamaged: core.start_damaged != 0,
       rebooted: core.rebooted != 0, unknownTail: core.unknown_tail != 0)

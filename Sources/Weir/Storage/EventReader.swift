@@ -24,7 +24,8 @@ import CWeir
 /// with the offsets and ids that the next opening will give them. Every event it gives is vouched for by checksums;
 /// what is damaged is passed over, and reported in ``skipped``.
 ///
-/// Belongs to one thread at a time. Takes up to 2 MiB, one block.
+/// Belongs to one thread at a time. Takes up to 2 MiB, one block, and the definitions and contexts that the log has: up
+/// to 4 MiB of them, and those of one process, 256 KiB; of these, some thousands also as Swift values.
 public final class EventReader {
   /// A stretch of the log that was passed over.
   public struct Skip: Hashable, Sendable {

@@ -21,9 +21,10 @@ struct RecoverCommand: ParsableCommand {
         digits as in ids; segments_scanned, bytes_scanned,
         events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
         damaged_blocks, damaged_bytes, damaged_records, unkept_bytes,
-        missing_events, dropped, overwritten, first_offset, duration_nanoseconds,
-        was_clean, ring_replaced, ring_vanished, start_damaged (what retention had
-        removed counts as missing), rebooted, unknown_tail
+        missing_events, dropped, sampled (left out on purpose, and not in dropped),
+        overwritten, first_offset, duration_nanoseconds, was_clean, ring_replaced,
+        ring_vanished, start_damaged (what retention had removed counts as
+        missing), rebooted, unknown_tail
 
       Examples:
         weir recover events
@@ -76,6 +77,7 @@ struct RecoverCommand: ParsableCommand {
       ("damaged bytes not kept", Quantity.count(report.unkeptBytes)),
       ("missing events", Quantity.count(report.missingEvents)),
       ("dropped", Quantity.count(report.dropped)),
+      ("sampled out", Quantity.count(report.sampled)),
       ("overwritten", Quantity.count(report.overwritten)),
       ("ring replaced", report.ringReplaced ? "yes: what was in it is lost, and how much is unknown" : "no"),
       ("ring vanished", report.ringVanished ? "yes: it lay in another directory, and is not there any more" : "no"),
@@ -104,6 +106,7 @@ struct RecoverReport: Encodable {
   var unkeptBytes: UInt64
   var missingEvents: UInt64
   var dropped: UInt64
+  var sampled: UInt64
   var overwritten: UInt64
   var firstOffset: UInt64
   var durationNanoseconds: UInt64
@@ -129,6 +132,7 @@ struct RecoverReport: Encodable {
     unkeptBytes = report.unkeptBytes
     missingEvents = report.missingEvents
     dropped = report.dropped
+    sampled = report.sampled
     overwritten = report.overwritten
     firstOffset = report.firstOffset
     durationNanoseconds = report.durationNanoseconds

@@ -20,7 +20,7 @@ struct StatCommand: ParsableCommand {
         a number for each reason), first_time, last_time (RFC 3339, or null where
         there is no event)
       The reasons: full, no_lane, too_large, closed, detached, storage, invalid, \
-      sampled (left out on purpose, and told to the log only when a segment is sealed); \
+      sampled (left out on purpose; a live writer's up to now); \
       and of events that had been accepted, but are lost: overwritten (in a full lane, \
       which is told to drop the oldest), expired (removed by retention before they \
       were delivered), displaced (the same, to make room at the byte limit).

@@ -48,7 +48,8 @@ enum JSONText {
   }
 
   /// A string with its quotation marks. Escaped is what must be, and what would change on its way or in a terminal: the
-  /// other control characters, the separators U+2028 and U+2029, and U+FEFF, which many readers take away.
+  /// other control characters, the separators U+2028 and U+2029, what turns the direction of writing, and U+FEFF, which
+  /// many readers take away.
   static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     var text = text
@@ -80,8 +81,12 @@ enum JSONText {
     switch utf8[index] {
     case 0..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F: return (UInt16(utf8[index]), 1)
     case 0xC2 where utf8[index + 1] < 0xA0: return (UInt16(utf8[index + 1]), 2)
-    case 0xE2 where utf8[index + 1] == 0x80 && (0xA8...0xA9).contains(utf8[index + 2]):
-      return (utf8[index + 2] == 0xA8 ? 0x2028 : 0x2029, 3)
+    case 0xE2 where utf8[index + 1] == 0x80 || utf8[index + 1] == 0x81:
+      let unit = 0x2000 + UInt16(utf8[index + 1] & 1) << 6 + UInt16(utf8[index + 2] & 0x3F)
+      switch unit {
+      case 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: return (unit, 3)
+      default: return (nil, 3)
+      }
     case 0xEF where utf8[index + 1] == 0xBB && utf8[index + 2] == 0xBF: return (0xFEFF, 3)
     default: return (nil, 1)
     }

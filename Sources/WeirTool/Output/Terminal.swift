@@ -1,5 +1,5 @@
 // Terminal.swift: names and other text of a log, which may be anything, as they may be shown: no control characters,
-// which a terminal could take for commands.
+// which a terminal could take for commands, or which would show a line in another order than it has.
 
 enum Terminal {
   /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
@@ -24,8 +24,13 @@ enum Terminal {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The control characters above ASCII too: a terminal may take U+009B for the beginning of a command.
+  /// The control characters above ASCII too: a terminal may take U+009B for the beginning of a command. And those that
+  /// turn the direction of writing, which would let a text reorder what is beside it.
   static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+    switch scalar.value {
+    case 0..<0x20, 0x7f...0x9f: true
+    case 0x200e...0x200f, 0x202a...0x202e, 0x2066...0x2069: true
+    default: false
+    }
   }
 }

@@ -96,13 +96,15 @@ struct OverflowTests {
 
     var found = weir_recovery()
     found.dropped = 7
+    found.sampled = 8
     found.overwritten = 6
     found.unkept_bytes = 5
     found.ring_vanished = 1
     found.ring_replaced = 1
     let report = RecoveryReport(found)
+    #expect(report.sampled == 8)
     #expect(report.dropped == 7 && report.overwritten == 6 && report.ringVanished && report.ringReplaced)
-    #expect(report.description.contains("7 events had been refused; 6 events had been overwritten by later ones"))
+    #expect(report.description.contains("7 events had been refused; 8 events had been left out by sampling; 6"))
     #expect(report.description.contains("quarantine/ is full: 5 damaged bytes were not kept"))
     #expect(report.description.contains("the ring is not where it was"))
 

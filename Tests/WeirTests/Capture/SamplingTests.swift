@@ -60,7 +60,7 @@ struct SamplingTests {
   }
 
   @Test func byTheDefaultUser() throws {
-    try withTracker([SamplingRule("dynamic", rate: 0.5)]) { tracker in
+    try withTracker([SamplingRule("dynamic", rate: 0.5), SamplingRule("weir.associated", rate: 0)]) { tracker in
       var answers: Set<Bool> = []
       for number in 0..<20 {
         let id = "user \(number)"

@@ -84,6 +84,19 @@ struct AssociationTests {
     }
   }
 
+  @Test func anUpdateOverAnother() throws {
+    try withTracker { tracker in
+      var calls = 0
+      try tracker.updateGlobals { globals in
+        calls += 1
+        if calls == 1 { try? tracker.setGlobals(GlobalFields(app: "meanwhile")) }
+        globals.version = "2"
+      }
+      #expect(calls == 2)
+      #expect(tracker.globals == GlobalFields(app: "meanwhile", version: "2"))
+    }
+  }
+
   @Test func standardGlobals() {
     let globals = GlobalFields.standard()
     #expect(globals.app?.isEmpty == false && globals.host?.isEmpty == false && globals.session?.count == 36)

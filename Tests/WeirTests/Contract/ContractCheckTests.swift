@@ -113,7 +113,8 @@ struct ContractCheckTests {
       try check("checkout.completed", good(["coupon": .string(long)])).violations.map(\.rule)
         == ["matches [A-Z0-9]{4,12} (the text is longer than 16 KiB)"])
     #expect(try found(good(["email": "ab"])) == ["email: length 3...10 = \"ab\""])
-    #expect(try found(good(["email": "éé😀"])) == [], "Unicode scalars are counted")
+    #expect(try found(good(["email": "éé😀😀😀"])) == [], "Unicode scalars are counted")
+    #expect(try found(good(["email": "é😀"])) == ["email: length 3...10 = \"é😀\""])
     #expect(try found(good(["email": "e\u{301}é"])) == [])
     #expect(try found(good(["items": []])) == ["items: length 1... = []"])
     #expect(

@@ -150,6 +150,9 @@ struct ContractFileTests {
     #expect(problems(String(repeating: " ", count: limit + 1)).first?.contains("larger than 16 MiB") == true)
     #expect(problems(String(repeating: "[", count: limit)).first?.contains("nest more than 64") == true)
     #expect(problems(String(repeating: "{\"a\":", count: 1 << 20)).first?.contains("nest more than 64") == true)
+    func lists(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+    #expect(problems(lists(65)).first?.contains("the contract is a list") == true)
+    #expect(problems(lists(66)).first?.contains("nest more than 64") == true)
     let many = "[" + String(repeating: "0,", count: 1_100_000) + "0]"
     #expect(problems(many).first?.contains("more than 1000000 values") == true)
     #expect((try? Contract(json: Data([0x7B, 0x22, 0xFF, 0x22, 0x7D]))) == nil)

@@ -1,4 +1,5 @@
-// The inspector where something is wrong: the log goes on, and what was not done is counted, or done at the next opening.
+// The inspector where something is wrong: the log goes on, and what was not done is counted, or done at the next
+// opening.
 
 import Foundation
 import Synchronization

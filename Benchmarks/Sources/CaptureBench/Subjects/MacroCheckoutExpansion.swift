@@ -47,18 +47,18 @@ enum MacroCheckout {
     }
   }
 
-  nonisolated init?(_ stored: Weir.StoredEvent) throws {
-    let types = Self.eventTypes
-    switch stored.index(in: types) {
+  nonisolated init?(_ weirStored: Weir.StoredEvent) throws {
+    let weirTypes = Self.eventTypes
+    switch weirStored.index(in: weirTypes) {
     case 0:
       self = .started(
-        cart: try stored.value(types[0].fields[0]))
+        cart: try weirStored.value(weirTypes[0].fields[0]))
     case 1:
       self = .completed(
-        order: try stored.value(types[1].fields[0]),
-        total: try stored.value(types[1].fields[1]),
-        items: try stored.value(types[1].fields[2]),
-        coupon: try stored.value(types[1].fields[3]))
+        order: try weirStored.value(weirTypes[1].fields[0]),
+        total: try weirStored.value(weirTypes[1].fields[1]),
+        items: try weirStored.value(weirTypes[1].fields[2]),
+        coupon: try weirStored.value(weirTypes[1].fields[3]))
     default:
       return nil
     }
