@@ -349,12 +349,13 @@ weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, ui
  * `bytes` is a tagged object, as FileFormat has it: u32 count, then a string (the name) and a tagged value each. With
  * `count` 0 there is no context from now on, as after weir_open. What it says is the caller's. It is in the ring before
  * the call returns and survives what an event survives; each segment that needs it repeats it. Bytes that were set
- * before in this opening are not stored again. Takes a lock; cost: a look at each definition so far. It may overlap
+ * before in this opening are not stored again. Takes a lock; cost: a look at each context so far. It may overlap
  * with captures.
  *
  * Errors: INVALID (over WEIR_MAX_CONTEXT_BYTES, or no tagged object: a count that is not true, a name that is not
- * UTF-8, nested over WEIR_MAX_DEPTH deep), LIMIT (the contexts of one opening take at most half of WEIR_TYPES_BYTES;
- * the other half is for types, which may take of the first what is free), IO (a page of the ring is lost), CLOSED. After an error the context before stays in force, and nothing else has changed.
+ * UTF-8, nested over WEIR_MAX_DEPTH deep), LIMIT (the contexts of one opening take at most half of WEIR_TYPES_BYTES,
+ * and no more than its types leave them; types may take all of it), IO (a page of the ring is lost), CLOSED. After an
+ * error the context before stays in force, and nothing else has changed.
  */
 weir_status weir_set_context(weir_log *log, const void *bytes, uint64_t count, weir_error *error);
 

@@ -52,16 +52,16 @@
       // it compares keys, before it gives anything back. So the parser must see none. An alias begins with an asterisk;
       // with another character in its place it is a plain text that begins with that character, and is found as such.
       // Everywhere else the character comes back as an asterisk.
-      guard
-        let asterisk = (0xE000...0xE0FF).lazy.compactMap(Unicode.Scalar.init).first(where: { mark in
-          !text.unicodeScalars.contains(mark)
-        })
-      else {
+      let taken = privateUse(in: text)
+      guard let asterisk = marks.lazy.filter({ !taken.contains($0) }).compactMap(Unicode.Scalar.init).first else {
         throw ContractSyntaxError(line: 1, message: "the file holds too many characters of private use")
       }
       var reader = ContractYAML(asterisk: asterisk)
       do {
-        let parser = try Parser(yaml: reader.replaced(text, "*", by: asterisk), encoding: .utf8)
+        // A byte order mark, which some editors put first, says nothing of UTF-8; the parser stumbles over it.
+        let hasOrderMark = text.unicodeScalars.first == "\u{FEFF}"
+        let content = hasOrderMark ? String(text.unicodeScalars.dropFirst()) : text
+        let parser = try Parser(yaml: reader.replaced(content, "*", by: asterisk), encoding: .utf8)
         guard let root = try parser.singleRoot() else {
           throw ContractSyntaxError(line: 1, message: "the file is empty; a contract begins with the key contract")
         }
@@ -69,6 +69,23 @@
       } catch let error as YamlError {
         throw reader.syntaxError(error)
       }
+    }
+
+    /// Characters that may stand for asterisks.
+    private static let marks: ClosedRange<UInt32> = 0xE000...0xF8FF
+
+    /// Those of them that the text gives, as they are or as `\uE000` or `\U0000E000`: what it gives may not become an
+    /// asterisk. Not every backslash begins an escape, so these may be more than there are.
+    private static func privateUse(in text: String) -> Set<UInt32> {
+      var found: Set<UInt32> = []
+      var rest = text.unicodeScalars[...]
+      while let scalar = rest.popFirst() {
+        if marks.contains(scalar.value) { found.insert(scalar.value) }
+        guard scalar == "\\", let letter = rest.first, letter == "u" || letter == "U" else { continue }
+        let digits = rest.dropFirst().prefix(letter == "u" ? 4 : 8)
+        if let value = UInt32(String(digits), radix: 16), marks.contains(value) { found.insert(value) }
+      }
+      return found
     }
 
     private init(asterisk: Unicode.Scalar) { self.asterisk = asterisk }

@@ -137,6 +137,38 @@ extension EndToEnd {
       #expect(none.code == 2 && none.complaints.count == 1)
     }
 
+    /// The definition of the one type that requests are has been overwritten wherever it stands: what is in the events,
+    /// nobody can say, and so not that it is as the contract says either.
+    @Test func `events that have lost their definitions are counted as not checked`() throws {
+      let scratch = try Scratch()
+      let contract = try scratch.file(
+        "contract.json",
+        #"{"contract": "c", "version": "1", "events": {"request": {"open": true}}}"#)
+      let sample = try String(contentsOfFile: RequestLine.samplePath, encoding: .utf8)
+      let lines = sample.split(separator: "\n").prefix(50).joined(separator: "\n") + "\n"
+      #expect(!lines.contains("request"), "only the definitions have the name")
+      try Tool.record(scratch("log"), ["--format", "clf"], sending: Data(lines.utf8))
+      #expect(try Tool.run("contract", "check", scratch("log"), contract).code == 0)
+      for name in try FileManager.default.contentsOfDirectory(atPath: scratch("log")) {
+        let path = scratch("log/\(name)")
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        while let found = bytes.range(of: Data("request".utf8)) {
+          try Files.overwrite(path, at: found.lowerBound, with: [UInt8(ascii: "X")])
+          bytes[found.lowerBound] = UInt8(ascii: "X")
+        }
+      }
+      let text = try Tool.run("contract", "check", scratch("log"), contract)
+      #expect(text.code == 1 && !text.text.contains("as the contract says"), "\(text.text) \(text.errors)")
+      #expect(text.text.contains("not known, for not every event could be checked"), "\(text.text)")
+      #expect(text.errors.contains("50 events are not checked, for the definitions are lost to damage"))
+      let json = try Tool.run("contract", "check", scratch("log"), contract, "--format", "json")
+      let report = try #require(try JSONSerialization.jsonObject(with: json.output) as? [String: Any])
+      #expect(json.code == 1 && report["unchecked"] as? Int == 50 && report["events"] as? Int == 0)
+      #expect(report["kept"] is NSNull)
+      let each = try Tool.run("contract", "check", scratch("log"), contract, "--format", "jsonl")
+      #expect(each.code == 1 && each.text.isEmpty && each.errors.contains("50 events are not checked"))
+    }
+
     @Test func `files that are no contracts`() throws {
       let scratch = try Scratch()
       let wrong = try scratch.file("wrong.json", "{\"contract\": 1,\n\"version\": \"1\",\n\"evnts\": {}}")

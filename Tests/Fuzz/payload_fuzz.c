@@ -78,6 +78,10 @@ static void take_definitions(const uint8_t *bytes, size_t count) {
     if (!found) continue;
     require_that((uint64_t)found->name_bytes + found->fields_bytes + found->attributes_bytes <= count,
                  "a definition is larger than its bytes");
+    uint64_t signature;
+    require_that(entry->type < MAX_TYPES && values_are_fields(found->fields, found->fields_bytes, found->field_count,
+                                                              &signature),
+                 "a definition is taken whose number or fields can't be");
     require_that(!definitions_type(&table, OPENING, entry->type) != !definitions_context(&table, OPENING, entry->type),
                  "a definition is of neither kind, or of both");
   }

@@ -52,6 +52,27 @@
       #expect(try Contract(yaml: "contract: c\nversion: '1'\nevents: {e: , f: ~}\n").events.map(\.name) == ["e", "f"])
     }
 
+    /// While the text is parsed, a character of private use stands for each asterisk; none of the text may be one.
+    @Test func `characters of private use stay what they are`() throws {
+      func values(_ list: String) throws -> [FieldValue]? { try rule("{one_of: \(list)}").allowedValues }
+      #expect(
+        try values(#"["\uE000", "\U0000e001", "*", "\uE002*"]"#) == ["\u{E000}", "\u{E001}", "*", "\u{E002}*"])
+      #expect(try values("[\"\u{E000}\", \u{E001}*, \"\\uE002\"]") == ["\u{E000}", "\u{E001}*", "\u{E002}"])
+      #expect(try values(#"['\uE000*', "\\uE001*"]"#) == ["\\uE000*", "\\uE001*"])
+      #expect(try rule(#"{type: string, matches: "\uE000+"}"#).pattern == "\u{E000}+")
+      #expect(problems(field(#"{description: "\uE000", one_of: *a}"#)).first?.contains("an alias") == true)
+      let all = (0xE000...0xF8FF).map { "\\u" + String($0, radix: 16) }.joined()
+      #expect(problems(field("{description: \"\(all)\"}")) == ["line 1: the file holds too many characters of private use"])
+      #expect(try rule("{description: \"\(all.dropLast(6))\", one_of: ['*']}").allowedValues == ["*"])
+    }
+
+    @Test func `a byte order mark is passed over`() throws {
+      let text = field("{one_of: ['*', a]}")
+      #expect(try Contract(yaml: "\u{FEFF}" + text) == Contract(yaml: text))
+      #expect(problems("\u{FEFF}contract: c\nversion: 1\nevents: {}\n").first?.hasPrefix("line 2: version") == true)
+      #expect(problems("\u{FEFF}") == ["line 1: the file is empty; a contract begins with the key contract"])
+    }
+
     @Test func `what is wrong, with its line`() {
       #expect(
         problems("contract: c\nversion: 1.2\nevents: {}\n") == [

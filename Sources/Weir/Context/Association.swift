@@ -34,9 +34,9 @@ extension Tracker {
   /// threads capture once they know of it.
   ///
   /// Stored in the log once, and before the call returns, so that it survives what the events survive; each event carries
-  /// its number. Meant for what changes seldom: all the definitions of one opening, of types and of global contexts,
-  /// take 256 KiB at most, and setting what was set before takes none. What changes with each request is for
-  /// ``withContext(_:sensitive:_:)``.
+  /// its number. Meant for what changes seldom: the global contexts of one opening take 128 KiB at
+  /// most, and the other half of the room for definitions is for types; setting what was set before takes none. What
+  /// changes with each request is for ``withContext(_:sensitive:_:)``.
   ///
   /// Throws `limit` (over 16 KiB, nested over 14 deep, or no room for definitions any more) or `closed`; then nothing has
   /// changed. Takes a lock, from any thread.

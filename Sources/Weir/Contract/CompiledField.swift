@@ -147,30 +147,3 @@ extension FieldValue {
     }
   }
 }
-
-/// The values that a field may have. Few are looked through, many are looked up.
-struct AllowedValues: Sendable {
-  private static let fewAtMost = 8
-
-  private let others: [FieldValue]
-  private let texts: Set<[UInt8]>
-
-  init(_ values: [FieldValue]) {
-    var texts: Set<[UInt8]> = []
-    var others: [FieldValue] = []
-    for value in values {
-      if case .string(let text) = value, values.count > Self.fewAtMost {
-        texts.insert(Array(text.utf8))
-      } else {
-        others.append(value)
-      }
-    }
-    self.texts = texts
-    self.others = others
-  }
-
-  func contains(_ value: FieldValue) -> Bool {
-    if case .string(let text) = value, !texts.isEmpty { return texts.contains(Array(text.utf8)) }
-    return others.contains { $0.isSame(as: value) }
-  }
-}

@@ -248,8 +248,10 @@ extension ContractComparison {
     case (_?, nil): add(.valuesAdded, path, "any value is allowed now")
     case (nil, let after?): add(.valuesRemoved, path, breaking: true, "only \(Self.list(after)) are allowed now")
     case (let before?, let after?):
-      let removed = before.filter { value in !after.contains { $0.isSame(as: value) } }
-      let added = after.filter { value in !before.contains { $0.isSame(as: value) } }
+      let keysBefore = Set(before.lazy.map(ValueKey.init))
+      let keysAfter = Set(after.lazy.map(ValueKey.init))
+      let removed = before.filter { !keysAfter.contains(ValueKey($0)) }
+      let added = after.filter { !keysBefore.contains(ValueKey($0)) }
       if !removed.isEmpty { add(.valuesRemoved, path, breaking: true, Self.list(removed)) }
       if !added.isEmpty { add(.valuesAdded, path, Self.list(added)) }
     }

@@ -4,11 +4,14 @@ extension Contract {
   /// The most characters that the patterns of one contract may have places for, all together.
   static let maximumPatternPositions = 100_000
 
+  /// The most values that one field's clause `oneOf` (`one_of` in a file) may list. A contract with more is refused.
+  public static let maximumAllowedValues = 10_000
+
   /// The contract, ready to check events: patterns compiled, look-ups by dictionary.
   ///
   /// Throws everything that is wrong with it, at once: a name that is empty or there twice, bounds in the wrong order,
-  /// an allowed value or a default that another clause refuses, a clause that does not go with the type, a pattern that
-  /// makes no sense, nesting over 16.
+  /// an allowed value or a default that another clause refuses, more than ``maximumAllowedValues`` of them, a clause
+  /// that does not go with the type, a pattern that makes no sense, nesting over 16.
   public func compiled() throws(ContractError) -> CompiledContract {
     var compiler = ContractCompiler()
     let compiled = compiler.compile(self)
@@ -132,6 +135,9 @@ struct ContractCompiler {
     }
     if let values = rule.allowedValues {
       if values.isEmpty { problem(path, "no value is allowed; list some, or leave the clause out") }
+      if values.count > Contract.maximumAllowedValues {
+        problem(path, "more than \(Contract.maximumAllowedValues) values are allowed; write a pattern or a range")
+      }
       checks.append(.allowed(AllowedValues(values), rule: Self.rule(ofAllowed: values)))
     }
     if let pattern = rule.pattern, let compiled = check(pattern, type, path) {
@@ -155,6 +161,10 @@ struct ContractCompiler {
     }
     guard !exact.isEmpty else {
       problem(path, "no number lies in the range \(range)")
+      return nil
+    }
+    guard type != .integer || exact.holdsInteger else {
+      problem(path, "no integer that a field can have lies in the range \(range)")
       return nil
     }
     return exact
@@ -197,12 +207,13 @@ struct ContractCompiler {
 
   /// Allowed values and the default, held against the other clauses.
   private mutating func checkValues(of rule: FieldRule, _ field: CompiledField, isElement: Bool) {
-    for (index, value) in (rule.allowedValues ?? []).enumerated() {
+    var earlier: Set<ValueKey> = []
+    for value in (rule.allowedValues ?? []).prefix(Contract.maximumAllowedValues) {
       if let reason = Self.reasonAgainst(value, nestedAllowed: false) {
         problem(field.path, "the allowed value \(value) \(reason)")
       } else if let rule = field.firstViolated(by: value) {
         problem(field.path, "the allowed value \(value) is against \(rule)")
-      } else if rule.allowedValues?.prefix(index).contains(where: { $0.isSame(as: value) }) == true {
+      } else if !earlier.insert(ValueKey(value)).inserted {
         problem(field.path, "the allowed value \(value) is there twice")
       }
     }

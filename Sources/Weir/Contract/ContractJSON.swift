@@ -21,6 +21,8 @@ struct ContractJSON {
       throw ContractSyntaxError(line: 1, message: "the file is not UTF-8")
     }
     var reader = ContractJSON(bytes)
+    // Some editors put a byte order mark first; it says nothing that UTF-8 does not.
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.at = 3 }
     let node = try reader.value(depth: 0)
     reader.skipSpace()
     guard reader.at == bytes.count else { throw reader.problem("there is more after the end of the contract") }

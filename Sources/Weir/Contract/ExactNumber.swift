@@ -21,6 +21,19 @@ enum ExactNumber: Sendable {
     if case .floating(let number) = self { number.isFinite } else { true }
   }
 
+  /// The nearest integer in this direction, the number itself if it is one and not excluded. Doubles far beyond what
+  /// fields hold come as the ends of what is far beyond them too.
+  fileprivate func whole(_ direction: FloatingPointRoundingRule, excluding: Bool) -> Int128 {
+    let step: Int128 = direction == .up ? 1 : -1
+    switch self {
+    case .signed(let number): return Int128(number) + (excluding ? step : 0)
+    case .unsigned(let number): return Int128(number) + (excluding ? step : 0)
+    case .floating(let number):
+      let rounded = number.rounded(direction)
+      return Int128(Swift.max(-0x1p70, Swift.min(rounded, 0x1p70))) + (excluding && rounded == number ? step : 0)
+    }
+  }
+
   static func < (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == -1 }
   static func <= (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right).map { $0 <= 0 } ?? false }
   static func == (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == 0 }
@@ -92,5 +105,13 @@ struct ExactRange: Sendable {
   var isEmpty: Bool {
     guard let lower, let upper else { return false }
     return excludesLower || excludesUpper ? !(lower < upper) : !(lower <= upper)
+  }
+
+  /// Whether a field's integers, of Int64 and UInt64, include one that lies in the range: between 0.2 and 0.8 there is
+  /// none, nor above the greatest UInt64. The ends must be finite.
+  var holdsInteger: Bool {
+    let least = lower.map { $0.whole(.up, excluding: excludesLower) } ?? .min
+    let greatest = upper.map { $0.whole(.down, excluding: excludesUpper) } ?? .max
+    return max(least, Int128(Int64.min)) <= min(greatest, Int128(UInt64.max))
   }
 }

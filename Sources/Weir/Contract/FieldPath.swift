@@ -16,6 +16,8 @@ struct FieldPath: Hashable, Sendable {
     var steps: [Step] = []
     var name = ""
     var hasName = false
+    // A dot wants a name behind it, also where it stands behind [].
+    var isAfterDot = false
     var rest = text.unicodeScalars[...]
     func problem(_ message: String) -> Result<FieldPath, PathProblem> { .failure(PathProblem(message: message)) }
 
@@ -29,15 +31,21 @@ struct FieldPath: Hashable, Sendable {
         hasName = true
       case ".":
         if hasName { steps.append(.member(name)) }
-        guard hasName || steps.last == .element, !rest.isEmpty else { return problem("a part of the path is empty") }
+        guard hasName || (steps.last == .element && !isAfterDot), !rest.isEmpty else {
+          return problem("a part of the path is empty")
+        }
         name = ""
         hasName = false
+        isAfterDot = true
       case "[":
         guard rest.popFirst() == "]" else { return problem("after [ must come ], for each value of the array") }
         if hasName { steps.append(.member(name)) }
-        guard hasName || steps.last == .element else { return problem("before [] must come the array's name") }
+        guard hasName || (steps.last == .element && !isAfterDot) else {
+          return problem("before [] must come the array's name")
+        }
         name = ""
         hasName = false
+        isAfterDot = false
         if let next = rest.first, next != ".", next != "[" { return problem("after [] must come . or the end") }
       case "]": return problem("a ] without its [; put a backslash before it if it belongs to the name")
       default:

@@ -22,11 +22,13 @@ struct Pattern: Sendable {
   private let follow: [UInt64]
   /// For each ASCII character, `words` of the positions that it can stand at.
   private let ascii: [UInt64]
-  /// What can stand at each position.
+  /// What can stand somewhere, each set once: a count writes out a hundred positions of one set.
   private let sets: [ScalarSet]
+  /// For each set, `words` of its positions.
+  private let places: [UInt64]
 
   /// How many positions the pattern has.
-  var positions: Int { sets.count }
+  let positions: Int
 
   /// Compiles `pattern`, or says why not.
   init(_ pattern: String) throws(PatternProblem) {
@@ -44,10 +46,12 @@ struct Pattern: Sendable {
     matchesEmpty = part.isNullable
     follow = builder.follow
     sets = builder.sets
+    places = builder.places
+    positions = count
     var ascii = [UInt64](repeating: 0, count: 128 * words)
-    for (position, set) in sets.enumerated() {
+    for (number, set) in sets.enumerated() {
       for scalar in 0..<128 where set.contains(UInt32(scalar)) {
-        ascii[scalar * words + position / 64] |= 1 << UInt64(position % 64)
+        for word in 0..<words { ascii[scalar * words + word] |= places[number * words + word] }
       }
     }
     self.ascii = ascii
@@ -88,7 +92,7 @@ struct Pattern: Sendable {
             active = reachable & ascii[Int(byte)]
             at += 1
           } else {
-            active = reachable & mask(of: Self.scalar(utf8, &at), word: 0)
+            active = activeInOneWord(Self.scalar(utf8, &at), reachable)
           }
           if active == 0 { return false }
           reachable = 0
@@ -112,15 +116,13 @@ struct Pattern: Sendable {
       var at = 0
       while at < utf8.count {
         let byte = utf8[at]
-        let isASCII = byte < 0x80
-        var scalar = UInt32(byte)
-        if isASCII { at += 1 } else { scalar = Self.scalar(utf8, &at) }
-        var isAlive = false
-        for word in 0..<words {
-          active[word] = reachable[word] & (isASCII ? ascii[Int(byte) * words + word] : mask(of: scalar, word: word))
-          if active[word] != 0 { isAlive = true }
+        if byte < 0x80 {
+          for word in 0..<words { active[word] = reachable[word] & ascii[Int(byte) * words + word] }
+          at += 1
+        } else {
+          activate(active, Self.scalar(utf8, &at), reachable)
         }
-        if !isAlive { return false }
+        if active.allSatisfy({ $0 == 0 }) { return false }
         reachable.update(repeating: 0)
         for word in 0..<words {
           var rest = active[word]
@@ -135,13 +137,27 @@ struct Pattern: Sendable {
     }
   }
 
-  /// The positions of one word that `scalar` can stand at.
-  private func mask(of scalar: UInt32, word: Int) -> UInt64 {
-    var mask: UInt64 = 0
-    for position in (word * 64)..<min((word + 1) * 64, sets.count) where sets[position].contains(scalar) {
-      mask |= 1 << UInt64(position % 64)
+  /// The reachable positions that `scalar` can stand at. Each set is asked once, and only if the text may have led to
+  /// one of its positions: asked for each position, sets of thousands of characters would hold up a check for seconds.
+  private func activeInOneWord(_ scalar: UInt32, _ reachable: UInt64) -> UInt64 {
+    var active: UInt64 = 0
+    for (number, set) in sets.enumerated() where reachable & places[number] != 0 && set.contains(scalar) {
+      active |= reachable & places[number]
     }
-    return mask
+    return active
+  }
+
+  /// The same in many words.
+  private func activate(
+    _ active: UnsafeMutableBufferPointer<UInt64>, _ scalar: UInt32, _ reachable: UnsafeMutableBufferPointer<UInt64>
+  ) {
+    active.update(repeating: 0)
+    for (number, set) in sets.enumerated() {
+      let start = number * words
+      let isReachable = (0..<words).contains { reachable[$0] & places[start + $0] != 0 }
+      guard isReachable, set.contains(scalar) else { continue }
+      for word in 0..<words { active[word] |= reachable[word] & places[start + word] }
+    }
   }
 
   /// The scalar of two to four bytes at `at`, and `at` behind it. The bytes are those of a String, and so are sound.
@@ -166,12 +182,15 @@ private struct AutomatonBuilder {
 
   let words: Int
   var follow: [UInt64]
-  var sets: [ScalarSet] = []
+  private(set) var count = 0
+  /// Each once.
+  private(set) var sets: [ScalarSet] = []
+  /// For each set, `words` of its positions.
+  private(set) var places: [UInt64] = []
 
   init(positions: Int) {
     words = max(1, (positions + 63) / 64)
     follow = [UInt64](repeating: 0, count: positions * words)
-    sets.reserveCapacity(positions)
   }
 
   private var none: [UInt64] { [UInt64](repeating: 0, count: words) }
@@ -181,8 +200,10 @@ private struct AutomatonBuilder {
     case .empty: return Part(first: none, last: none, isNullable: true)
     case .scalar(let set):
       var only = none
-      only[sets.count / 64] |= 1 << UInt64(sets.count % 64)
-      sets.append(set)
+      only[count / 64] |= 1 << UInt64(count % 64)
+      let number = self.number(of: set)
+      for word in 0..<words { places[number * words + word] |= only[word] }
+      count += 1
       return Part(first: only, last: only, isNullable: false)
     case .sequence(let parts):
       return parts.reduce(Part(first: none, last: none, isNullable: true)) { joined, part in
@@ -199,15 +220,23 @@ private struct AutomatonBuilder {
     }
   }
 
+  /// The sets of a pattern have together no more ranges than it has characters, so looking through them is cheap.
+  private mutating func number(of set: ScalarSet) -> Int {
+    if let number = sets.firstIndex(of: set) { return number }
+    sets.append(set)
+    places += none
+    return sets.count - 1
+  }
+
   /// `{n,m}` written out: the part n times, then so often that it may be missing; the last one in a circle if there is
   /// no end.
   private mutating func add(_ inner: PatternNode, min: Int, max: Int?) -> Part {
     var joined = Part(first: none, last: none, isNullable: true)
     for index in 0..<(max ?? Swift.max(min, 1)) {
-      let count = sets.count
+      let before = count
       var part = add(inner)
       // Nothing, any number of times, is nothing; written out, nested repetitions of it would take for ever.
-      if sets.count == count { return part }
+      if count == before { return part }
       if max == nil, index + 1 >= min { connect(part.last, to: part.first) }
       if index >= min { part.isNullable = true }
       joined = join(joined, part)

@@ -143,7 +143,7 @@ struct PatternParser {
 
   /// What stands between `[` and `]`.
   private mutating func bracket() throws(PatternProblem) -> ScalarSet {
-    var set = ScalarSet()
+    var parts: [ScalarSet] = []
     let isNegated = take("^")
     var isFirst = true
     while !take("]") {
@@ -158,15 +158,16 @@ struct PatternParser {
       isFirst = false
       let lower = try bracketItem()
       guard let first = lower.only, next == "-", at + 1 < scalars.count, scalars[at + 1] != "]" else {
-        set.formUnion(lower)
+        parts.append(lower)
         continue
       }
       at += 1
       guard next != "[", let last = try bracketItem().only else { throw problem("a range ends in one character") }
       guard first <= last else { throw problem("\(first)-\(last) has its ends in the wrong order") }
-      set.insert(first, through: last)
+      parts.append(ScalarSet(first, through: last))
     }
-    if set.isEmpty { throw problem("[] holds nothing") }
+    if parts.isEmpty { throw problem("[] holds nothing") }
+    let set = ScalarSet(union: parts)
     return isNegated ? set.negated : set
   }
 
@@ -221,9 +222,8 @@ extension Unicode.Scalar {
 /// A set of Unicode scalars.
 struct ScalarSet: Hashable {
   /// In order, not touching.
-  private var ranges: [ClosedRange<UInt32>] = []
+  private let ranges: [ClosedRange<UInt32>]
 
-  init() {}
   init(_ scalar: Unicode.Scalar) { ranges = [scalar.value...scalar.value] }
   private init(_ ranges: [ClosedRange<UInt32>]) { self.ranges = ranges }
 
@@ -233,29 +233,35 @@ struct ScalarSet: Hashable {
   static let space = ScalarSet([0x09...0x0D, 0x20...0x20])
   static let anyButNewline = ScalarSet("\n").negated
 
-  var isEmpty: Bool { ranges.isEmpty }
-
   /// The scalar, if there is just one.
   var only: Unicode.Scalar? {
     ranges.count == 1 && ranges[0].count == 1 ? Unicode.Scalar(ranges[0].lowerBound) : nil
   }
 
-  func contains(_ scalar: UInt32) -> Bool { ranges.contains { $0.contains(scalar) } }
-
-  mutating func insert(_ first: Unicode.Scalar, through last: Unicode.Scalar) {
-    formUnion(ScalarSet([first.value...last.value]))
+  /// By halves: a match asks for each character of the text, and a set may have thousands of ranges.
+  func contains(_ scalar: UInt32) -> Bool {
+    var low = 0
+    var high = ranges.count
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].upperBound < scalar { low = middle + 1 } else { high = middle }
+    }
+    return low < ranges.count && ranges[low].lowerBound <= scalar
   }
 
-  mutating func formUnion(_ other: ScalarSet) {
-    let sorted = (ranges + other.ranges).sorted { $0.lowerBound < $1.lowerBound }
-    ranges = []
-    for range in sorted {
-      if let last = ranges.last, range.lowerBound <= last.upperBound + 1 {
-        ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+  init(_ first: Unicode.Scalar, through last: Unicode.Scalar) { ranges = [first.value...last.value] }
+
+  /// All at once: put together one by one, sets of thousands would be sorted thousands of times.
+  init(union sets: [ScalarSet]) {
+    var joined: [ClosedRange<UInt32>] = []
+    for range in sets.flatMap(\.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = joined.last, range.lowerBound <= last.upperBound + 1 {
+        joined[joined.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
       } else {
-        ranges.append(range)
+        joined.append(range)
       }
     }
+    ranges = joined
   }
 
   /// All other scalars.

@@ -11,8 +11,9 @@
 /// from the log's beginning, and says so. A position may be behind what was done, never ahead of it: a follower does
 /// again what it did after its last move.
 ///
-/// Belongs to one thread at a time. It takes no lock: who owns the cursor must be settled otherwise, as the inspector's
-/// is by the log's having one writer.
+/// Belongs to one thread. It takes no lock: who follows a log in this name must be settled otherwise. The inspector's
+/// thread may outlive its tracker for a moment, and another opening have its own by then; of two that move a cursor, each
+/// to what was done, the later move counts or the one before it, so at worst its follower does again what was done.
 final class Cursor {
   /// What an opening found.
   enum Found: Hashable, Sendable {

@@ -36,6 +36,10 @@ final class Inspector: Sendable {
     /// Set: the thread is to end when it has inspected everything, or at this time.
     var deadline: MonotonicTime?
     var isFinished = false
+    /// The log of violations, if it is open: whoever waits for the end in vain closes it in the thread's place.
+    var violations: Tracker?
+    /// Nobody waits for the thread any more, and another opening may follow the log: it is to write nothing from now on.
+    var isGivenUp = false
     var thread: pthread_t?
   }
 
@@ -95,7 +99,22 @@ final class Inspector: Sendable {
     // An observer may close the tracker. Its thread ends after it has returned, and can't be waited for on itself.
     if isOwnThread { return }
     // What the thread does after the deadline takes a moment; an observer that does not return is not waited for.
-    _ = shared.wait(until: deadline.after(.seconds(1))) { $0.isFinished }
+    guard !shared.wait(until: deadline.after(.seconds(1)), for: { $0.isFinished }) else { return }
+    giveUp()
+  }
+
+  /// Takes the log of violations from a thread that does not end, so that the next opening has it.
+  private func giveUp() {
+    let violations = shared.change { state in
+      state.isGivenUp = true
+      defer { state.violations = nil }
+      return state.violations
+    }
+    do throws(WeirError) {
+      try violations?.close()
+    } catch {
+      shared.change { $0.counts.error = error }
+    }
   }
 
   /// The tracker frees its log. To be called before that.

@@ -13,11 +13,14 @@ import Logging
 /// Sendable in truth though the compiler can't see it: it is made by the thread that opens the tracker, and belongs to
 /// the inspector's from then on.
 final class InspectorWork: @unchecked Sendable {
-  /// At most so often is the cursor moved, which waits for the disk. What a kill makes it inspect again.
-  private static let cursorInterval = Duration.seconds(1)
+  /// At most so often is the cursor moved, which waits for the disk: what a kill makes it inspect again. It begins short
+  /// and doubles, so a process that is killed soon after each start comes forward too.
+  private static let leastInterval = Duration.milliseconds(10)
+  private static let mostInterval = Duration.seconds(1)
   private static let leastPause = Duration.milliseconds(1)
   private static let mostPause = Duration.seconds(1)
   private static let pauseAfterError = Duration.seconds(1)
+  private static let lockedPause = Duration.milliseconds(50)
 
   private let orders: Inspector.Orders
   private let shared: Monitor<Inspector.Shared>
@@ -27,7 +30,9 @@ final class InspectorWork: @unchecked Sendable {
   private var reader: EventReader?
   private var position: CursorPosition
   private var isMoved = false
-  private var nextMove = MonotonicTime(nanoseconds: 0)
+  private var nextMove = MonotonicTime.now.after(leastInterval)
+  private var interval = leastInterval
+  private var hasReachedEnd = false
   private var reported: Set<String> = []
 
   init(_ orders: Inspector.Orders, _ shared: Monitor<Inspector.Shared>, directory: String, firstOffset: Offset) {
@@ -35,7 +40,7 @@ final class InspectorWork: @unchecked Sendable {
     self.shared = shared
     self.directory = directory
     log = ViolationLog(
-      in: directory, byteLimit: orders.inspection.logBytes, contract: orders.contract.contract)
+      in: directory, byteLimit: orders.inspection.logBytes, contract: orders.contract.contract, shared)
     // A recovery is on the disk before an opening gives offsets.
     position = CursorPosition(offset: firstOffset, last: nil, certain: firstOffset)
     do throws(WeirError) {
@@ -72,6 +77,10 @@ final class InspectorWork: @unchecked Sendable {
       let isEnding = shared.read { $0.deadline != nil }
       let before = position.offset
       let isAtEnd = readToEnd()
+      if isAtEnd, isMoved, !hasReachedEnd {
+        hasReachedEnd = true
+        moveCursor()
+      }
       moveCursorIfDue()
       if isEnding && isAtEnd || isOver { break }
       if position.offset > before { pause = Self.leastPause }
@@ -97,6 +106,9 @@ final class InspectorWork: @unchecked Sendable {
     return deadline <= MonotonicTime.now
   }
 
+  /// Nobody waits for this thread any more: another opening may have the cursor.
+  private var isGivenUp: Bool { shared.read { $0.isGivenUp } }
+
   /// Inspects what is in the log. False if it can't be read, or if the time to end has passed.
   private func readToEnd() -> Bool {
     // Asked first: what is below it is in the files by now, if it is anywhere.
@@ -105,7 +117,7 @@ final class InspectorWork: @unchecked Sendable {
     do throws(WeirError) {
       let reader = try openedReader()
       while let event = try reader.next() {
-        if inspect(event), isOver { return false }
+        guard inspect(event) else { return false }
         if MonotonicTime.now >= nextMove { moveCursorIfDue() }
       }
     } catch {
@@ -126,26 +138,44 @@ final class InspectorWork: @unchecked Sendable {
     return opened
   }
 
-  /// Holds an event against the contract. Answers whether the inspection is to end.
+  /// Holds an event against the contract. False if the time to end has passed: an event of which not everything was done
+  /// by then is not passed over, and is the next opening's.
   private func inspect(_ event: StoredEvent) -> Bool {
     let isInspected = !event.name.hasPrefix(EventType.reservedPrefix)
     let outcome = isInspected ? orders.contract.check(event) : ContractOutcome()
     for violation in outcome.violations {
       orders.observer?(event, violation)
-      let isLogged = attempt("violations are not logged at present") { () throws(WeirError) in
-        try log.write(violation, by: event)
-      }
-      if !isLogged { shared.change(wakes: false) { $0.counts.unlogged += 1 } }
+      guard write(violation, by: event) else { return false }
     }
     position.offset = event.offset + 1
     position.last = event.id
     isMoved = true
-    return shared.change(wakes: false) { state in
+    let isEnding = shared.change(wakes: false) { state in
       if isInspected { state.counts.add(outcome) }
       if event.name == StoredEvent.undefinedName { state.counts.uninspected += 1 }
       state.counts.offset = position.offset
       return state.deadline != nil
     }
+    return !(isEnding && isOver)
+  }
+
+  /// Writes a violation to the log of violations, or counts that it can't be written. False if the time to end has passed
+  /// before, as it may in the observer, or while an inspection before this one has the log.
+  private func write(_ violation: Violation, by event: StoredEvent) -> Bool {
+    while !isOver {
+      do throws(WeirError) {
+        try log.write(violation, by: event)
+        return true
+      } catch {
+        report(error, "violations are not logged at present")
+        guard error.code == .locked else {
+          shared.change(wakes: false) { $0.counts.unlogged += 1 }
+          return true
+        }
+      }
+      _ = shared.wait(until: MonotonicTime.now.after(Self.lockedPause)) { $0.isGivenUp }
+    }
+    return false
   }
 
   private func moveCursorIfDue() {
@@ -155,14 +185,18 @@ final class InspectorWork: @unchecked Sendable {
 
   /// Notes on the disk how far events are inspected, and before that what was found in them.
   private func moveCursor() {
-    guard isMoved, let cursor else { return }
-    nextMove = MonotonicTime.now.after(Self.cursorInterval)
+    guard isMoved, !isGivenUp, let cursor else { return }
     attempt("violations may not be on the disk") { () throws(WeirError) in try log.sync() }
     let durable = shared.read { $0.log?.durableOffset } ?? 0
     position.certain = max(position.certain, min(durable, position.offset))
+    // The wait for the disk may have been too long for whoever waits for this thread.
+    guard !isGivenUp else { return }
     isMoved = !attempt("it is not noted how far events are inspected") { () throws(WeirError) in
       try cursor.move(to: position)
     }
+    // Counted from its end, or a slow disk would have time for nothing else.
+    nextMove = MonotonicTime.now.after(interval)
+    interval = min(interval * 2, Self.mostInterval)
   }
 
   @discardableResult

@@ -47,7 +47,7 @@ public struct LoggedViolation: Event, Hashable {
   ]
 
   /// The longest text of a field.
-  private static let textBytes = 1024
+  static let textBytes = 1024
 
   /// A violation by an event, in the form that the log of violations has: redacted, and cut to a bounded length.
   init(_ violation: Violation, by stored: StoredEvent, of contract: Contract) {
@@ -95,7 +95,9 @@ extension FieldValue {
     return take(from: &room)
   }
 
+  /// Each value costs something, an empty one too: many of them don't fit either.
   private func take(from room: inout Int) -> Bool {
+    room -= 8
     switch self {
     case .string(let text): room -= text.utf8.count
     case .bytes(let bytes): room -= bytes.count
@@ -105,7 +107,7 @@ extension FieldValue {
         room -= member.name.utf8.count
         return room >= 0 && member.value.take(from: &room)
       }
-    default: room -= 8
+    default: break
     }
     return room >= 0
   }

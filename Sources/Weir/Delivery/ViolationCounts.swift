@@ -7,12 +7,15 @@
 public struct ViolationCounts: Hashable, Sendable {
   /// One way of being against the contract.
   public struct Kind: Hashable, Sendable {
-    /// The event's name.
+    /// The event's name; of this and the others, a kilobyte at most.
     public var event: String
     /// The field, as ``Violation/field`` has it.
     public var field: String
     /// The rule, as ``Violation/rule`` has it.
     public var rule: String
+
+    /// The longest text that is kept, as in the log of violations.
+    fileprivate static let textBytes = LoggedViolation.textBytes
 
     /// Violations of this rule by this field of this event.
     public init(event: String, field: String, rule: String) {
@@ -70,8 +73,10 @@ public struct ViolationCounts: Hashable, Sendable {
     violations += UInt64(outcome.violations.count + outcome.omittedViolations)
     others += UInt64(outcome.omittedViolations)
     for violation in outcome.violations {
-      let kind = Kind(event: violation.event, field: violation.field, rule: violation.rule)
       // Names of unknown events and fields are made up by the program: they must not take memory for ever.
+      let kind = Kind(
+        event: violation.event.cut(to: Kind.textBytes), field: violation.field.cut(to: Kind.textBytes),
+        rule: violation.rule.cut(to: Kind.textBytes))
       if kinds[kind] != nil || kinds.count < Self.maximumKinds {
         kinds[kind, default: 0] += 1
       } else {

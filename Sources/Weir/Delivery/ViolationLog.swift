@@ -1,6 +1,7 @@
 // ViolationLog: the log of violations, a small log of its own in the directory `violations` of the tracker's.
 
-/// Where an inspector writes violations. Belongs to the inspector's thread.
+/// Where an inspector writes violations. Belongs to the inspector's thread, but for the closing of a log whose thread does
+/// not end: see `Inspector.finish`.
 ///
 /// The log is opened at the first violation, so a program that keeps to its contract has neither the directory nor the
 /// threads of a second log. What can't be written is counted and reported once; the tracker's own log knows nothing of
@@ -13,19 +14,22 @@ final class ViolationLog {
   private let directory: String
   private let byteLimit: Int
   private let contract: Contract
+  private let shared: Monitor<Inspector.Shared>
   private var tracker: Tracker?
   /// After an opening that failed: when to try again.
   private var nextTry = MonotonicTime(nanoseconds: 0)
   private var error: WeirError?
   private var hasUnsynced = false
 
-  init(in logDirectory: String, byteLimit: Int, contract: Contract) {
+  init(in logDirectory: String, byteLimit: Int, contract: Contract, _ shared: Monitor<Inspector.Shared>) {
     directory = logDirectory + "/" + Self.directoryName
     self.byteLimit = byteLimit
     self.contract = contract
+    self.shared = shared
   }
 
-  /// Writes a violation. If it can't be written, throws why.
+  /// Writes a violation. If it can't be written, throws why: `locked` if an inspection before this one still has the log,
+  /// which gives it up in its time.
   func write(_ violation: Violation, by stored: StoredEvent) throws(WeirError) {
     let tracker = try opened()
     switch tracker.track(LoggedViolation(violation, by: stored, of: contract)) {
@@ -44,6 +48,11 @@ final class ViolationLog {
   }
 
   func close() throws(WeirError) {
+    tracker = nil
+    let tracker = shared.change { state in
+      defer { state.violations = nil }
+      return state.violations
+    }
     try tracker?.close()
   }
 
@@ -63,12 +72,19 @@ final class ViolationLog {
       configuration.atByteLimit = .dropOldest
       configuration.logger = nil
       let opened = try Tracker(directory: directory, configuration: configuration)
+      let isWanted = shared.change { state in
+        if !state.isGivenUp { state.violations = opened }
+        return !state.isGivenUp
+      }
+      guard isWanted else {
+        throw WeirError(.closed, "the inspection was given up, and its log of violations with it", path: directory)
+      }
       tracker = opened
       error = nil
       return opened
     } catch {
       self.error = error
-      nextTry = MonotonicTime.now.after(.seconds(10))
+      nextTry = MonotonicTime.now.after(error.code == .locked ? .zero : .seconds(10))
       throw error
     }
   }

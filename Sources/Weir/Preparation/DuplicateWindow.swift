@@ -1,12 +1,17 @@
 // DuplicateWindow: which events have the content and source of another one shortly before or after.
 
-/// What counts as a duplicate: the same name and fields, from the same source, at most so much time apart.
+/// What counts as a duplicate: the same name and fields, from the same source, at most so much time from the one that is
+/// kept, the first.
+///
+/// The time is counted from that first one, not from its latest duplicate. So of an event that comes again and again,
+/// as a heartbeat does, one in each window is kept, and they are not all duplicates of one long ago.
 ///
 /// The source is the user that the event was captured for; without one, the opening and lane of the capture, which is a
 /// thread as long as it keeps its lane. Time is that of the captures, so it does not matter when the events are
 /// prepared, nor in what order the lanes were drained.
 public struct DuplicateRule: Hashable, Sendable {
-  /// How far apart two captures of the same content may be; zero finds those of the same nanosecond.
+  /// How far from the kept capture another one of the same content may be, before it or after; zero finds those of the
+  /// same nanosecond.
   public var window: Duration
 
   /// How many different events are remembered at most, the latest ones. Each takes some 100 bytes.

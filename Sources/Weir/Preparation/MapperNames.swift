@@ -71,6 +71,8 @@ extension EventMapper {
 /// Names and what they become. Taking a name apart costs a microsecond or two, and there are few different ones.
 private final class MappedNames: Sendable {
   private static let limit = 4096
+  /// Longer names are not kept: those that a program declares are shorter, and what is kept takes a megabyte or two.
+  private static let longestName = 256
   private let known = Mutex<[String: String]>([:])
   private let map: @Sendable (String) -> String
 
@@ -79,7 +81,8 @@ private final class MappedNames: Sendable {
   }
 
   subscript(name: String) -> String {
-    known.withLock { known in
+    guard name.utf8.count <= Self.longestName else { return map(name) }
+    return known.withLock { known in
       if let mapped = known[name] { return mapped }
       let mapped = map(name)
       // Names that an event makes up as it goes (a dictionary's keys) must not take memory for ever.
@@ -122,14 +125,18 @@ extension FieldObject {
     self.init(renamed)
     guard isChanged.contains(true), Set(members.map(\.name)).count < members.count else { return }
     var taken = Set(members.indices.filter { !isChanged[$0] }.map { members[$0].name })
+    // The next number of each name. Names that may come out the same once they are cut count together.
+    var next: [String: Int] = [:]
     for index in members.indices where isChanged[index] && !taken.insert(members[index].name).inserted {
       let name = members[index].name
-      var number = 2
+      let stem = name.cut(to: Swift.max(limit - 8, 0))
+      var number = next[stem] ?? 2
       repeat {
         let suffix = "_\(number)"
         members[index].name = name.cut(to: limit - suffix.utf8.count) + suffix
         number += 1
       } while !taken.insert(members[index].name).inserted
+      next[stem] = number
       counts.renamed += 1
     }
   }

@@ -52,7 +52,8 @@ extension FieldObject {
 }
 
 extension FieldValue {
-  /// With what is at the ends of these ways replaced. Arrays on the way are gone through, told or not.
+  /// With what is at the ends of these ways replaced. Arrays on the way are gone through, told or not; what is of another
+  /// shape than a way has it is replaced whole, for it may hold what was to be at its end.
   fileprivate func redacted(at ways: [ArraySlice<FieldPath.Step>]) -> FieldValue {
     if ways.isEmpty || self == .null { return self }
     if ways.contains(where: \.isEmpty) { return .redacted }
@@ -61,13 +62,14 @@ extension FieldValue {
       let inner = ways.map { $0.first == .element ? $0.dropFirst() : $0 }
       return .array(values.map { $0.redacted(at: inner) })
     case .object(let object):
+      if ways.contains(where: { $0.first == .element }) { return .redacted }
       return .object(
         FieldObject(
           object.map { member in
             let inner = ways.filter { $0.first == .member(member.name) }.map { $0.dropFirst() }
             return FieldObject.Member(name: member.name, value: member.value.redacted(at: inner))
           }))
-    default: return self
+    default: return .redacted
     }
   }
 }

@@ -4,14 +4,15 @@ extension StoredEvent {
   /// The same event with ``FieldValue/redacted`` in the place of each sensitive value, in fields and context.
   ///
   /// Sensitive is what ``declaration`` marks, within nested objects, optionals and arrays too, and what
-  /// ``EventContext/sensitive`` names. A value that is marked is replaced whole, be it an object or an array; one that
-  /// is missing stays ``FieldValue/null``, for there is nothing to hide. Names are never replaced.
+  /// ``EventContext/sensitive`` names. A value that is marked is replaced whole, be it an object or an array; so is one
+  /// that stands where an object with a marked field belongs and is none. One that is missing stays
+  /// ``FieldValue/null``, for there is nothing to hide. Names are never replaced.
   ///
   /// Bytes that can't be read as fields may hold anything: the `payload` of an event whose definition is lost, or does
   /// not fit it, is replaced too.
   ///
-  /// Costs a look at the declared fields where nothing is sensitive. The same event always gives the same result, and redacting
-  /// twice is redacting once.
+  /// Costs a look at the declared fields where nothing is sensitive. The same event always gives the same result, and
+  /// redacting twice is redacting once.
   ///
   /// ```swift
   /// print(event.redacted().fields)  // {order: 7, email: "[redacted]"}
@@ -48,7 +49,8 @@ extension StoredEvent {
 
 extension EventContext {
   /// The same context with ``FieldValue/redacted`` in the place of the global fields, bound fields and traits that
-  /// ``sensitive`` names, by name or, within nested objects, by path (`address.street`).
+  /// ``sensitive`` names, by name or, within nested objects, by path (`address.street`). An `address` that is no object
+  /// is replaced whole then.
   ///
   /// Where it is not known what is sensitive, because the global part is lost (``isGlobalPartLost``) or what was bound
   /// can't be read, all bound fields and traits are replaced. User and view keep their ids: an id that must not leave
@@ -125,22 +127,30 @@ extension FieldValue {
   fileprivate func redacted(as field: Field) -> FieldValue {
     if field.isSensitive { return hidden }
     guard let fields = field.kind.fields else { return self }
-    return mappingObjects { $0.redactedIfNeeded(as: fields) ?? $0 }
+    return mappingObjects { $0.redactedIfNeeded(as: fields) ?? $0 } others: { $0.hidden }
   }
 
   fileprivate func redacted(paths: Set<String>, at path: String) -> FieldValue {
     if paths.contains(path) { return hidden }
-    return mappingObjects { $0.redacted(paths: paths, inside: path + ".") }
+    let inside = path + "."
+    return mappingObjects {
+      $0.redacted(paths: paths, inside: inside)
+    } others: { value in
+      paths.contains { $0.hasPrefix(inside) } ? value.hidden : value
+    }
   }
 
   private var hidden: FieldValue { self == .null ? .null : .redacted }
 
-  /// The value with `change` made to it if it is an object, and to the objects in it if it is an array.
-  private func mappingObjects(_ change: (FieldObject) -> FieldObject) -> FieldValue {
+  /// The value with `change` made to it if it is an object, and to the objects in it if it is an array; `others` is made
+  /// to what is neither.
+  private func mappingObjects(
+    _ change: (FieldObject) -> FieldObject, others: (FieldValue) -> FieldValue
+  ) -> FieldValue {
     switch self {
     case .object(let object): .object(change(object))
-    case .array(let values): .array(values.map { $0.mappingObjects(change) })
-    default: self
+    case .array(let values): .array(values.map { $0.mappingObjects(change, others: others) })
+    default: others(self)
     }
   }
 }

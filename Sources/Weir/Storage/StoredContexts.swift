@@ -3,8 +3,8 @@
 import CCapture
 import CWeir
 
-/// Joins an event with its global context, which is parsed once, and with its scope, which is parsed once for events in a
-/// row that have the same: those of one request, mostly. Trusts none of the bytes.
+/// Joins an event with its global context, which is parsed once, and with its scope, which is parsed once for events in
+/// a row that have the same: those of one request, mostly. Trusts none of the bytes.
 struct StoredContexts {
   /// The most that is kept; a log with more in it has many openings, and is parsed again from there on.
   private static let maximumKept = 1024

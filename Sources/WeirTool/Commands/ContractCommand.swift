@@ -52,7 +52,7 @@ struct ContractCheckCommand: ParsableCommand {
                often first: how often, the first offset, and an example; then those
                defaults that stand in for missing fields; then the sums.
         json   The same as one object, with the keys kept, contract, version, events,
-               violating, violations, defaulted, others, rules (event, field,
+               unchecked, violating, violations, defaulted, others, rules (event, field,
                rule, count, first_offset, example) and defaults (event, field, count,
                first_offset, default).
         jsonl  An object for each violation in the order of the log: offset, id, event,
@@ -63,8 +63,12 @@ struct ContractCheckCommand: ParsableCommand {
       most 100 violations are listed; all are counted. More than 10,000 different ones \
       are counted together, as others.
 
+      Events whose definitions are lost to damage can't be checked: they are counted as \
+      unchecked and a line on standard error tells of them; where nothing else is against \
+      the contract, kept is null then.
+
       Exit codes: 0 nothing is against the contract; 1 something is, or a part of the \
-      log is damaged; 2 can't run.
+      log is damaged or can't be checked; 2 can't run.
 
       Examples:
         weir contract check events shop.json
@@ -103,7 +107,11 @@ struct ContractCheckCommand: ParsableCommand {
     var printed = 0
     var buffer: [UInt8] = []
     while let event = try reader.next() {
-      if event.isNotice || event.name == StoredEvent.undefinedName { continue }
+      if event.name == StoredEvent.undefinedName {
+        report.addUnchecked()
+        continue
+      }
+      if event.isNotice { continue }
       let outcome = contract.check(event)
       report.add(outcome, of: event)
       guard format == .jsonl else { continue }
@@ -116,7 +124,11 @@ struct ContractCheckCommand: ParsableCommand {
     case .json: try writeOutput(report.json(limit: limit))
     case .jsonl: try write(&buffer)
     }
-    if isDamaged { throw ExitCode.damaged }
+    if report.unchecked > 0 {
+      let count = report.unchecked == 1 ? "1 event is" : "\(Quantity.count(report.unchecked)) events are"
+      writeDiagnostic("\(directory): \(count) not checked, for the definitions are lost to damage")
+    }
+    if isDamaged || report.unchecked > 0 { throw ExitCode.damaged }
     if report.violations > 0 { throw ExitCode.violated }
   }
 

@@ -31,11 +31,19 @@ struct ContractReport {
   private var violating: UInt64 = 0
   private(set) var violations: UInt64 = 0
   private var defaulted: UInt64 = 0
+  /// Events whose definitions are lost to damage: nobody can say what is in them.
+  private(set) var unchecked: UInt64 = 0
 
   init(contract: Contract, showSensitive: Bool) {
     self.contract = contract
     self.showSensitive = showSensitive
   }
+
+  /// Counts an event that can't be held against the contract.
+  mutating func addUnchecked() { unchecked += 1 }
+
+  /// Whether the log is as the contract says; nil if nothing says otherwise, but not every event could be checked.
+  private var isKept: Bool? { violations > 0 ? false : unchecked > 0 ? nil : true }
 
   mutating func add(_ outcome: ContractOutcome, of event: StoredEvent) {
     events += 1
@@ -80,6 +88,12 @@ extension ContractReport {
   /// For people: what was broken, what was filled in, the sums.
   func text(of directory: String, limit: Int?) -> String {
     let limit = limit ?? .max
+    let result =
+      switch isKept {
+      case true?: "as the contract says"
+      case false?: "against the contract"
+      case nil: "not known, for not every event could be checked"
+      }
     var text = ""
     for (key, count) in Self.sorted(rules).prefix(limit) {
       let example = count.example.map { ", found \(Self.shortened($0))" } ?? ""
@@ -93,10 +107,11 @@ extension ContractReport {
       + Table.text(
         [
           ("log", directory), ("contract", Terminal.printable("\(contract.name) \(contract.version)")),
-          ("result", violations == 0 ? "as the contract says" : "against the contract"),
+          ("result", result),
           ("events", Quantity.count(events)), ("violating events", Quantity.count(violating)),
           ("violations", Quantity.count(violations)), ("defaults", Quantity.count(defaulted)),
-        ] + (others == 0 ? [] : [("not listed", Quantity.count(others))]))
+        ] + (unchecked == 0 ? [] : [("not checked", Quantity.count(unchecked))])
+          + (others == 0 ? [] : [("not listed", Quantity.count(others))]))
   }
 
   private static func place(_ key: Key) -> String {
@@ -127,8 +142,8 @@ extension ContractReport {
       .array(Self.sorted(counts).prefix(limit ?? .max).map { .object(FieldObject(members($0.key, $0.value))) })
     }
     let report = FieldObject([
-      ("kept", .bool(violations == 0)), ("contract", .string(contract.name)), ("version", .string(contract.version)),
-      ("events", .uint(events)), ("violating", .uint(violating)), ("violations", .uint(violations)),
+      ("kept", isKept.map(FieldValue.bool) ?? .null), ("contract", .string(contract.name)), ("version", .string(contract.version)),
+      ("events", .uint(events)), ("unchecked", .uint(unchecked)), ("violating", .uint(violating)), ("violations", .uint(violations)),
       ("defaulted", .uint(defaulted)), ("others", .uint(others)),
       (
         "rules",

@@ -59,7 +59,8 @@ struct ContractCompilerTests {
       ("", "the field has no name"), (".", "part of the path is empty"), ("a.", "part of the path is empty"),
       ("a..b", "part of the path is empty"), ("[]", "before [] must come"), ("a[", "after [ must come ]"),
       ("a[]b", "after [] must come . or"), ("a]", "a ] without its ["), ("a\\b", "a backslash in"),
-      ("a\\", "a backslash"),
+      ("a\\", "a backslash"), ("a[]..b", "part of the path is empty"), ("a[].[]", "before [] must come"),
+      ("a[].", "part of the path is empty"), ("a[][]..b", "part of the path is empty"),
       ("a.[]", "before [] must come"), (String(repeating: "n", count: 1025), "longer than 1024 bytes"),
     ] {
       expect([FieldRule(name, mandatory: true)], [reason])
@@ -123,6 +124,24 @@ struct ContractCompilerTests {
     expect(range(.including(.double(.nan)), nil), ["no number that a field can have"])
     expect(range(nil, .including("1")), ["no number that a field can have"])
     expect([FieldRule("f", mandatory: true, .integer, [.range(Int128.max...)])], ["no number that a field can have"])
+    func integers(_ lower: NumberRange.Bound?, _ upper: NumberRange.Bound?) -> [FieldRule] {
+      [FieldRule("f", mandatory: true, .integer, [.range(NumberRange(lower: lower, upper: upper))])]
+    }
+    expect(range(.including(0.2), .including(0.8)), [])
+    expect(range(.excluding(1), .excluding(2)), [])
+    let contradictions: [(NumberRange.Bound?, NumberRange.Bound?)] = [
+      (.including(0.2), .including(0.8)), (.excluding(1), .excluding(2)), (.excluding(-1), .excluding(-0.5)),
+      (.excluding(.uint(.max)), nil), (nil, .excluding(.int(.min))), (.including(1e30), nil), (nil, .including(-1e300)),
+      (.excluding(.double(0x1p53 - 1)), .excluding(.int(1 << 53))), (.including(.double(0x1p64)), nil),
+    ]
+    for (lower, upper) in contradictions { expect(integers(lower, upper), ["no integer that a field can have lies"]) }
+    let possible: [(NumberRange.Bound?, NumberRange.Bound?)] = [
+      (.including(0.2), .including(1)), (.including(1), .excluding(1.5)), (.excluding(1), .including(2)),
+      (.including(.uint(.max)), nil), (nil, .including(.int(.min))), (.including(-1e300), .including(1e300)),
+      (.excluding(-0.5), .excluding(0.5)), (.excluding(.double(0x1p53)), .excluding(.int((1 << 53) + 2))),
+      (.including(.double(-0x1p63)), .including(.double(-0x1p63))),
+    ]
+    for (lower, upper) in possible { expect(integers(lower, upper), []) }
     func length(_ clause: FieldRule.Clause) -> [FieldRule] { [FieldRule("f", mandatory: true, .string, [clause])] }
     expect(length(.length(0)), [])
     expect(length(.length(-1)), ["no value has a length in -1"])
@@ -158,6 +177,27 @@ struct ContractCompilerTests {
     expect(allowed(.date, [.date(Date())]), ["is of a kind that a contract can't list"])
     expect(allowed(.bytes, [.bytes([])]), ["is of a kind that a contract can't list"])
     expect(allowed(.uuid, [.uuid(UUID()), .uuid(UUID())]), [])
+  }
+
+  /// Looked through one by one, each against those before it, they would take minutes.
+  @Test func `as many allowed values as there may be, and one more`() throws {
+    let limit = Contract.maximumAllowedValues
+    let lists: [(FieldRule.ValueType, [FieldValue])] = [
+      (.integer, (0..<limit).map { .int(Int64($0)) }), (.string, (0..<limit).map { .string("value \($0)") }),
+      (.number, (0..<limit).map { .double(Double($0) + 0.5) }),
+    ]
+    for (type, values) in lists {
+      func rule(_ values: [FieldValue]) -> FieldRule { FieldRule("f", mandatory: true, type, [.oneOf(values)]) }
+      expect([rule(values)], [])
+      expect([rule(values + ["more"])], ["more than 10000 values are allowed; write a pattern or a range"])
+      expect([rule(values.dropLast() + [values[7]])], ["the allowed value \(values[7]) is there twice"])
+      func compiled(_ values: [FieldValue]) throws -> CompiledContract {
+        try Contract("c", version: "1", events: [EventRule("e", fields: [rule(values)])]).compiled()
+      }
+      let old = try compiled(values)
+      #expect(try old.changes(to: compiled(values.reversed())).isEmpty)
+      #expect(try old.changes(to: compiled(Array(values.dropFirst()))).map(\.what) == [.valuesRemoved])
+    }
   }
 
   @Test func `defaults`() {

@@ -145,6 +145,14 @@ struct ContractFileTests {
     #expect(problems(text).contains { $0.contains(reason) }, "\(problems(text))")
   }
 
+  @Test func `a byte order mark is passed over, at the beginning only`() throws {
+    let text = "{\"contract\":\"c\",\"version\":\"1\",\"events\":{}}"
+    #expect(try Contract(json: Data("\u{FEFF}\(text)".utf8)) == Contract(json: Data(text.utf8)))
+    #expect(problems("\u{FEFF}\n1.").first?.hasPrefix("line 2: ") == true)
+    #expect(problems("\u{FEFF}\u{FEFF}\(text)").first?.contains("a value is wanted") == true)
+    #expect(problems("\u{FEFF}").first?.contains("it ends too early") == true)
+  }
+
   @Test func `files meant to do harm`() {
     let limit = ContractNode.maximumBytes
     #expect(problems(String(repeating: " ", count: limit + 1)).first?.contains("larger than 16 MiB") == true)

@@ -31,6 +31,30 @@ struct ExactNumberTests {
     }
   }
 
+  /// Values are looked up by keys where there are many, and compared where there are few.
+  @Test func `values have the same key where they are the same`() {
+    let numbers: [FieldValue] = [
+      .int(0), .uint(0), .float(0), .double(-0.0), .int(.min), .double(-0x1p63), .double((-0x1p63).nextDown),
+      .int(.max), .uint(.max), .double(0x1p63), .uint(1 << 63), .double(0x1p64), .double(0x1p64.nextDown), .float(0.1),
+      .double(0.1), .double(Double(Float(0.1))), .int(1 << 53), .int((1 << 53) + 1), .double(0x1p53), .double(1e300),
+      .double(.infinity), .float(.infinity), .double(-.infinity), .double(.nan), .double(1.5), .float(1.5), .uint(1),
+    ]
+    let others: [FieldValue] = [
+      "0", "1", "é", "e\u{301}", "", nil, true, false, .bytes([0x31]), .bytes([]), [], [1], [:], ["a": 1],
+    ]
+    let values = numbers + others
+    for left in values {
+      for right in values {
+        #expect((ValueKey(left) == ValueKey(right)) == left.isSame(as: right), "\(left) and \(right)")
+      }
+    }
+    let many = AllowedValues(values)
+    for value in values {
+      #expect(many.contains(value) == values.contains { $0.isSame(as: value) }, "\(value)")
+    }
+    #expect(!many.contains(.int(2)) && !many.contains("2") && !many.contains(.double(0.25)))
+  }
+
   @Test func `the same number in different kinds`() throws {
     let equal: [[FieldValue]] = [
       [.int(0), .uint(0), .float(0), .double(-0.0)], [.int(7), .uint(7), .float(7), .double(7)],

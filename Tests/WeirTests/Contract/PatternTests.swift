@@ -75,6 +75,27 @@ struct PatternTests {
     #expect(try !matches(pattern, String(repeating: "a", count: Pattern.maximumTextBytes - 1) + "!"))
   }
 
+  /// 2,000 characters that no range joins, at 500 positions: asked one by one of each, a text would take a minute.
+  @Test func `sets of many characters at many positions`() throws {
+    let scattered = (0..<2_000).compactMap { Unicode.Scalar(UInt32(0x4E00 + 3 * $0)) }
+    let set = "[" + String(String.UnicodeScalarView(scattered)) + "]"
+    func text(_ count: Int) -> String {
+      String(String.UnicodeScalarView((0..<count).map { scattered[$0 * 7 % scattered.count] }))
+    }
+    let pattern = try Pattern(".*" + set + "{500}")
+    #expect(pattern.positions == 501)
+    #expect(pattern.matches(text(1_000)) && pattern.matches(text(500)) && !pattern.matches(text(499)))
+    #expect(!pattern.matches(text(999) + "\u{4E01}") && !pattern.matches(text(999) + "a"))
+    #expect(pattern.matches("é\u{4E01}a" + text(500)))
+    let one = try Pattern(set)
+    for value in UInt32(0x4DF0)..<UInt32(0x4E00 + 6_010) {
+      let scalar = try #require(Unicode.Scalar(value))
+      let isIn = value >= 0x4E00 && value < 0x4E00 + 6_000 && (value - 0x4E00) % 3 == 0
+      #expect(one.matches(String(scalar)) == isIn, "\(value)")
+    }
+    #expect(try matches("[c-ea-bb-d]+", "abcde") && !matches("[c-ea-bb-d]", "f"))
+  }
+
   @Test func `texts over the limit do not match`() throws {
     #expect(try matches("a*", String(repeating: "a", count: Pattern.maximumTextBytes)))
     #expect(try !matches("a*", String(repeating: "a", count: Pattern.maximumTextBytes + 1)))

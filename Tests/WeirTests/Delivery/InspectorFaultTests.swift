@@ -89,6 +89,102 @@ struct InspectorFaultTests {
     }
   }
 
+  @Test func `values of many empty parts are logged, cut`() throws {
+    let contract = Contract("parts", version: "1") { EventRule("order") { Optionally("v", .any, .oneOf("x")) } }
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: inspected { $0.contract = contract })
+      let parts: [FieldValue] = ["", [], .object([:]), .bytes([]), .object(FieldObject([("", "")])), nil, true]
+      for part in parts { tracker.track("order", fields: ["v": .array(Array(repeating: part, count: 3000))]) }
+      let names = FieldObject(Array(repeating: ("", FieldValue.null), count: 900))
+      tracker.track("order", fields: ["v": .object(names)])
+      let counts = try tracker.inspect()
+      #expect(counts.violations == 8 && counts.unlogged == 0 && counts.error == nil)
+      try tracker.close()
+      #expect(try loggedViolations(directory).map(\.offset) == Array(0..<8))
+    }
+  }
+
+  @Test func `kinds of violations keep a kilobyte of a name`() throws {
+    let contract = try shopContract.compiled()
+    let long = String(repeating: "é", count: 20_000)
+    var counts = ViolationCounts()
+    for ending in ["a", "b"] { counts.add(contract.check(name: "order", fields: ["number": 1, long + ending: 1])) }
+    let kind = ViolationCounts.Kind(event: "order", field: String(long.prefix(512)), rule: "unknown field")
+    #expect(counts.kinds == [kind: 2] && counts.others == 0)
+  }
+
+  @Test func `an inspection goes on where one before it is held up by its observer`() throws {
+    try withDirectory { directory in
+      let gate = DispatchSemaphore(value: 0)
+      let first = try Tracker(
+        directory: directory,
+        configuration: inspected {
+          $0.inspection.closingTime = .milliseconds(20)
+          $0.onViolation = { event, _ in if event.offset == 1 { gate.wait() } }
+        })
+      for _ in 0..<3 { #expect(first.track("oder").isAccepted) }
+      #expect(first.inspector?.shared.wait(until: .now.after(.seconds(20))) { $0.counts.offset == 1 } == true)
+      try first.close()
+      let second = try Tracker(directory: directory, configuration: inspected())
+      for _ in 0..<3 { #expect(second.track("oder").isAccepted) }
+      let counts = try second.inspect(timeout: .seconds(20))
+      #expect(counts.unlogged == 0 && counts.error == nil)
+      try second.close()
+      let cursor = try Cursor(Inspector.cursorName, of: directory).found
+      // The first one comes back: it has nothing to write any more.
+      gate.signal()
+      #expect(first.inspector?.shared.wait(until: .now.after(.seconds(20))) { $0.isFinished } == true)
+      #expect(first.violations.offset == 1)
+      #expect(try Cursor(Inspector.cursorName, of: directory).found == cursor)
+      let logged = try loggedViolations(directory).map(\.id)
+      #expect(try Set(logged) == Set(second.events().map(\.id)) && Set(logged).count == 6)
+    }
+  }
+
+  @Test func `a log of violations that another one has is waited for`() throws {
+    try withDirectory { directory in
+      try Tracker(directory: directory, configuration: quiet()).close()
+      let holder = try Tracker(directory: directory + "/violations", configuration: quiet())
+      let first = try Tracker(
+        directory: directory, configuration: inspected { $0.inspection.closingTime = .milliseconds(20) })
+      for _ in 0..<3 { #expect(first.track("oder").isAccepted) }
+      // The end of the time ends the wait too, and nothing was passed over.
+      try first.close()
+      #expect(first.violations.violations == 0 && first.violations.unlogged == 0)
+      let second = try Tracker(directory: directory, configuration: inspected())
+      #expect(second.inspector?.shared.wait(until: .now.after(.seconds(20))) { $0.counts.error != nil } == true)
+      #expect(second.violations.error?.code == .locked)
+      try holder.close()
+      let counts = try second.inspect(timeout: .seconds(20))
+      #expect(counts.violations == 3 && counts.unlogged == 0)
+      try second.close()
+      #expect(try loggedViolations(directory).count == 3)
+    }
+  }
+
+  @Test func `the cursor comes forward in a process that is killed soon after its start`() throws {
+    try withDirectory { directory in
+      let found = Mutex<[Cursor.Found?]>([])
+      let tracker = try Tracker(
+        directory: directory,
+        configuration: inspected {
+          // Ten pauses, each longer than the cursor's first intervals, all together shorter than its longest.
+          $0.onViolation = { _, _ in
+            usleep(30_000)
+            found.withLock { $0.append(try? Cursor(Inspector.cursorName, of: directory).found) }
+          }
+        })
+      for _ in 0..<10 { #expect(tracker.track("oder").isAccepted) }
+      try tracker.inspect()
+      guard case .position(let position) = found.withLock({ $0.last ?? nil }) else {
+        Issue.record("there is no cursor")
+        return
+      }
+      #expect(position.offset >= 2)
+      try tracker.close()
+    }
+  }
+
   @Test func `closing does not wait for ever, and the next opening goes on`() throws {
     try withDirectory { directory in
       let observed = Observed()

@@ -52,6 +52,15 @@ struct DuplicateTests {
     #expect(flagged > 5000)
   }
 
+  @Test func `the time is counted from the first, so what goes on and on is kept once in each window`() {
+    var window = DuplicateWindow(DuplicateRule(window: .nanoseconds(100)))
+    let times: [Int64] = [0, 90, 150, 200, 240, 260]
+    let originals = times.enumerated().map { number, time in
+      window.original(of: stored("e", ["a": 1], at: time, id: EventID(opening: 1, sequence: UInt64(number))))?.sequence
+    }
+    #expect(originals == [nil, 0, nil, 2, 2, nil])
+  }
+
   @Test func `what counts as the same`() {
     var window = DuplicateWindow(DuplicateRule())
     var number: UInt64 = 0

@@ -169,10 +169,27 @@ struct EventMapperTests {
     #expect(preparation.counts.truncated == 6 && preparation.counts.renamed == 1)
   }
 
+  /// The limit is there to end a search that takes time by the square of the fields, here some minutes.
+  @Test(.timeLimit(.minutes(1)))
+  func `many long names that begin alike`() throws {
+    let many = 30_000
+    let fields = FieldObject((0..<many).map { ("abcdefghi\($0)", FieldValue.int(Int64($0))) })
+    let mapped = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", fields)))
+    #expect(Set(mapped.fields.map(\.name)).count == many && mapped.fields.allSatisfy { $0.name.utf8.count <= 8 })
+    #expect(mapped.fields[0].name == "abcdefgh" && mapped.fields[2].name == "abcdef_3")
+    #expect(mapped.fields.map(\.value) == fields.map(\.value))
+    // Two names that are cut to the same stem by a longer number.
+    let two = FieldObject(["abcdefgh", "abcdefgi"].flatMap { name in (0..<20).map { ("\(name)\($0)", .int(Int64($0))) } })
+    let cut = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", two)))
+    #expect(Set(cut.fields.map(\.name)).count == 40)
+  }
+
   @Test func `the cache of names is bounded, and changes nothing`() {
     let mapper = EventMapper.snakeCase()
     for round in 0..<2 {
       for number in 0..<5000 { #expect(mapper.name("userID\(number)") == "user_id\(number)", "\(round)") }
+      let long = String(repeating: "n", count: 5000)
+      #expect(mapper.name(long + "ID") == long + "_id")
     }
   }
 }

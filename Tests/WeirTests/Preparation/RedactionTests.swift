@@ -52,10 +52,13 @@ struct RedactionTests {
     #expect(stored(["deep": .null]).redacted().fields == ["deep": .null])
   }
 
-  /// A value of another shape than declared, which only a mapper or a hook can have made, is not shown by mistake.
+  /// A value of another shape than declared, which only a hook can have made, is not shown by mistake.
   @Test func aValueOfAnotherShape() {
     #expect(stored(["tags": 5]).redacted().fields == ["tags": .redacted])
-    #expect(stored(["home": "Main St"]).redacted().fields == ["home": "Main St"])
+    #expect(stored(["home": "Main St"]).redacted().fields == ["home": .redacted])
+    #expect(stored(["others": ["Main St", nil]]).redacted().fields == ["others": [.redacted, nil]])
+    #expect(stored(["deep": ["inner": 1234]]).redacted().fields == ["deep": ["inner": .redacted]])
+    #expect(stored(["id": ["street": "x"]]).redacted().fields == ["id": ["street": "x"]])
   }
 
   @Test func nothingMarkedNothingChanged() {
@@ -104,6 +107,12 @@ struct ContextRedactionTests {
     #expect(redacted.view == context.view && redacted.sensitive == context.sensitive)
     #expect(redacted.redacted() == redacted)
     #expect(stored([:], as: nil, context: context).redacted().context == redacted)
+  }
+
+  @Test func aTraitOfAnotherShape() {
+    let user = EventUser(id: "u7", traits: ["home": "Main St", "homes": ["A"], "hom": 1])
+    let redacted = EventContext(user: user, sensitive: ["home.street", "homes.street"]).redacted()
+    #expect(redacted.user?.traits == ["home": .redacted, "homes": [.redacted], "hom": 1])
   }
 
   @Test func nothingNamedNothingChanged() {
