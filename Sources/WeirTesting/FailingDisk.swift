@@ -114,9 +114,9 @@ public final class FailingDisk: Sendable {
 
   /// From now on, of the calls of these kinds so many pass, and then so many fail; nil for all.
   ///
-  /// A tracker makes files ready and syncs them in threads of its own, so which of its calls is the n-th may differ from
-  /// run to run. Faults add up until ``mend()``; where two concern a call, one of them is reported. At most 32 are in force in a
-  /// process.
+  /// A tracker makes files ready and syncs them in threads of its own, so which of its calls is the n-th may differ
+  /// from run to run. Faults add up until ``mend()``; where two concern a call, one of them is reported. At most 32 are
+  /// in force in a process.
   public func fail(_ calls: Calls, with fault: Fault, after passing: Int = 0, times: Int? = nil) {
     let rule = weir_fail_begin(
       directory, calls.rawValue, UInt64(max(passing, 0)), times.map { UInt64(max($0, 0)) } ?? .max, fault.number)

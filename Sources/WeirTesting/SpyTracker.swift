@@ -2,8 +2,8 @@
 
 public import Weir
 
-/// A tracker for tests: what is captured with ``tracker`` can be asked for at once, typed, in order, and is gone with the
-/// spy.
+/// A tracker for tests: what is captured with ``tracker`` can be asked for at once, typed, in order, and is gone with
+/// the spy.
 ///
 /// ```swift
 /// @Test func buyingCompletesTheCheckout() throws {
@@ -42,8 +42,8 @@ public final class SpyTracker: Sendable {
   /// Opens a log in memory. With a contract, ``violations`` tells what is against it.
   ///
   /// Captures wait where a lane is full, so that a test never misses an event for lack of time; a configuration that
-  /// `change` edits may say otherwise. Throws a ``WeirError`` if the configuration is refused, a ``ContractError`` if the
-  /// contract makes no sense, and a ``TestKitError`` if no directory can be made.
+  /// `change` edits may say otherwise. Throws a ``WeirError`` if the configuration is refused, a ``ContractError`` if
+  /// the contract makes no sense, and a ``TestKitError`` if no directory can be made.
   public convenience init(
     contract: Contract? = nil, configure change: (inout Tracker.Configuration) -> Void = { _ in }
   ) throws {
@@ -153,8 +153,8 @@ extension SpyTracker {
   /// What is against the contract that the spy was made with, event by event; empty without one. Values are the true
   /// ones, those of sensitive fields too.
   ///
-  /// Checked here and now. A contract in ``Tracker/Configuration/contract`` is another matter, that of the tracker's own
-  /// thread.
+  /// Checked here and now. A contract in ``Tracker/Configuration/contract`` is another matter, that of the tracker's
+  /// own thread.
   public var violations: [Violation] {
     guard let contract else { return [] }
     return all.flatMap { contract.check($0).violations }

@@ -1,7 +1,8 @@
 // The pages with worked examples show code that is compiled and run: that of the files in this folder.
 //
-// A file whose first line is "// page: PATH" belongs to that page. What lies between its lines "// snippet" and "// end"
-// is, in order, what the page has in its blocks of Swift. WEIR_UPDATE_PAGES=1 writes the code into the pages' blocks.
+// A file whose first line is "// page: PATH" belongs to that page. What lies between its lines "// snippet" and "//
+// end" is, in order, what the page has in its blocks of Swift. WEIR_UPDATE_PAGES=1 writes the code into the pages'
+// blocks.
 
 import Foundation
 import Testing

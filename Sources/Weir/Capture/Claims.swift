@@ -47,7 +47,8 @@ struct Claims {
     return (granted, problems)
   }
 
-  /// Claims the name. Types that declare one event alike agree on it; those of tagged events declare nothing to compare.
+  /// Claims the name. Types that declare one event alike agree on it; those of tagged events declare nothing to
+  /// compare.
   private mutating func collision(of claim: Claim) -> String? {
     guard let first = names[claim.event.name] else {
       names[claim.event.name] = claim

@@ -25,7 +25,8 @@ extension Tracker {
     /// Bytes of a segment file while it is being filled. 8 MiB; 1 MiB to 1 GiB.
     public var segmentBytes: Int
 
-    /// The largest event, in bytes of encoded fields and of what is bound around the capture. 68 KiB; 64 bytes to 1 MiB.
+    /// The largest event, in bytes of encoded fields and of what is bound around the capture. 68 KiB; 64 bytes to 1
+    /// MiB.
     public var maximumEventBytes: Int
 
     /// The longest time from a capture to its event's being in the log, where readers see it. 1 ms; 50 µs to 10 s.
@@ -37,8 +38,8 @@ extension Tracker {
     /// What a power cut leaves of the log. ``Tracker/Durability/processCrash``.
     public var durability: Durability
 
-    /// What all the log's files may take on the disk, at every moment, but for the directories `cursors` and `violations`;
-    /// nil for no limit. Nil.
+    /// What all the log's files may take on the disk, at every moment, but for the directories `cursors` and
+    /// `violations`; nil for no limit. Nil.
     ///
     /// At least the ring, three segments and a little more; an opening with less throws `invalid`, with the number.
     public var byteLimit: Int?
@@ -75,13 +76,13 @@ extension Tracker {
     ///
     /// A thread of its own follows the log and holds each event against it, off the capture path: what is found is
     /// counted (``Tracker/violations``), told to ``onViolation``, and written to a log of its own in the directory
-    /// `violations`. No event is ever discarded or changed for it. The first opening with a contract begins with its own
-    /// events; later ones go on where the last one was. One that makes no sense is refused as `invalid`.
+    /// `violations`. No event is ever discarded or changed for it. The first opening with a contract begins with its
+    /// own events; later ones go on where the last one was. One that makes no sense is refused as `invalid`.
     public var contract: Contract?
 
     /// Called for each violation of ``contract``, with the event and its true values (``Violation/redacted()``), on the
-    /// inspecting thread, which waits for it: captures never do. At least once for each; again for those that were found
-    /// in the second before the process was killed. Must not call ``Tracker/inspect(timeout:)``. Nil.
+    /// inspecting thread, which waits for it: captures never do. At least once for each; again for those that were
+    /// found in the second before the process was killed. Must not call ``Tracker/inspect(timeout:)``. Nil.
     public var onViolation: (@Sendable (StoredEvent, Violation) -> Void)?
 
     /// How events are held against ``contract``. ``Tracker/Inspection``'s defaults.

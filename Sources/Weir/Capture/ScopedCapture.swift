@@ -1,5 +1,5 @@
-// The parts of a capture that are out of line: what a process that binds no scope, and a type that is not sampled, never
-// come to.
+// The parts of a capture that are out of line: what a process that binds no scope, and a type that is not sampled,
+// never come to.
 
 public import CCapture
 
@@ -23,8 +23,8 @@ extension Tracker {
     return publish(&record, type | WEIR_SCOPED)
   }
 
-  /// Puts what weir_put_scope puts: bytes, behind which their count stands already. Four words at a time, because taking
-  /// the time, right after it, waits for all of this, and a loop of words takes 2 ns longer.
+  /// Puts what weir_put_scope puts: bytes, behind which their count stands already. Four words at a time, because
+  /// taking the time, right after it, waits for all of this, and a loop of words takes 2 ns longer.
   @inline(__always)
   private static func putEnding(_ record: inout weir_record, _ bytes: UnsafeRawPointer, _ count: Int) {
     guard let cursor = record.cursor, record.end - cursor >= count else {
@@ -82,7 +82,8 @@ extension Tracker {
 }
 
 /// A half of a record. Swift passes structures of up to four words in registers, larger ones in memory; and what was
-/// written there word by word and is read back in larger pieces keeps the processor waiting, for 5 ns of a capture of 10.
+/// written there word by word and is read back in larger pieces keeps the processor waiting, for 5 ns of a capture of
+/// 10.
 @usableFromInline
 struct RecordPlace {
   @usableFromInline let start: UnsafeMutablePointer<UInt8>?

@@ -118,8 +118,8 @@ extension Tracker {
     return .accepted(EventID(opening: id.opening, sequence: id.sequence))
   }
 
-  /// Ends a capture off the straight path: something is bound around it, or its event did not come out as its declaration
-  /// has it. Then it is of a type that is sampled, named its own type, or was refused already, or is to be.
+  /// Ends a capture off the straight path: something is bound around it, or its event did not come out as its
+  /// declaration has it. Then it is of a type that is sampled, named its own type, or was refused already, or is to be.
   ///
   /// The record comes in two halves because that is how it comes in registers.
   @usableFromInline

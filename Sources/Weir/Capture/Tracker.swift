@@ -47,8 +47,8 @@ public final class Tracker: Sendable {
   /// The default user's ``SamplingKey``, where captures read it; 0 for nobody.
   let defaultUserKey = Atomic<UInt64>(0)
 
-  /// What is bound around a capture. At hand here, because a static property has its initialisation looked after at each
-  /// access, which is a call.
+  /// What is bound around a capture. At hand here, because a static property has its initialisation looked after at
+  /// each access, which is a call.
   let boundScope = Scope.$bound
 
   /// Holds the events against the contract; nil without one.

@@ -33,13 +33,13 @@ extension Tracker {
   /// Sets what holds for every event from here on: for all that this thread captures after the call, and for what other
   /// threads capture once they know of it.
   ///
-  /// Stored in the log once, and before the call returns, so that it survives what the events survive; each event carries
-  /// its number. Meant for what changes seldom: the global contexts of one opening take 128 KiB at
-  /// most, and the other half of the room for definitions is for types; setting what was set before takes none. What
-  /// changes with each request is for ``withContext(_:sensitive:_:)``.
+  /// Stored in the log once, and before the call returns, so that it survives what the events survive; each event
+  /// carries its number. Meant for what changes seldom: the global contexts of one opening take 128 KiB at most, and
+  /// the other half of the room for definitions is for types; setting what was set before takes none. What changes with
+  /// each request is for ``withContext(_:sensitive:_:)``.
   ///
-  /// Throws `limit` (over 16 KiB, nested over 14 deep, or no room for definitions any more) or `closed`; then nothing has
-  /// changed. Takes a lock, from any thread.
+  /// Throws `limit` (over 16 KiB, nested over 14 deep, or no room for definitions any more) or `closed`; then nothing
+  /// has changed. Takes a lock, from any thread.
   public func setGlobals(_ globals: GlobalFields) throws(WeirError) {
     try changeContext { $0.globals = globals }
   }
@@ -65,19 +65,19 @@ extension Tracker {
   /// The default user: of events that are captured where ``withUser(_:traits:sensitive:_:)`` bound none.
   public var user: EventUser? { context.withLock { $0.user } ?? nil }
 
-  /// Makes `id` the default user, of all events from here on that are captured where no user is bound: in a program that
-  /// has one user at a time. Servers bind users to their requests, with ``withUser(_:traits:sensitive:_:)``.
+  /// Makes `id` the default user, of all events from here on that are captured where no user is bound: in a program
+  /// that has one user at a time. Servers bind users to their requests, with ``withUser(_:traits:sensitive:_:)``.
   ///
-  /// Also captures an event `weir.associated` with the fields `user` and `traits`, so that readers and providers learn of
-  /// it in order with the other events: ``StoredEvent/association``. All that this thread captures after the call has the
-  /// user; what other threads capture meanwhile has the one or the other. `sensitive` names traits that must not leave
-  /// the process as they are.
+  /// Also captures an event `weir.associated` with the fields `user` and `traits`, so that readers and providers learn
+  /// of it in order with the other events: ``StoredEvent/association``. All that this thread captures after the call
+  /// has the user; what other threads capture meanwhile has the one or the other. `sensitive` names traits that must
+  /// not leave the process as they are.
   ///
   /// Throws `limit` and `closed` as ``setGlobals(_:)`` does; and `timeout` or `noSpace` if the event could not be
-  /// captured, because the lane was full or the log can't grow. After `limit` there is no default user, which
-  /// a `weir.disassociated` tells, and without room for that no global fields either: no event may say that it is the
-  /// former user's. After another error the default
-  /// user is who it was. Takes a lock, from any thread; where captures may wait (``OverflowPolicy/block``), so may this.
+  /// captured, because the lane was full or the log can't grow. After `limit` there is no default user, which a
+  /// `weir.disassociated` tells, and without room for that no global fields either: no event may say that it is the
+  /// former user's. After another error the default user is who it was. Takes a lock, from any thread; where captures
+  /// may wait (``OverflowPolicy/block``), so may this.
   public func associate(
     _ id: String, traits: FieldObject = [:], sensitive: Set<String> = []
   ) throws(WeirError) {

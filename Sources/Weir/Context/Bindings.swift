@@ -12,16 +12,17 @@
 /// ```
 ///
 /// Bound to the task, as task-local values are: child tasks and `Task { }` have it, `Task.detached` has not. Outside of
-/// a task it is bound to the thread. It counts for every tracker of the process, whatever ``Tracker/associate(_:traits:sensitive:)``
-/// said; nil says that there is no user. Bindings nest: the inner user takes the outer one's place, with the traits.
+/// a task it is bound to the thread. It counts for every tracker of the process, whatever
+/// ``Tracker/associate(_:traits:sensitive:)`` said; nil says that there is no user. Bindings nest: the inner user takes
+/// the outer one's place, with the traits.
 ///
 /// **Cost.** Binding encodes id and traits once, and allocates. From the first binding of the process on each capture
 /// reads a task-local value, and inside of one copies the encoded bytes, up to 4 KiB, into the event. A process that
 /// never binds anything pays one load a capture.
 ///
-/// **Limits.** What is bound takes 4,096 bytes at most, names included, nested 15 deep at most. Of what does not fit the
-/// traits are left out first; no event ever has another user for it. ``Counters/scopesRefused`` counts, and the first is
-/// logged.
+/// **Limits.** What is bound takes 4,096 bytes at most, names included, nested 15 deep at most. Of what does not fit
+/// the traits are left out first; no event ever has another user for it. ``Counters/scopesRefused`` counts, and the
+/// first is logged.
 ///
 /// What the events carry survives whatever the events survive. `sensitive` names traits that must not leave the process
 /// as they are.
@@ -71,7 +72,8 @@ public func withContext<Result, Failure: Error>(
   return try await bind(scope, isolation, body)
 }
 
-/// Binds a view (page, screen, request) to everything captured in `body`: a showing of it, with an id that no other has.
+/// Binds a view (page, screen, request) to everything captured in `body`: a showing of it, with an id that no other
+/// has.
 ///
 /// ```swift
 /// try await withView("/checkout") {

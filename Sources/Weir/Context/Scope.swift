@@ -71,9 +71,9 @@ final class Scope: Sendable {
 
   /// What is bound now, and a user, or nobody, instead of the one that was.
   ///
-  /// An event must never say that it is another user's. So of what does not fit the traits go first; if there is no room
-  /// for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody. Nor may a value
-  /// leave the process because the mark on it found no room: see ``Parts/withAllSensitive``.
+  /// An event must never say that it is another user's. So of what does not fit the traits go first; if there is no
+  /// room for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody. Nor may
+  /// a value leave the process because the mark on it found no room: see ``Parts/withAllSensitive``.
   static func binding(user: EventUser?, sensitive: Set<String>) -> Scope {
     var whole = Parts(current)
     whole.bindsUser = true
@@ -92,9 +92,9 @@ final class Scope: Sendable {
     return first(withoutTraits, withoutTraits.withAllSensitive, alone, alone.withAllSensitive, nobody)
   }
 
-  /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays, but
-  /// for the names that are sensitive from here on. If there is no room for those either, all is sensitive, and the fields
-  /// bound outside go before that mark does.
+  /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays,
+  /// but for the names that are sensitive from here on. If there is no room for those either, all is sensitive, and the
+  /// fields bound outside go before that mark does.
   static func binding(fields: FieldObject, sensitive: Set<String>) -> Scope? {
     let outer = Parts(current)
     var whole = outer
@@ -139,8 +139,8 @@ final class Scope: Sendable {
     Logger(label: "weir").error(
       """
       \(what) could not be bound: with what is bound around it takes over \(maximumBytes) bytes, or is nested over \
-      \(maximumDepth - 1) deep; it is left out of the events. Bind less, and put the rest into events. This is reported \
-      once, and counted: Counters.scopesRefused
+      \(maximumDepth - 1) deep; it is left out of the events. Bind less, and put the rest into events. This is \
+      reported once, and counted: Counters.scopesRefused
       """)
   }
 }

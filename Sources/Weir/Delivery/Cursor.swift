@@ -12,8 +12,9 @@
 /// again what it did after its last move.
 ///
 /// Belongs to one thread. It takes no lock: who follows a log in this name must be settled otherwise. The inspector's
-/// thread may outlive its tracker for a moment, and another opening have its own by then; of two that move a cursor, each
-/// to what was done, the later move counts or the one before it, so at worst its follower does again what was done.
+/// thread may outlive its tracker for a moment, and another opening have its own by then; of two that move a cursor,
+/// each to what was done, the later move counts or the one before it, so at worst its follower does again what was
+/// done.
 final class Cursor {
   /// What an opening found.
   enum Found: Hashable, Sendable {

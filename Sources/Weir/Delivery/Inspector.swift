@@ -38,7 +38,8 @@ final class Inspector: Sendable {
     var isFinished = false
     /// The log of violations, if it is open: whoever waits for the end in vain closes it in the thread's place.
     var violations: Tracker?
-    /// Nobody waits for the thread any more, and another opening may follow the log: it is to write nothing from now on.
+    /// Nobody waits for the thread any more, and another opening may follow the log: it is to write nothing from now
+    /// on.
     var isGivenUp = false
     var thread: pthread_t?
   }

@@ -13,8 +13,8 @@ import Logging
 /// Sendable in truth though the compiler can't see it: it is made by the thread that opens the tracker, and belongs to
 /// the inspector's from then on.
 final class InspectorWork: @unchecked Sendable {
-  /// At most so often is the cursor moved, which waits for the disk: what a kill makes it inspect again. It begins short
-  /// and doubles, so a process that is killed soon after each start comes forward too.
+  /// At most so often is the cursor moved, which waits for the disk: what a kill makes it inspect again. It begins
+  /// short and doubles, so a process that is killed soon after each start comes forward too.
   private static let leastInterval = Duration.milliseconds(10)
   private static let mostInterval = Duration.seconds(1)
   private static let leastPause = Duration.milliseconds(1)
@@ -138,8 +138,8 @@ final class InspectorWork: @unchecked Sendable {
     return opened
   }
 
-  /// Holds an event against the contract. False if the time to end has passed: an event of which not everything was done
-  /// by then is not passed over, and is the next opening's.
+  /// Holds an event against the contract. False if the time to end has passed: an event of which not everything was
+  /// done by then is not passed over, and is the next opening's.
   private func inspect(_ event: StoredEvent) -> Bool {
     let isInspected = !event.name.hasPrefix(EventType.reservedPrefix)
     let outcome = isInspected ? orders.contract.check(event) : ContractOutcome()
@@ -159,8 +159,8 @@ final class InspectorWork: @unchecked Sendable {
     return !(isEnding && isOver)
   }
 
-  /// Writes a violation to the log of violations, or counts that it can't be written. False if the time to end has passed
-  /// before, as it may in the observer, or while an inspection before this one has the log.
+  /// Writes a violation to the log of violations, or counts that it can't be written. False if the time to end has
+  /// passed before, as it may in the observer, or while an inspection before this one has the log.
   private func write(_ violation: Violation, by event: StoredEvent) -> Bool {
     while !isOver {
       do throws(WeirError) {

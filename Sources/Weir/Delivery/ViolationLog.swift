@@ -1,7 +1,7 @@
 // ViolationLog: the log of violations, a small log of its own in the directory `violations` of the tracker's.
 
-/// Where an inspector writes violations. Belongs to the inspector's thread, but for the closing of a log whose thread does
-/// not end: see `Inspector.finish`.
+/// Where an inspector writes violations. Belongs to the inspector's thread, but for the closing of a log whose thread
+/// does not end: see `Inspector.finish`.
 ///
 /// The log is opened at the first violation, so a program that keeps to its contract has neither the directory nor the
 /// threads of a second log. What can't be written is counted and reported once; the tracker's own log knows nothing of
@@ -28,8 +28,8 @@ final class ViolationLog {
     self.shared = shared
   }
 
-  /// Writes a violation. If it can't be written, throws why: `locked` if an inspection before this one still has the log,
-  /// which gives it up in its time.
+  /// Writes a violation. If it can't be written, throws why: `locked` if an inspection before this one still has the
+  /// log, which gives it up in its time.
   func write(_ violation: Violation, by stored: StoredEvent) throws(WeirError) {
     let tracker = try opened()
     switch tracker.track(LoggedViolation(violation, by: stored, of: contract)) {

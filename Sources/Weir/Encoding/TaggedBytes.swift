@@ -22,7 +22,8 @@ extension FieldObject {
   }
 }
 
-/// Appends tagged values. The same as ``EventEncoder/putTagged(_:depth:)`` does in a lane, into memory that may be kept.
+/// Appends tagged values. The same as ``EventEncoder/putTagged(_:depth:)`` does in a lane, into memory that may be
+/// kept.
 private struct TaggedBytes {
   var bytes: [UInt8] = []
 

@@ -28,9 +28,9 @@ public struct EventType: Hashable, Sendable {
   /// A number that stays when the event is renamed: readers of other versions find the event by it, as
   /// ``StoredEvent/index(in:)`` has it. Nil for none; then names alone tell what an event is.
   ///
-  /// Unique among the events whose names begin alike, up to the last dot: those of one module's enum. Should two types of
-  /// a program claim one there, the second one's event is defined without it, which ``Tracker/lastDefinitionError`` says
-  /// and ``Counters/collidingTypes`` counts.
+  /// Unique among the events whose names begin alike, up to the last dot: those of one module's enum. Should two types
+  /// of a program claim one there, the second one's event is defined without it, which ``Tracker/lastDefinitionError``
+  /// says and ``Counters/collidingTypes`` counts.
   public var wireID: UInt32?
 
   /// What sort of thing the event reports; nil if that was not said.
@@ -81,8 +81,8 @@ public struct Field: Hashable, Sendable {
   /// What the field holds.
   public var kind: FieldKind
 
-  /// What the field holds must not leave the process as it is: whatever shows or sends it puts ``FieldValue/redacted`` in its
-  /// place, unless told otherwise. The log itself has the value.
+  /// What the field holds must not leave the process as it is: whatever shows or sends it puts ``FieldValue/redacted``
+  /// in its place, unless told otherwise. The log itself has the value.
   public var isSensitive: Bool
 
   /// Names that earlier versions of the program stored the field under.

@@ -66,8 +66,8 @@ extension StoredEvent {
   /// let currency = try stored.value(Field("currency", .string), default: "EUR")
   /// ```
   ///
-  /// A missing optional is left out too, unless `T` is optional itself: so a field that was optional can become one that
-  /// is not. Throws a ``FieldError`` if the field is of another kind, or out of the type's range.
+  /// A missing optional is left out too, unless `T` is optional itself: so a field that was optional can become one
+  /// that is not. Throws a ``FieldError`` if the field is of another kind, or out of the type's range.
   public func value<T: EventValue>(_ field: Field, default value: @autoclosure () -> T) throws -> T {
     guard let found = find(field) else { return value() }
     if found == .null { return (try? T(fieldValue: .null)) ?? value() }

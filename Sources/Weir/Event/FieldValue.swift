@@ -9,8 +9,8 @@
 /// The value of a field, whatever its kind.
 ///
 /// Integers keep the sign of their kind and lose its width: a `UInt8` is read as ``uint(_:)``, an `Int16` as
-/// ``int(_:)``. Floating-point numbers and dates keep every bit: the infinities, and those of not-a-number, which as ever
-/// equals nothing, not itself either. Text keeps every character, NUL included; what is not valid UTF-8 is never
+/// ``int(_:)``. Floating-point numbers and dates keep every bit: the infinities, and those of not-a-number, which as
+/// ever equals nothing, not itself either. Text keeps every character, NUL included; what is not valid UTF-8 is never
 /// repaired, but read as ``bytes(_:)``. Only names are stricter: see ``EventType``.
 public enum FieldValue: Hashable, Sendable {
   /// No value: a missing optional.

@@ -1,7 +1,7 @@
 // DuplicateWindow: which events have the content and source of another one shortly before or after.
 
-/// What counts as a duplicate: the same name and fields, from the same source, at most so much time from the one that is
-/// kept, the first.
+/// What counts as a duplicate: the same name and fields, from the same source, at most so much time from the one that
+/// is kept, the first.
 ///
 /// The time is counted from that first one, not from its latest duplicate. So of an event that comes again and again,
 /// as a heartbeat does, one in each window is kept, and they are not all duplicates of one long ago.

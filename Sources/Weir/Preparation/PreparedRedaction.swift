@@ -52,8 +52,8 @@ extension FieldObject {
 }
 
 extension FieldValue {
-  /// With what is at the ends of these ways replaced. Arrays on the way are gone through, told or not; what is of another
-  /// shape than a way has it is replaced whole, for it may hold what was to be at its end.
+  /// With what is at the ends of these ways replaced. Arrays on the way are gone through, told or not; what is of
+  /// another shape than a way has it is replaced whole, for it may hold what was to be at its end.
   fileprivate func redacted(at ways: [ArraySlice<FieldPath.Step>]) -> FieldValue {
     if ways.isEmpty || self == .null { return self }
     if ways.contains(where: \.isEmpty) { return .redacted }

@@ -127,7 +127,11 @@ extension FieldValue {
   fileprivate func redacted(as field: Field) -> FieldValue {
     if field.isSensitive { return hidden }
     guard let fields = field.kind.fields else { return self }
-    return mappingObjects { $0.redactedIfNeeded(as: fields) ?? $0 } others: { $0.hidden }
+    return mappingObjects {
+      $0.redactedIfNeeded(as: fields) ?? $0
+    } others: {
+      $0.hidden
+    }
   }
 
   fileprivate func redacted(paths: Set<String>, at path: String) -> FieldValue {
@@ -142,8 +146,8 @@ extension FieldValue {
 
   private var hidden: FieldValue { self == .null ? .null : .redacted }
 
-  /// The value with `change` made to it if it is an object, and to the objects in it if it is an array; `others` is made
-  /// to what is neither.
+  /// The value with `change` made to it if it is an object, and to the objects in it if it is an array; `others` is
+  /// made to what is neither.
   private func mappingObjects(
     _ change: (FieldObject) -> FieldObject, others: (FieldValue) -> FieldValue
   ) -> FieldValue {

@@ -88,8 +88,9 @@ public struct Schema: Hashable, Sendable {
 
   /// The schema of a log, live or dead: all that an ``EventReader`` gives, the log's own notices left out.
   ///
-  /// Reads the whole log, in little more time than reading takes, and takes up to ``maximumBytes`` besides what a reader
-  /// takes. What is damaged or was removed is passed over and given to `onSkip`. Throws what ``EventReader`` throws.
+  /// Reads the whole log, in little more time than reading takes, and takes up to ``maximumBytes`` besides what a
+  /// reader takes. What is damaged or was removed is passed over and given to `onSkip`. Throws what ``EventReader``
+  /// throws.
   public init(of log: LogDirectory, onSkip: @escaping (EventReader.Skip) -> Void = { _ in }) throws(WeirError) {
     let reader = try EventReader(directory: log.path)
     reader.onSkip = onSkip

@@ -1,7 +1,7 @@
 // SchemaComparison: what differs between the events of two schemas. FieldComparison does the same for their fields.
 //
-// Which event is which follows StoredEvent.index(in:), by which readers find them, in both directions: whatever a reader
-// of one schema would take an event of the other for is what it is compared with.
+// Which event is which follows StoredEvent.index(in:), by which readers find them, in both directions: whatever a
+// reader of one schema would take an event of the other for is what it is compared with.
 
 extension Schema {
   /// What differs from here, the old schema, to another, the new one: event by event in the order of the old, then what

@@ -112,7 +112,8 @@ public enum ProviderConformance {
   ///   - unacceptable: An event's name and fields that the provider must reject. Without one ``Check/verdictOrder`` is
   ///     left out.
   ///   - patience: How long a check may take before it is given up as hanging.
-  ///   - makeProvider: Makes a provider as the program does at its start. Called for each check, and again for a restart.
+  ///   - makeProvider: Makes a provider as the program does at its start. Called for each check, and again for a
+  ///     restart.
   ///   - delivered: What the destination has.
   public static func check<P: Provider>(
     _ checks: Set<Check> = Set(Check.allCases), claims: Set<Claim> = [.keepsOrder, .keepsOnce],

@@ -142,8 +142,9 @@ extension ContractReport {
       .array(Self.sorted(counts).prefix(limit ?? .max).map { .object(FieldObject(members($0.key, $0.value))) })
     }
     let report = FieldObject([
-      ("kept", isKept.map(FieldValue.bool) ?? .null), ("contract", .string(contract.name)), ("version", .string(contract.version)),
-      ("events", .uint(events)), ("unchecked", .uint(unchecked)), ("violating", .uint(violating)), ("violations", .uint(violations)),
+      ("kept", isKept.map(FieldValue.bool) ?? .null), ("contract", .string(contract.name)),
+      ("version", .string(contract.version)), ("events", .uint(events)), ("unchecked", .uint(unchecked)),
+      ("violating", .uint(violating)), ("violations", .uint(violations)),
       ("defaulted", .uint(defaulted)), ("others", .uint(others)),
       (
         "rules",

@@ -1,5 +1,5 @@
-// EventContextFormat.swift: what `weir cat --context` prints of an event besides: what it was captured for, and its other
-// identities.
+// EventContextFormat.swift: what `weir cat --context` prints of an event besides: what it was captured for, and its
+// other identities.
 
 import Weir
 

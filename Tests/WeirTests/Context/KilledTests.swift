@@ -1,4 +1,5 @@
-// A process that is killed: its events keep what they were captured for, in the lanes and in what recovery makes of them.
+// A process that is killed: its events keep what they were captured for, in the lanes and in what recovery makes of
+// them.
 
 import Foundation
 import Testing

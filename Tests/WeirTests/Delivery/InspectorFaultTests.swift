@@ -116,14 +116,19 @@ struct InspectorFaultTests {
   @Test func `an inspection goes on where one before it is held up by its observer`() throws {
     try withDirectory { directory in
       let gate = DispatchSemaphore(value: 0)
+      let isHeld = DispatchSemaphore(value: 0)
       let first = try Tracker(
         directory: directory,
         configuration: inspected {
           $0.inspection.closingTime = .milliseconds(20)
-          $0.onViolation = { event, _ in if event.offset == 1 { gate.wait() } }
+          $0.onViolation = { event, _ in
+            guard event.offset == 1 else { return }
+            isHeld.signal()
+            gate.wait()
+          }
         })
       for _ in 0..<3 { #expect(first.track("oder").isAccepted) }
-      #expect(first.inspector?.shared.wait(until: .now.after(.seconds(20))) { $0.counts.offset == 1 } == true)
+      #expect(isHeld.wait(timeout: .now() + 20) == .success)
       try first.close()
       let second = try Tracker(directory: directory, configuration: inspected())
       for _ in 0..<3 { #expect(second.track("oder").isAccepted) }

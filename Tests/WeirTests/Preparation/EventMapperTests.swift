@@ -179,7 +179,8 @@ struct EventMapperTests {
     #expect(mapped.fields[0].name == "abcdefgh" && mapped.fields[2].name == "abcdef_3")
     #expect(mapped.fields.map(\.value) == fields.map(\.value))
     // Two names that are cut to the same stem by a longer number.
-    let two = FieldObject(["abcdefgh", "abcdefgi"].flatMap { name in (0..<20).map { ("\(name)\($0)", .int(Int64($0))) } })
+    let two = FieldObject(
+      ["abcdefgh", "abcdefgi"].flatMap { name in (0..<20).map { ("\(name)\($0)", .int(Int64($0))) } })
     let cut = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", two)))
     #expect(Set(cut.fields.map(\.name)).count == 40)
   }

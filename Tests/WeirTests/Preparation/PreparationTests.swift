@@ -198,7 +198,8 @@ struct PreparationTests {
       (["address": [["street": "s", "city": "c"]]], ["address": [["street": .redacted, "city": "c"]]]),
       (["address": ["street": ["name": "s"]]], ["address": ["street": .redacted]]),
       (["emails": "s@x"], ["emails": .redacted]), (["emails": ["home": "s@x"]], ["emails": .redacted]),
-      (["emails": [["s@x"], nil]], ["emails": [.redacted, nil]]), (["m": ["s", 7, nil]], ["m": [.redacted, .redacted, nil]]),
+      (["emails": [["s@x"], nil]], ["emails": [.redacted, nil]]),
+      (["m": ["s", 7, nil]], ["m": [.redacted, .redacted, nil]]),
       (["m": ["x": "s"]], ["m": .redacted]), (["pins": ["s", ["t"]]], ["pins": [.redacted, [.redacted]]]),
       (["address": nil, "plain": ["street": "p"]], ["address": nil, "plain": ["street": "p"]]),
     ]

@@ -62,16 +62,20 @@ struct EventChangeTests {
     let old = EventType("e.x", [a], wireID: 3)
     #expect(changes([old], [EventType("e.y", [a], wireID: 3)]) == [Expected(.eventRenamed, "e.x")])
     #expect(
-      changes([EventType("e.x", [a])], [EventType("e.y", [a], formerNames: ["e.w", "e.x"])]) == [Expected(.eventRenamed, "e.x")])
+      changes([EventType("e.x", [a])], [EventType("e.y", [a], formerNames: ["e.w", "e.x"])])
+        == [Expected(.eventRenamed, "e.x")])
     // Back again: the old log knows the name.
     #expect(
-      changes([EventType("e.y", [a], formerNames: ["e.x"])], [EventType("e.x", [a])]) == [Expected(.eventRenamed, "e.y")])
+      changes([EventType("e.y", [a], formerNames: ["e.x"])], [EventType("e.x", [a])])
+        == [Expected(.eventRenamed, "e.y")])
     // Without either, it can only look like it: and with fields of its own, or ids, it does not.
     #expect(changes([EventType("e.x", [a])], [EventType("e.y", [a])]) == [Expected(.eventRenamed, "e.x", "", both)])
     #expect(
       changes([EventType("e.x", [a], wireID: 1)], [EventType("e.y", [a], wireID: 2)])
         == [Expected(.eventRetired, "e.x"), Expected(.eventAdded, "e.y")])
-    #expect(changes([EventType("e.x")], [EventType("e.y")]) == [Expected(.eventRetired, "e.x"), Expected(.eventAdded, "e.y")])
+    #expect(
+      changes([EventType("e.x")], [EventType("e.y")])
+        == [Expected(.eventRetired, "e.x"), Expected(.eventAdded, "e.y")])
   }
 
   @Test func wireIDs() {

@@ -112,8 +112,8 @@ struct DeclarationTests {
     for _ in 0..<2_000 {
       var mutated = bytes
       mutated[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
-      // Whatever it is taken for, it is whole: it can be written down again, and is the same then. Compared as text, for
-      // not-a-number equals nothing.
+      // Whatever it is taken for, it is whole: it can be written down again, and is the same then. Compared as text,
+      // for not-a-number equals nothing.
       if let found = read(mutated) {
         let again = try #require(found.taggedBytes().flatMap { read($0) }, "seed \(seed)")
         #expect("\(again)" == "\(found)", "seed \(seed)")
