@@ -24,7 +24,7 @@ let package = Package(
     .library(name: "WeirMacros", targets: ["WeirMacros"]),
     .library(name: "WeirYAML", targets: ["WeirYAML"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
-    .executable(name: "weir", targets: ["WeirTool"]),
+    .executable(name: "weir", targets: ["WeirToolMain"]),
   ],
   // What only some need is fetched only for those who ask for it. Each name is also a compilation condition.
   traits: [
@@ -59,7 +59,7 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(name: "WeirTesting", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
-    .executableTarget(
+    .target(
       name: "WeirTool",
       dependencies: [
         "Weir", "WeirYAML", .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -67,6 +67,9 @@ let package = Package(
       resources: [.copy("Sample")],
       swiftSettings: swiftSettings
     ),
+    // Apart from the tool itself, whose tests need a library: beside a macro, SwiftPM builds the tests of an executable
+    // before the executable.
+    .executableTarget(name: "WeirToolMain", dependencies: ["WeirTool"], swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirTests",
       dependencies: ["Weir", "CWeir", .product(name: "Logging", package: "swift-log")],
@@ -89,7 +92,7 @@ let package = Package(
       name: "ExampleTests", dependencies: ["Weir", "WeirTesting", "WeirMacros"], swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["WeirTool", "Weir"],
+      dependencies: ["WeirToolMain", "Weir"],
       swiftSettings: swiftSettings
     ),
   ]

@@ -6,7 +6,6 @@ import Foundation
 import Glibc
 import Weir
 
-@main
 struct RootCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "weir",
@@ -83,4 +82,9 @@ struct RootCommand: ParsableCommand {
     writeDiagnostic("\(text.hasSuffix(".") ? String(text.dropLast()) : text); see weir --help, or weir COMMAND --help")
     Foundation.exit(ExitCode.cannotRun.rawValue)
   }
+}
+
+/// Runs the tool with the arguments of the process, and ends it.
+package func runTool() {
+  RootCommand.main()
 }

@@ -106,8 +106,10 @@ private struct ContractComparison {
   /// too, and must be an object or array now.
   private mutating func added(_ field: CompiledField, wasFree: Bool, isBound: Bool = false) {
     guard let rule = field.rule else {
-      for inner in field.members?.fields ?? [] { added(inner, wasFree: wasFree, isBound: wasFree) }
-      if let element = field.element { added(element, wasFree: wasFree, isBound: wasFree) }
+      let isBound = isBound || wasFree
+      for inner in field.members?.fields ?? [] { added(inner, wasFree: wasFree, isBound: isBound) }
+      // No default can be filled in where there is no array to fill it into.
+      if let element = field.element { added(element, wasFree: wasFree, isBound: isBound || field.failsWhenMissing) }
       return
     }
     let why =
@@ -167,9 +169,10 @@ private struct ContractComparison {
   }
 
   private mutating func compareMandatory(_ old: CompiledField, _ new: CompiledField) {
-    // Of a field without a rule of its own, those inside it tell.
-    guard old.rule != nil || new.rule != nil else { return }
     let isBroken = !old.failsWhenMissing && new.failsWhenMissing
+    // Of a field without a rule of its own, those inside it tell; but of an array that has to be there now, a field of
+    // its elements that has a default does not.
+    guard old.rule != nil || new.rule != nil || isBroken && new.element != nil else { return }
     // That a default is gone is told of as such.
     guard old.isMandatory != new.isMandatory || isBroken && old.defaultValue == nil else { return }
     let why =

@@ -142,6 +142,13 @@ struct ContractChangeTests {
         == ["!f[] field made mandatory"])
   }
 
+  /// A default of a field of each element can't be filled in where the array itself is missing.
+  @Test func `arrays that have to be there`() throws {
+    let inner = FieldRule("l[].x", mandatory: true, .integer, default: 7)
+    #expect(try changes([], [inner]) == ["!l[].x field added"])
+    #expect(try changes([FieldRule("l[].x", mandatory: false, .integer)], [inner]).contains("!l field made mandatory"))
+  }
+
   /// Random pairs of contracts and random events: what is right under the old one and flagged by the new one is broken.
   @Test func `nothing that breaks is called fine`() throws {
     let seed = testSeed()
