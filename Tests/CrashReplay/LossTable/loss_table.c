@@ -422,7 +422,7 @@ static void print_source(const plan *plan) {
 static void check(const plan *plan) {
   test("case 56: the same kill schedule loses nothing of Weir's, and what users run today loses what it has in memory");
   for (uint32_t i = 0; i < SUBJECTS; i++) {
-    uint64_t lost = 0;
+    uint64_t lost = 0, acknowledged = 0;
     for (uint32_t s = 0; s < SCHEDULES; s++) {
       const row *row = &plan->rows[s][i];
       if (row->state == PENDING) continue;
@@ -431,13 +431,15 @@ static void check(const plan *plan) {
         continue;
       }
       if (!CHECK_EQUAL(row->kills, plan->kills)) fprintf(stderr, "  %s: %s\n", subjects[i]->name, row->message);
-      CHECK(row->acknowledged > 0);
+      acknowledged += row->acknowledged;
       lost += row->lost;
       if (!subjects[i]->loses) CHECK_EQUAL(row->lost, 0);
       if (!subjects[i]->is_weir) continue;
       CHECK_EQUAL(row->duplicated, 0);
       CHECK_EQUAL(row->damaged, 0);
     }
+    /* Of both schedules: an early kill of a quiet program may come before the first 1,000 events are committed. */
+    if (plan->rows[0][i].state == RUNS) CHECK(acknowledged > 0);
     if (subjects[i]->loses && plan->rows[0][i].state == RUNS && !CHECK(lost > 0)) {
       fprintf(stderr, "  %s lost nothing: the kills did not come while it ran\n", subjects[i]->name);
     }
