@@ -1,6 +1,6 @@
 // FailingDisk: a disk that fills up or fails under a tracker.
 
-import CWeirFailing
+import CFailing
 import Synchronization
 import Weir
 
