@@ -433,11 +433,13 @@ static void test_overwritten(void) {
   char *path = scratch();
   weir_log *log = open_with(path, 0, WEIR_FULL_DROP_OLDEST, 10000000000);
   uint32_t type = define_numbered(log);
-  enum { EVENTS = 2000 };
+  enum { EVENTS = 8000 }; /* more than the lane, the active segment and the one prepared after it hold */
   static weir_id ids[EVENTS];
+  weir_fault_set("sys_allocate", 1, UINT64_MAX, ENOSPC);
   for (uint64_t number = 0; number < EVENTS; number++) {
     CHECK_EQUAL(capture_numbered(log, type, 0, number, 200, &ids[number]), WEIR_ACCEPTED);
   }
+  weir_fault_set(NULL, 0, 0, 0);
   uint64_t durable = 0, lost = 0;
   for (uint64_t number = EVENTS; number-- > 0;) {
     weir_status status = weir_durable(log, ids[number], UINT64_MAX, NULL);
