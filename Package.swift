@@ -23,6 +23,9 @@ let package = Package(
     .library(name: "CWeir", targets: ["CWeir"]),
     .library(name: "WeirMacros", targets: ["WeirMacros"]),
     .library(name: "WeirYAML", targets: ["WeirYAML"]),
+    .library(name: "WeirHTTP", targets: ["WeirHTTP"]),
+    .library(name: "WeirLifecycle", targets: ["WeirLifecycle"]),
+    .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
   ],
@@ -30,15 +33,25 @@ let package = Package(
   traits: [
     .trait(name: "Macros", description: "WeirMacros, the @Event macro: fetches and builds swift-syntax."),
     .trait(name: "YAML", description: "WeirYAML, contracts from YAML files, also in the tool: fetches Yams."),
+    .trait(name: "HTTP", description: "WeirHTTP, delivery over HTTP, also in the tool: fetches async-http-client."),
+    .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
+    .trait(name: "Metrics", description: "WeirMetrics, the ledger as metrics: fetches swift-metrics."),
+    .trait(name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
   ],
   targets: [
-    .target(name: "CWeir", cSettings: cSettings),
+    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings),
     .target(
       name: "Weir",
       dependencies: ["CWeir", .product(name: "Logging", package: "swift-log")],
@@ -58,11 +71,43 @@ let package = Package(
       dependencies: ["Weir", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))],
       swiftSettings: swiftSettings
     ),
+    .target(
+      name: "WeirHTTP",
+      dependencies: [
+        "Weir", .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirLifecycle",
+      dependencies: [
+        "Weir",
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirMetrics",
+      dependencies: [
+        "Weir", .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirCollector",
+      dependencies: [
+        "Weir", .target(name: "CZlib", condition: .when(traits: ["Collector"])),
+        .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Collector"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
     .target(name: "WeirTesting", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
     .target(
       name: "WeirTool",
       dependencies: [
-        "Weir", "WeirYAML", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Weir", "WeirYAML", "WeirHTTP", "WeirCollector",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       resources: [.copy("Sample")],
       swiftSettings: swiftSettings
@@ -81,6 +126,21 @@ let package = Package(
         "Weir", "WeirMacros", "WeirMacrosPlugin", "WeirTesting",
         .product(
           name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "WeirHTTPTests", dependencies: ["Weir", "WeirHTTP", "WeirCollector", "WeirTesting"],
+      swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirCollectorTests", dependencies: ["Weir", "WeirCollector", "WeirTesting"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirServiceTests",
+      dependencies: [
+        "Weir", "WeirLifecycle", "WeirMetrics", "WeirTesting",
+        .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+        .product(
+          name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
       ],
       swiftSettings: swiftSettings
     ),

@@ -1,0 +1,5 @@
+// HTTPProvider: delivery over HTTP.
+
+#if HTTP
+  import Weir
+#endif
