@@ -18,8 +18,8 @@ endif
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean test-c test-c-headers \
-        test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-c need-python need-strace \
-        bench-build need-gcc stress stress-short soak test-aarch64 test-quickstart
+        test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-lz4-tool need-zlib need-c \
+        need-python need-strace bench-build need-gcc stress stress-short soak test-aarch64 test-quickstart
 
 help:
 	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
@@ -86,7 +86,15 @@ install = { \
 need-lz4:
 	@[ -e /usr/include/lz4frame.h ] || pkg-config --exists liblz4 2>/dev/null || $(call install,liblz4-dev)
 
-need-c:
+# Delivery over HTTP packs its bodies with it.
+need-zlib:
+	@[ -e /usr/include/zlib.h ] || pkg-config --exists zlib 2>/dev/null || $(call install,zlib1g-dev)
+
+# The tests have batch segments read by it.
+need-lz4-tool:
+	@command -v lz4 >/dev/null 2>&1 || $(call install,lz4)
+
+need-c: need-lz4
 	@command -v $(CC) >/dev/null 2>&1 && command -v $(CXX) >/dev/null 2>&1 || $(call install,gcc g++ libc6-dev)
 
 # The tests kill the tool at chosen system calls with it; without it they would skip that.
@@ -100,19 +108,19 @@ need-python:
 
 SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 # The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes.
-TEST_TRAITS = --traits Macros,YAML
-BUILD_TRAITS = --traits YAML
+TEST_TRAITS = --traits Macros,YAML,HTTP,Collector,Lifecycle,Metrics
+BUILD_TRAITS = --traits YAML,HTTP,Collector
 
 demo: need-swift need-lz4
 	$(SWIFT_BUILD) -c release --product weir
 	$(BUILD)/release/weir demo
 
-build: need-swift need-lz4
+build: need-swift need-lz4 need-zlib
 	$(SWIFT_BUILD) -c release $(BUILD_TRAITS)
 
 # ---- Test ------------------------------------------------------------------------------------------------------------
 
-test: need-swift need-lz4 need-c need-strace need-python
+test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	@$(MAKE) --no-print-directory test-c
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest \
@@ -135,7 +143,7 @@ test-consumer: need-swift need-lz4
 test-quickstart: need-swift need-python
 	python3 Tests/Consumer/quickstart.py . $(BUILD)/quickstart $(SWIFT) $(JOBS)
 
-crash: need-swift need-lz4 need-strace
+crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(TEST_TRAITS) $(SWIFT_FLAGS) \
@@ -159,6 +167,8 @@ C_HEADERS = include/weir.h include/weir_capture.h include/weir_failing.h
 C_WARNINGS = -Wall -Wextra -Werror
 C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -MMD -MP
 C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
+# What a program with the library in it links as well: batch segments are LZ4.
+C_LIBS = -llz4
 INSTALLED_HEADERS = $(C_HEADERS:include/%=$(C)/include/%)
 
 libcweir: $(C)/libcweir.a $(INSTALLED_HEADERS)
@@ -178,8 +188,8 @@ $(C)/include/%: include/%
 install-free: libcweir
 	@echo 'Nothing needs to be installed. Compile and link against the build folder:'
 	@echo
-	@echo '  $(CC) -std=c11 -I$(abspath $(C)/include) program.c $(abspath $(C)/libcweir.a) -pthread'
-	@echo '  $(CXX) -std=c++17 -I$(abspath $(C)/include) program.cpp $(abspath $(C)/libcweir.a) -pthread'
+	@echo '  $(CC) -std=c11 -I$(abspath $(C)/include) program.c $(abspath $(C)/libcweir.a) $(C_LIBS) -pthread'
+	@echo '  $(CXX) -std=c++17 -I$(abspath $(C)/include) program.cpp $(abspath $(C)/libcweir.a) $(C_LIBS) -pthread'
 	@echo
 	@echo 'Tests/C/example.c and Tests/C/example.cpp are complete programs.'
 
@@ -224,9 +234,9 @@ test-c-headers:
 # What a user does: include the header, link the library, no Swift anywhere.
 test-c-examples: libcweir
 	@mkdir -p $(C)/examples
-	$(CC) -std=c11 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.c $(C)/libcweir.a -pthread \
+	$(CC) -std=c11 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.c $(C)/libcweir.a $(C_LIBS) -pthread \
 	  -o $(C)/examples/example-c
-	$(CXX) -std=c++17 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.cpp $(C)/libcweir.a -pthread \
+	$(CXX) -std=c++17 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.cpp $(C)/libcweir.a $(C_LIBS) -pthread \
 	  -o $(C)/examples/example-cpp
 	@for program in $(C)/examples/example-c $(C)/examples/example-cpp; do \
 	  if ldd $$program | grep -i swift; then echo "weir: $$program links Swift" >&2; exit 1; fi; \
@@ -249,10 +259,10 @@ $(C)/checked/libcweir.a: $(CHECKED_OBJECTS)
 	ar rcs $@ $(CHECKED_OBJECTS)
 
 $(C)/checked/%_test: Tests/C/%_test.c $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) -ISources/CWeir $< $(C)/checked/libcweir.a -o $@
+	$(CC) $(CHECKED_FLAGS) -ISources/CWeir $< $(C)/checked/libcweir.a $(C_LIBS) -o $@
 
 $(C)/plain/%_test: Tests/C/%_test.c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 # Never up to date: a test runs each time that it is asked for.
 .PHONY: $(C_TEST_RUNS)
@@ -282,7 +292,7 @@ test-aarch64:
 
 $(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES)
 	@mkdir -p $(@D)
-	aarch64-linux-gnu-gcc $(filter-out -MMD -MP,$(C_FLAGS)) -O2 -g -static -DWEIR_FAULT_INJECTION -ISources/CWeir $^ -o $@
+	aarch64-linux-gnu-gcc $(filter-out -MMD -MP,$(C_FLAGS)) -O2 -g -static -DWEIR_FAULT_INJECTION -ISources/CWeir $^ $(C_LIBS) -o $@
 
 .PHONY: $(AARCH64_RUNS)
 $(AARCH64_RUNS): %.run: %
@@ -298,7 +308,7 @@ MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Model
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = scan window unsealed lost_ring dead_ring reader handover crc32c check stat verify dead route definitions \
                 directory quarantine error notice locator system failing start sizes retention event \
-                values
+                values source batch_source batch_frame columns batch batcher batch_all tally
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
@@ -339,7 +349,7 @@ $(MODELS)/own/%.o: Tests/Models/%.c
 	$(MODELS_CC) $(MODELS_FLAGS) -O2 -c $< -o $@
 
 $(MODELS)/models: $(MODELS_OBJECTS)
-	$(MODELS_CC) $(MODELS_OBJECTS) -pthread -o $@
+	$(MODELS_CC) $(MODELS_OBJECTS) $(C_LIBS) -pthread -o $@
 
 # ---- Counts ----------------------------------------------------------------------------------------------------------
 
@@ -368,7 +378,7 @@ counts-c: need-c need-strace need-python $(COUNTS)/c_counts
 $(COUNTS)/c_counts: Tests/Counts/C/c_counts.c $(COUNTING)/counting.c $(COUNTING)/include/counting.h $(C)/libcweir.a \
                     $(C_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -Iinclude -I$(COUNTING)/include $(filter %.c %.a,$^) -pthread -o $@
+	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -Iinclude -I$(COUNTING)/include $(filter %.c %.a,$^) $(C_LIBS) -pthread -o $@
 
 # ---- Stress ----------------------------------------------------------------------------------------------------------
 
@@ -409,14 +419,14 @@ $(C)/tsan/stress/%.o: Tests/Stress/%.c
 	$(TSAN_CC) $(TSAN_FLAGS) -ITests/C -c $< -o $@
 
 $(C)/tsan/stress/stress: $(TSAN_OBJECTS)
-	$(TSAN_CC) $(TSAN_FLAGS) $^ -o $@
+	$(TSAN_CC) $(TSAN_FLAGS) $^ $(C_LIBS) -o $@
 
 $(C)/plain/stress/%.o: Tests/Stress/%.c
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) -ITests/C -c $< -o $@
 
 $(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) $^ -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) $^ $(C_LIBS) -o $@
 
 # ---- Loss table ------------------------------------------------------------------------------------------------------
 
@@ -453,7 +463,7 @@ loss-table-short: need-c need-sqlite
 $(LOSS)/loss_table: $(LOSS_SOURCES) Tests/CrashReplay/LossTable/subject.h Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(C_FLAGS)) $(CFLAGS) -ITests/C $(filter %.c %.a,$^) \
-	  $$([ ! -e /usr/include/sqlite3.h ] || echo -lsqlite3) -o $@
+	  $(C_LIBS) $$([ ! -e /usr/include/sqlite3.h ] || echo -lsqlite3) -o $@
 
 # ---- Crash replay ----------------------------------------------------------------------------------------------------
 
@@ -540,11 +550,11 @@ $(REPLAY)/libreplay.a: $(REPLAY_SHARED:%=$(REPLAY)/%.o)
 	ar rcs $@ $^
 
 $(REPLAY_PLAIN:%=$(REPLAY)/%): %: %.o $(REPLAY)/libreplay.a $(C)/libcweir.a
-	$(CC) $(REPLAY_FLAGS) $^ -o $@
+	$(CC) $(REPLAY_FLAGS) $^ $(C_LIBS) -o $@
 
 $(filter-out $(REPLAY_PLAIN:%=$(REPLAY)/%),$(REPLAY_PROGRAMS:%=$(REPLAY)/%)): %: %.o $(REPLAY)/libreplay.a \
                                                                              $(REPLAY)/seam/libcweir.a
-	$(CC) $(REPLAY_FLAGS) $^ -o $@
+	$(CC) $(REPLAY_FLAGS) $^ $(C_LIBS) -o $@
 
 # ---- Fuzz ------------------------------------------------------------------------------------------------------------
 
@@ -611,7 +621,7 @@ $(FUZZ)/segment_fuzz.o $(FUZZ)/ring_fuzz.o $(FUZZ)/directory_fuzz.o: $(FUZZ)/%_f
 
 # -fuse-ld: gold, the toolchain's default, warns of every symbol of the sanitizer.
 $(FUZZ_TARGETS:%=$(FUZZ)/%): $(FUZZ)/%: $(FUZZ)/%_fuzz.o $(FUZZ_OBJECTS)
-	$(FUZZ_CC) -fuse-ld=lld -fsanitize=fuzzer $(FUZZ_SANITIZERS) -pthread $^ -o $@
+	$(FUZZ_CC) -fuse-ld=lld -fsanitize=fuzzer $(FUZZ_SANITIZERS) -pthread $^ $(C_LIBS) -o $@
 
 $(FUZZ)/checked/%.o: Tests/Fuzz/%.c
 	@mkdir -p $(@D)
@@ -620,11 +630,11 @@ $(FUZZ)/checked/%.o: Tests/Fuzz/%.c
 $(FUZZ)/replay-payload: $(FUZZ)/checked/payload_fuzz.o
 $(filter-out %-payload,$(FUZZ_REPLAYS)): $(FUZZ)/checked/directory_fuzz.o
 $(FUZZ_REPLAYS): $(FUZZ)/checked/replay_inputs.o $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@
+	$(CC) $(CHECKED_FLAGS) $(filter %.o,$^) $(filter %.a,$^) $(C_LIBS) -o $@
 
 $(FUZZ)/mutated_files $(FUZZ)/input_cases $(FUZZ)/make_corpus: $(FUZZ)/%: $(FUZZ)/checked/%.o $(FUZZ)/checked/seeds.o \
                                            $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) $^ -o $@
+	$(CC) $(CHECKED_FLAGS) $^ $(C_LIBS) -o $@
 
 # ---- Benchmarks ------------------------------------------------------------------------------------------------------
 
@@ -659,7 +669,7 @@ recovery-bench: need-c $(C)/bench/recovery_bench
 
 $(C)/bench/recovery_bench: Benchmarks/Recovery/recovery_bench.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 # Single calls under ordo-one's benchmark; in a folder of its own, for its packages are not those of the others.
 bench-micro: need-swift need-lz4
@@ -671,7 +681,7 @@ bench-deps: need-c
 # What waiting for the disk costs on the disk that $(DIR) is on.
 DIR = $(BUILD)
 bench-sync: need-c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) Benchmarks/Syncs/syncs.c $(C)/libcweir.a -o $(C)/syncs
+	$(CC) $(C_FLAGS) $(CFLAGS) Benchmarks/Syncs/syncs.c $(C)/libcweir.a $(C_LIBS) -o $(C)/syncs
 	$(C)/syncs $(DIR)
 
 # From the results of the last `make bench`: the charts and tables of the documentation.

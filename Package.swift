@@ -42,6 +42,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -54,7 +56,7 @@ let package = Package(
     .target(name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings),
     .target(
       name: "Weir",
-      dependencies: ["CWeir", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["CWeir", "CLZ4", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
     .target(name: "WeirMacros", dependencies: ["Weir", "WeirMacrosPlugin"], swiftSettings: swiftSettings),
@@ -76,13 +78,17 @@ let package = Package(
       dependencies: [
         "Weir", .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
         .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "WeirLifecycle",
       dependencies: [
-        "Weir",
+        "Weir", .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
       ],
       swiftSettings: swiftSettings
@@ -99,6 +105,10 @@ let package = Package(
       dependencies: [
         "Weir", .target(name: "CZlib", condition: .when(traits: ["Collector"])),
         .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Collector"])),
+        .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Collector"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Collector"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Collector"])),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Collector"])),
       ],
       swiftSettings: swiftSettings
     ),
@@ -117,7 +127,7 @@ let package = Package(
     .executableTarget(name: "WeirToolMain", dependencies: ["WeirTool"], swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirTests",
-      dependencies: ["Weir", "CWeir", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["Weir", "CWeir", "WeirTesting", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -130,7 +140,16 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
-      name: "WeirHTTPTests", dependencies: ["Weir", "WeirHTTP", "WeirCollector", "WeirTesting"],
+      name: "WeirHTTPTests",
+      dependencies: [
+        "Weir", "WeirHTTP", "WeirCollector", "WeirTesting",
+        .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
+      ],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirCollectorTests", dependencies: ["Weir", "WeirCollector", "WeirTesting"], swiftSettings: swiftSettings),

@@ -8,6 +8,9 @@ public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
   case damaged
   /// A hook or the mapper kept it back.
   case withheld
+  /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``), or its lane was
+  /// damaged.
+  case overwritten
 }
 
 /// What one provider is doing.

@@ -44,9 +44,12 @@ struct Resumption: Hashable, Sendable {
     let fallback = position.certain <= end ? position.certain : 0
     guard position.offset <= end else { return Resumption(fallback, .beyondEnd) }
     guard position.certain < position.offset else { return Resumption(position.offset, .exact) }
-    let reader = try EventReader(directory: directory, from: position.offset - 1)
+    let lastOffset = position.lastOffset ?? position.offset - 1
+    // Nothing readable was below it: there is nothing to recognise the log by.
+    guard position.last != nil || position.counts == nil else { return Resumption(position.offset, .exact) }
+    let reader = try EventReader(directory: directory, from: lastOffset)
     let event = try reader.next()
-    if let event, event.offset == position.offset - 1 {
+    if let event, event.offset == lastOffset {
       return event.id == position.last
         ? Resumption(position.offset, .exact) : Resumption(fallback, .replaced)
     }

@@ -1,0 +1,69 @@
+// ProviderWorker, reading: from the log into the queue.
+
+extension ProviderWorker {
+  /// Reads what is new, as much as the policy lets it hold.
+  func read() {
+    guard ending != .removal, ending != .abandonment, !queue.isHeldUp, !plan.isFull, clock.now >= nextRead else {
+      return
+    }
+    guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
+    do throws(WeirError) {
+      while !plan.isFull, !queue.isHeldUp {
+        switch try reader.next(from: span.end, orders.log) {
+        case .event(let event, let bytes): take(event, bytes)
+        case .skip(let skip): try passOver(skip)
+        case .end: return reachedEnd()
+        }
+        pause = configuration.shortestPause
+      }
+      clear("reading")
+    } catch {
+      reader.forget()
+      report(error, "reading")
+      nextRead = clock.now + Self.pauseAfterError
+    }
+  }
+
+  private static var pauseAfterError: Duration { .seconds(1) }
+
+  private func reachedEnd() {
+    clear("reading")
+    plan.reachedEnd()
+    nextRead = clock.now + pause
+    pause = min(pause * 2, configuration.longestPause)
+  }
+
+  private func take(_ event: StoredEvent, _ bytes: Int) {
+    // Of a log that was put back from a copy the reader may come by what it gave before.
+    guard event.offset >= span.end else { return }
+    let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
+    if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(), last: mark) }
+    if let change = HeldAssociation(event, bytes: bytes) {
+      span.opened(event.offset, id: event.id)
+      queue.add(.association(change))
+    } else if let prepared = preparation.prepare(event) {
+      span.opened(event.offset, id: event.id)
+      queue.add(.event(HeldEvent(prepared: prepared, offset: event.offset, bytes: bytes)))
+    } else {
+      attempts.writeWithheld(event.offset)
+      return span.passed(upTo: event.offset + 1, Outcomes(withheld: 1), last: mark)
+    }
+    plan.arrived(bytes: bytes, opening: event.id.opening, at: clock.now)
+  }
+
+  /// Passes over offsets that can't be read, and counts the events among them by the log's own account: some of the
+  /// offsets may be notices'.
+  private func passOver(_ skip: EventReader.Skip) throws(WeirError) {
+    let end = skip.firstOffset + skip.count
+    guard skip.count > 0, end > span.end else { return }
+    let tally = try LogDirectory(orders.log.directory).tally(from: end)
+    if skip.isRemoval, span.isUntouched, keeper.isNew, orders.options.start == .beginning {
+      // It begins with what there is, and that is what there is now.
+      return span.restart(at: end, baseline: tally.acceptedBelow, overwritten: tally.overwritten)
+    }
+    let counted = span.acceptedBelowEnd
+    let lost = min(tally.acceptedBelow > counted ? tally.acceptedBelow - counted : 0, end - span.end)
+    let outcomes = skip.isRemoval ? Outcomes(removed: lost) : Outcomes(damaged: lost)
+    span.passed(upTo: end, outcomes)
+  }
+}

@@ -1,0 +1,122 @@
+// DeliveryWorld.swift: a recorder that delivers while it records, a deliverer beside it, and a collector, each killed with
+// SIGKILL at random moments; and what has to be true after it.
+import Foundation
+import Testing
+
+#if HTTP && Collector
+  final class DeliveryWorld {
+    let scratch: Scratch
+    let collector: Collecting
+    let lines: RealLines
+    let log: String
+    /// The lines whose capture was acknowledged over the pipe before the recorder died.
+    private(set) var acknowledged: Set<Int> = []
+    private(set) var kills = 0
+    private(set) var problems: [String] = []
+    private var next = 1
+    private var random: SeededRandom
+    /// Beside the collector's: destinations of the recorder that nobody listens at.
+    private let others: [String]
+
+    static let name = "main"
+
+    init(seed: UInt64, faults: String, deadToo: Bool = false) throws {
+      scratch = try Scratch()
+      log = scratch("log")
+      lines = try RealLines()
+      random = SeededRandom(seed: seed)
+      collector = try Collecting(log: scratch("collected"), faults: faults, seed: seed)
+      others = deadToo ? ["--to", "http://127.0.0.1:\(try Collecting.freePort())/events"] : []
+    }
+
+    private var destination: [String] {
+      ["--to", collector.url] + others + ["--name", Self.name] + (others.isEmpty ? [] : ["--name", "dead"])
+    }
+
+    /// One life of a recorder that delivers: it is given so many lines, and killed so long after they all went in, or on
+    /// the way.
+    func record(_ count: Int, seconds: Double, isKilled: Bool = true) throws {
+      let first = next
+      next += count
+      var arguments = ["record", log, "--acknowledge", "--segment-bytes", "1M", "--remove-delivered"] + destination
+      if Bool.random(using: &random) { arguments += ["--threads", "2"] }
+      if Bool.random(using: &random) { arguments += ["--batch-threads", "1"] }
+      let child = try Child(Tool.path, arguments, input: .pipe)
+      let whole = lines.lines(first..<next)
+      let isCut = isKilled && Int.random(in: 0..<4, using: &random) == 0
+      child.send(isCut ? whole.prefix(Int.random(in: 0...whole.count, using: &random)) : whole)
+      if !isCut {
+        child.serve(until: Moment.now + 60) { Self.count($0.output) >= count }
+      }
+      child.serve(until: Moment.now + seconds)
+      try end(child, isKilled, "weir record")
+      for line in child.output.split(separator: UInt8(ascii: "\n")).dropLast(child.output.last == 0x0A ? 0 : 1) {
+        if let number = Int(String(decoding: line, as: UTF8.self)) { acknowledged.insert(first + number - 1) }
+      }
+    }
+
+    private static func count(_ output: Data) -> Int { output.count { $0 == 0x0A } }
+
+    /// One life of a deliverer, post mortem.
+    func deliver(seconds: Double) throws {
+      guard FileManager.default.fileExists(atPath: log + "/lock") else { return }
+      let child = try Child(Tool.path, ["deliver", log] + destination)
+      child.serve(until: Moment.now + seconds)
+      try end(child, true, "weir deliver")
+    }
+
+    private func end(_ child: Child, _ isKilled: Bool, _ what: String) throws {
+      if !isKilled { child.finishInput() }
+      let outcome = isKilled ? try child.kill() : try child.wait(600)
+      if outcome.signal == SIGKILL { kills += 1 }
+      // 5: a deliverer whose time was long enough to give up the dead one.
+      if outcome.signal != SIGKILL, outcome.code != 0 {
+        problems.append("\(what): \(outcome.code ?? -1), signal \(outcome.signal ?? 0): \(outcome.errors)")
+      }
+    }
+
+    /// Kills the collector, and starts it again at once.
+    func restartCollector() throws {
+      try collector.kill()
+      try collector.start()
+    }
+
+    /// Delivers until nothing is pending for the collector.
+    func finish() throws {
+      let to = ["--to", collector.url, "--name", Self.name]
+      let outcome = try Child(Tool.path, ["deliver", log] + to).wait(900)
+      if outcome.code != 0, outcome.code != 4 {
+        problems.append("the last weir deliver: \(outcome.code ?? -1) \(outcome.errors)")
+      }
+      try collector.stop()
+    }
+
+    /// What has to be true once all is delivered; the lines in `elsewhere` are among the dead letters. Answers what is
+    /// not.
+    func judge(deadLetters elsewhere: Set<Int> = []) throws -> [String] {
+      let collected = try Collected(log: collector.log, lines: lines)
+      var problems = self.problems + collected.problems
+      let missing = acknowledged.filter { collected.ids[$0] == nil && !elsewhere.contains($0) }.sorted()
+      if !missing.isEmpty {
+        problems.append("\(missing.count) acknowledged lines did not arrive: \(missing.prefix(10))")
+      }
+      let ledger = try LedgerLine.read(log, Self.name)
+      if !ledger.balanced || ledger.sum != ledger.accepted { problems.append("the ledger does not balance: \(ledger)") }
+      if ledger.pending > 0 { problems.append("something is pending: \(ledger)") }
+      if ledger.lost.values.contains(where: { $0 > 0 }) { problems.append("something is lost: \(ledger)") }
+      let settled = Set(collected.ids.keys).union(elsewhere).count
+      if settled != ledger.accepted { problems.append("\(settled) lines arrived of \(ledger.accepted) accepted") }
+      if ledger.accepted < acknowledged.count {
+        problems.append("the ledger knows of \(ledger.accepted) events, \(acknowledged.count) were acknowledged")
+      }
+      for log in [log, collector.log] {
+        let verified = try Tool.run("verify", log, seconds: 600)
+        if verified.code != 0 { problems.append("weir verify \(log): \(verified.text)\(verified.errors)") }
+      }
+      Run.say(
+        "\(acknowledged.count) acknowledged, \(ledger.accepted) in the log, \(kills) kills, \(collected.events) collected "
+          + "(\(collected.events - collected.ids.count) of them duplicates), \(ledger.rejected) rejected")
+      return problems
+    }
+  }
+#endif

@@ -1,0 +1,96 @@
+// DeliveryStage: a log, a dispatcher and a clock that the test moves, for tests of delivery.
+
+import Foundation
+import Testing
+import WeirTesting
+
+@testable import Weir
+
+/// A log in a directory of its own with a dispatcher, on a virtual clock.
+final class DeliveryStage: Sendable {
+  let directory: String
+  let tracker: Tracker
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+
+  init(
+    _ directory: String, tracker configure: (inout Tracker.Configuration) -> Void = { _ in },
+    dispatcher change: (inout Dispatcher.Configuration) -> Void = { _ in }
+  ) throws {
+    self.directory = directory
+    tracker = try reopen(
+      directory,
+      configuration: quiet {
+        $0.whenFull = .block
+        configure(&$0)
+      })
+    var configuration = Dispatcher.Configuration()
+    configuration.clock = clock
+    configuration.logger = nil
+    configuration.random = { 0.5 }
+    change(&configuration)
+    dispatcher = try Dispatcher(tracker, configuration: configuration)
+  }
+
+  /// Captures so many events named `e`, with a field `n` that counts from `first`.
+  @discardableResult
+  func capture(_ count: Int, from first: Int = 0) throws -> [EventID] {
+    let ids = (first..<first + count).compactMap { tracker.track("e", fields: ["n": .int(Int64($0))]).id }
+    #expect(ids.count == count)
+    try tracker.drain()
+    return ids
+  }
+
+  /// Moves the clock from one deadline to the next until `condition` holds; false if it does not within that time of the
+  /// clock's, or within 20 s of the machine's.
+  ///
+  /// The clock is moved only when everybody waits who could do something by himself: the workers, and of `providers`
+  /// those who are called. A call of another provider is waited for.
+  func run(
+    _ providers: [ScriptedProvider] = [], upTo limit: Duration = .seconds(3600), until condition: () throws -> Bool
+  ) async rethrows -> Bool {
+    let end = clock.now.advanced(by: limit)
+    let patience = ContinuousClock.now + .seconds(20)
+    while try !condition() {
+      if ContinuousClock.now > patience { return false }
+      guard areAtRest(providers) else {
+        try? await Task.sleep(for: .microseconds(100))
+        continue
+      }
+      if try condition() { return true }
+      guard let next = clock.next, next <= end else { return false }
+      clock.advance(to: next)
+    }
+    return true
+  }
+
+  /// Whether nothing happens before the clock is moved.
+  private func areAtRest(_ providers: [ScriptedProvider]) -> Bool {
+    let workers = dispatcher.workers.filter { worker in !worker.shared.read { $0.isFinished } }
+    var sleepers = 0
+    for worker in workers {
+      guard let rest = worker.shared.read({ $0.rest }) else { return false }
+      if rest.until != nil { sleepers += 1 }
+      if rest.isCalling, !providers.contains(where: { $0.name == worker.orders.name && $0.waiting > 0 }) { return false }
+    }
+    return clock.sleepers >= max(sleepers, 1)
+  }
+}
+
+extension ScriptedProvider {
+  /// The field `n` of each event that was kept, in order.
+  var numbers: [Int64] {
+    delivered.compactMap { event in
+      guard case .int(let number)? = event.fields["n"] else { return nil }
+      return number
+    }
+  }
+
+  /// How many events each call was given.
+  var callSizes: [Int] {
+    calls.compactMap { call in
+      guard case .deliver(let ids) = call else { return nil }
+      return ids.count
+    }
+  }
+}
