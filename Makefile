@@ -33,6 +33,7 @@ help:
 	@echo 'make recovery-bench  what recovery costs: by the number of segments, by the byte, of a full ring'
 	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
+	@echo 'make delivery-crash  a million events delivered, 50 kills on the way; again beside a dead destination'
 	@echo 'make format       lays out the Swift sources as .swift-format says'
 	@echo 'make lint         checks that they are laid out so'
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
@@ -127,10 +128,21 @@ test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	  $(TEST_TRAITS) $(SWIFT_FLAGS)
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-swift-testing \
 	  $(TEST_TRAITS) $(SWIFT_FLAGS) --filter WeirTestingTests.XCTestTests
+	@$(MAKE) --no-print-directory test-second-reader
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory test-consumer
 	@$(MAKE) --no-print-directory test-quickstart
 	@$(MAKE) --no-print-directory lint
+
+# Real requests in batch segments, to the tool and to the reader in Python. With the tool that the tests were built with.
+.PHONY: test-second-reader
+
+test-second-reader: need-python need-lz4-tool
+	@[ -x $(BUILD)/debug/weir ] || $(SWIFT_BUILD) --product weir $(TEST_TRAITS)
+	@rm -rf $(BUILD)/second-reader
+	timeout -s KILL 240 python3 -B Tests/Golden/compare.py $(BUILD)/debug/weir Sources/WeirTool/Sample/apache_access.log \
+	  $(BUILD)/second-reader
+	@rm -rf $(BUILD)/second-reader
 
 # What packages that depend on this one fetch.
 .PHONY: test-consumer
@@ -148,6 +160,17 @@ crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(TEST_TRAITS) $(SWIFT_FLAGS) \
 	  --filter EndToEndTests
+
+# Real requests recorded and delivered over HTTP to a collector that fails at random, everybody killed on the way, and
+# the same beside a destination that is dead. With the release tool: a million events take a debug build too long.
+.PHONY: delivery-crash
+
+delivery-crash: need-swift need-lz4 need-lz4-tool need-zlib
+	$(SWIFT_BUILD) -c release $(BUILD_TRAITS) --product weir
+	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	WEIR_LONG_DELIVERY=1 WEIR_TOOL=$(abspath $(BUILD))/release/weir SWIFT_BACKTRACE=enable=no \
+	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(TEST_TRAITS) $(SWIFT_FLAGS) \
+	  --filter EndToEndTests.EndToEnd.DeliveryKills
 
 format: need-swift
 	$(SWIFT) format -i -r $(SWIFT_SOURCES)
@@ -246,7 +269,7 @@ test-c-examples: libcweir
 test-c-core: $(C_TEST_RUNS)
 
 # Logs of earlier versions, and a second reader of the format, in Python.
-$(C)/checked/golden_test.run: | need-python
+$(C)/checked/golden_test.run: | need-python need-lz4-tool
 
 test-golden: need-c $(C)/checked/golden_test.run
 
@@ -308,7 +331,7 @@ MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Model
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = scan window unsealed lost_ring dead_ring reader handover crc32c check stat verify dead route definitions \
                 directory quarantine error notice locator system failing start sizes retention event \
-                values source batch_source batch_frame columns batch batcher batch_all tally
+                values source batch_source batch_frame scan_block check_batch columns batch batcher batch_all tally
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
@@ -561,18 +584,19 @@ $(filter-out $(REPLAY_PLAIN:%=$(REPLAY)/%),$(REPLAY_PROGRAMS:%=$(REPLAY)/%)): %:
 # Hostile files: Tests/Fuzz/README.md. Each target is built with the Swift toolchain's clang, which has libFuzzer, and
 # again with the compiler of the other checks, to replay what was found. `make fuzz SECONDS=N` runs each target so long.
 FUZZ = $(C)/fuzz
-FUZZ_TARGETS = segment ring directory payload
+FUZZ_TARGETS = segment batch ring directory payload
 FUZZ_CC = $(dir $(shell readlink -f "$$(command -v $(SWIFT))"))clang
 FUZZ_SECONDS = $(if $(filter-out 0,$(SECONDS)),$(SECONDS),60)
 FUZZ_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),100000)
 FUZZ_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link $(FUZZ_SANITIZERS) \
              -fno-sanitize=function -ISources/CWeir -ITests/Fuzz
-FUZZ_SHARED = archive structure mutate examine
+FUZZ_SHARED = archive pack structure structure_batch mutate examine
 FUZZ_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(FUZZ)/lib/%.o) $(FUZZ_SHARED:%=$(FUZZ)/%.o)
 FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=30 -max_len=262144 -print_final_stats=1
 FUZZ_REPLAYS = $(FUZZ_TARGETS:%=$(FUZZ)/replay-%)
 FUZZ_focus_segment = -DFUZZ_FOCUS=FOCUS_SEGMENTS
+FUZZ_focus_batch = -DFUZZ_FOCUS=FOCUS_BATCH
 FUZZ_focus_ring = -DFUZZ_FOCUS=FOCUS_RING
 FUZZ_focus_directory = -DFUZZ_FOCUS=FOCUS_ALL
 
@@ -615,7 +639,7 @@ $(FUZZ)/%.o: Tests/Fuzz/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -c $< -o $@
 
-$(FUZZ)/segment_fuzz.o $(FUZZ)/ring_fuzz.o $(FUZZ)/directory_fuzz.o: $(FUZZ)/%_fuzz.o: Tests/Fuzz/directory_fuzz.c
+$(FUZZ)/segment_fuzz.o $(FUZZ)/batch_fuzz.o $(FUZZ)/ring_fuzz.o $(FUZZ)/directory_fuzz.o: $(FUZZ)/%_fuzz.o: Tests/Fuzz/directory_fuzz.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(FUZZ_focus_$*) -c $< -o $@
 

@@ -152,7 +152,13 @@ let package = Package(
       ],
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "WeirCollectorTests", dependencies: ["Weir", "WeirCollector", "WeirTesting"], swiftSettings: swiftSettings),
+      name: "WeirCollectorTests",
+      dependencies: [
+        "Weir", "WeirCollector", "WeirTesting", "WeirToolMain",
+        .target(name: "CZlib", condition: .when(traits: ["Collector"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(
       name: "WeirServiceTests",
       dependencies: [

@@ -41,7 +41,9 @@
 
     /// The field's path in the contract as its author wrote it.
     static func original(_ field: String) -> String {
-      field.hasPrefix(prefix) ? String(field.dropFirst(prefix.count)) : field
+      if field.hasPrefix(prefix) { return String(field.dropFirst(prefix.count)) }
+      // What is said of the object is said of the event.
+      return field == "properties" ? "" : field
     }
   }
 

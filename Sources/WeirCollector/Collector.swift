@@ -140,6 +140,9 @@
       try store.close()
     }
 
+    /// What the bodies being read take in memory.
+    var bufferedBytes: Int { server.bufferedBytes }
+
     /// Which faults there are from now on; the numbers begin anew with its seed.
     public func setFaults(_ faults: Faults) {
       server.faults.set(faults)

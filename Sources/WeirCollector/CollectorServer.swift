@@ -47,6 +47,8 @@
         onServerRunning: { channel in listening(channel.localAddress?.port ?? 0) }, logger: logger)
     }
 
+    var bufferedBytes: Int { intake.bufferedBytes }
+
     func statistics() async throws -> CollectorStatistics {
       try await pipeline.statistics()
     }
@@ -111,7 +113,6 @@
       do throws(IntakeProblem) {
         body = try await intake.read(request)
       } catch {
-        if case .tooLarge = error { await intake.discard(request) }
         return await refused(error, by: route.vendor(for: nil))
       }
       defer { intake.release(body.count) }

@@ -24,6 +24,8 @@
     private let rejectedTracker = Mutex<Tracker?>(nil)
     private let configuration: Collector.Configuration
     private let isClosed = Atomic<Bool>(false)
+    /// What this opening finds against the contract has offsets from here on.
+    private let firstViolation: Offset
 
     init(_ configuration: Collector.Configuration) throws {
       self.configuration = configuration
@@ -37,6 +39,8 @@
       options.byteLimit = configuration.byteLimit
       options.contract = configuration.contract?.forCollected()
       options.logger = configuration.logger
+      let violations = LogDirectory(configuration.directory + "/" + Self.violationsName)
+      firstViolation = (try? violations.statistics())?.nextOffset ?? 0
       tracker = try Tracker(directory: configuration.directory, configuration: options)
     }
 
@@ -119,29 +123,38 @@
 
     // MARK: Reading
 
-    /// Brings everything taken so far to where readers see it. A closed log has done so.
+    /// Brings everything taken so far to where readers see it. A closed log has done so; of a full one they see what
+    /// there was room for.
     func drain() throws {
-      do throws(WeirError) {
-        try tracker.drain(timeout: .seconds(5))
-      } catch {
-        guard error.code == .closed else { throw error }
-      }
-      let rejected = rejectedTracker.withLock { $0 }
-      do throws(WeirError) {
-        try rejected?.drain(timeout: .seconds(5))
-      } catch {
-        guard error.code == .closed else { throw error }
+      for tracker in [tracker, rejectedTracker.withLock { $0 }] {
+        do throws(WeirError) {
+          try tracker?.drain(timeout: .seconds(5))
+        } catch {
+          guard [.closed, .noSpace].contains(error.code) else { throw error }
+        }
       }
     }
 
-    /// Waits until everything taken so far is held against the contract.
-    func inspect() throws {
+    /// Waits until everything taken so far is held against the contract, and what was found is where readers see it.
+    func inspect() async throws {
+      let found: UInt64
       do throws(WeirError) {
-        try tracker.inspect(timeout: .seconds(5))
+        let counts = try tracker.inspect(timeout: .seconds(5))
+        found = counts.violations - min(counts.violations, counts.unlogged)
       } catch {
         guard error.code == .closed else { throw error }
+        return
+      }
+      // Their log is the inspector's, which drains it by and by. Of more than a hundred in one event not all are there.
+      for _ in 0..<400 {
+        let end = (try? LogDirectory(violationsDirectory).statistics())?.nextOffset ?? 0
+        if end - min(end, firstViolation) >= found { return }
+        try await Task.sleep(for: .milliseconds(5))
       }
     }
+
+    /// Everything below it survives a power cut.
+    var durableOffset: Offset { tracker.durableOffset }
 
     var violationCounts: ViolationCounts { tracker.violations }
 

@@ -93,7 +93,7 @@
     ///
     /// | status | meaning |
     /// |---|---|
-    /// | 200–299 | all are accepted |
+    /// | 200–299 | all are accepted; with a web page for a body, which no endpoint for events has: ``HTTPFailure`` |
     /// | 401, 403, 407 | the key is wrong: ``DeliveryStopped`` |
     /// | 404, 405, 410, 421, 501, 505, 300–399 | the address is wrong: ``DeliveryStopped`` |
     /// | 402 | somebody must pay first: ``DeliveryStopped`` |
@@ -105,7 +105,10 @@
     /// 413 is a refusal like any other: the halves of the batch are smaller.
     public func standardReading(of batch: HTTPBatch) throws -> HTTPReading {
       switch status {
-      case 200...299: return HTTPReading(.accepted, count: batch.count)
+      case 200...299:
+        // A network that wants somebody to log in first answers so, whatever was sent to whom.
+        if isWebPage { throw HTTPFailure("a web page instead of an answer (\(summary))") }
+        return HTTPReading(.accepted, count: batch.count)
       case 300...399: throw redirected
       case 401, 403: throw DeliveryStopped("the key is not accepted (\(summary)); set the right one")
       case 407: throw DeliveryStopped("the proxy does not accept the user and password (\(summary))")
@@ -125,6 +128,22 @@
     func toBeRetried(_ batch: HTTPBatch) throws -> HTTPReading {
       if let retryAfter { return HTTPReading(.retry(after: retryAfter), count: batch.count) }
       throw HTTPFailure(summary)
+    }
+
+    /// The same, for a vendor that acknowledges with a JSON object and nothing else: what has another body did not come
+    /// from it.
+    func acknowledgedWithObject(_ batch: HTTPBatch) throws -> HTTPReading {
+      if (200...299).contains(status), json?.isObject != true { throw notTheVendors }
+      return try standardReading(of: batch)
+    }
+
+    /// A success that did not come from where the request was meant to go: all are to be given again.
+    var notTheVendors: HTTPFailure { HTTPFailure("an answer that is not the vendor's (\(summary))") }
+
+    private var isWebPage: Bool {
+      if self["content-type"]?.lowercased().hasPrefix("text/html") == true { return true }
+      let start = text.prefix(200).drop { $0.isWhitespace }.lowercased()
+      return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
     }
 
     private var redirected: DeliveryStopped {

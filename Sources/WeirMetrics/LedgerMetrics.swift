@@ -68,7 +68,9 @@
 
     /// Updates now and at every interval, until the task is cancelled: then it updates once more, and throws the
     /// cancellation.
-    public func run(every interval: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()) async throws {
+    public func run(every interval: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock())
+      async throws
+    {
       defer { update() }
       while true {
         update()

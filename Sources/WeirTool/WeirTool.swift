@@ -24,6 +24,7 @@ struct RootCommand: ParsableCommand {
         weir schema events                            what types of events there are
         weir contract check events shop.json          hold them against a contract
         weir deliver events --to http://localhost:8080   deliver them, once for all
+        weir journey events 4711                      the way of one event
         weir collect collected --port 4100            take events over HTTP, as vendors do
 
       Exit codes:
@@ -45,7 +46,8 @@ struct RootCommand: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self, StatCommand.self,
-      SchemaCommand.self, ContractCommand.self, DeliverCommand.self, CollectCommand.self, DemoCommand.self,
+      SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self, DeadLettersCommand.self,
+      JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
     ])
 
   static func main() {

@@ -51,13 +51,15 @@ static inline void write_bytes(const char *path, const bytes *bytes) {
 /* Puts the payloads of a segment that columns_apply holds for into columns. */
 static inline void columnize(uint8_t *segment, uint64_t count) {
   segment_header head;
+  if (count < sizeof head) return;
   memcpy(&head, segment, sizeof head);
   uint8_t *columns = malloc(MAX_BLOCK_PAYLOAD_BYTES), *scratch = malloc(columns_scratch_bytes(MAX_BLOCK_PAYLOAD_BYTES));
   REQUIRE(columns && scratch);
   for (uint64_t at = head.header_bytes; at + sizeof(block_header) <= count;) {
     block_header block;
     memcpy(&block, segment + at, sizeof block);
-    if (block.magic != BLOCK_MAGIC) break;
+    if (block.magic != BLOCK_MAGIC || block.payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) break;
+    if (block.payload_bytes > count - at - sizeof block) break;
     uint8_t *payload = segment + at + sizeof block;
     if (columns_apply(&block) && columns_permute(payload, block.payload_bytes, block.count, columns, scratch)) {
       memcpy(payload, columns, block.payload_bytes);
@@ -73,8 +75,8 @@ static inline uint64_t build_index(uint8_t *to, const bytes *segment, const uint
                                    uint32_t flags) {
   uint32_t count = (uint32_t)((segment->count + BATCH_BLOCK_BYTES - 1) / BATCH_BLOCK_BYTES);
   uint32_t data_bytes = (uint32_t)(sizeof(batch_index) + count * sizeof(batch_block) + sizeof(batch_end));
-  segment_header head;
-  memcpy(&head, segment->at, sizeof head);
+  segment_header head = {0};
+  memcpy(&head, segment->at, segment->count < sizeof head ? segment->count : sizeof head);
   batch_index index = {.magic = BATCH_MAGIC,
                        .major = 1,
                        .flags = flags,
@@ -85,7 +87,7 @@ static inline uint64_t build_index(uint8_t *to, const bytes *segment, const uint
                        .content_bytes = segment->count,
                        .frame_bytes = frame_bytes,
                        .block_count = count};
-  batch_block *blocks = malloc(count * sizeof *blocks);
+  batch_block *blocks = malloc((count + 1) * sizeof *blocks);
   REQUIRE(blocks);
   uint64_t position = BATCH_FRAME_HEADER_BYTES;
   for (uint32_t i = 0; i < count; i++) {
@@ -94,10 +96,10 @@ static inline uint64_t build_index(uint8_t *to, const bytes *segment, const uint
     memcpy(&size, frame + position, 4);
     position += 8 + (size & 0x7fffffff);
   }
-  for (uint64_t at = head.header_bytes; at < segment->count;) {
+  for (uint64_t at = head.header_bytes; at + sizeof(block_header) <= segment->count;) {
     block_header block;
     memcpy(&block, segment->at + at, sizeof block);
-    REQUIRE(block.magic == BLOCK_MAGIC);
+    if (block.magic != BLOCK_MAGIC) break; /* it may be damaged before it is compressed */
     batch_block *entry = &blocks[at / BATCH_BLOCK_BYTES];
     if (entry->segment_at == BATCH_NO_HEADER) {
       entry->segment_at = at;

@@ -277,7 +277,8 @@ static void recovery_behind_batches(const char *work) {
   if (child == 0) {
     weir_log *log = open_log(work, LOG_SEGMENT_BYTES);
     uint32_t type = define_some(log);
-    for (uint64_t i = 0; i < 30000; i++) capture_some(log, type, i);
+    uint64_t i = 0;
+    while (i % DRAIN_EACH != 500 || find_sealed(work, SEALED_SUFFIX).count == 0) capture_some(log, type, i++);
     raise(SIGKILL);
   }
   CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);

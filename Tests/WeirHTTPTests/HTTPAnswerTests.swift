@@ -57,6 +57,14 @@
       #expect(late.retryAfter == .seconds(60))
     }
 
+    @Test(arguments: [
+      answer(200, "<!DOCTYPE html><title>Log in"), answer(200, "\n <HTML>"),
+      answer(204, "", ("content-type", "text/html; x")),
+    ])
+    func aWebPageAcknowledgesNothing(_ answer: HTTPAnswer) throws {
+      #expect(try outcome(answer) == .failed)
+    }
+
     @Test func headersAreFoundInAnyCase() {
       #expect(answer(200, "", ("X-Thing", "1"), ("x-thing", "2"))["X-THING"] == "1")
     }

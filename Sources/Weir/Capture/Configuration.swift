@@ -38,8 +38,8 @@ extension Tracker {
     /// What a power cut leaves of the log. ``Tracker/Durability/processCrash``.
     public var durability: Durability
 
-    /// What all the log's files may take on the disk, at every moment, but for the directories `cursors` and
-    /// `violations`; nil for no limit. Nil.
+    /// What all the log's files may take on the disk, at every moment, but for the directories `cursors`, `violations`,
+    /// `attempts` and `dead-letters`; nil for no limit. Nil.
     ///
     /// At least the ring, three segments (four with ``batchThreads``) and a little more; an opening with less throws
     /// `invalid`, with the number.

@@ -88,9 +88,12 @@ final class AttemptLog: Sendable {
           return
         }
         // In a child of a fork too this answers at once.
-        guard case .dropped(let reason) = tracker.track(note) else { return state.error = nil }
-        state.unwritten += 1
-        state.error = WeirError(.io, "the log of attempts refused an event: \(reason)", path: tracker.directory)
+        switch tracker.track(note) {
+        case .accepted: state.error = nil
+        case .dropped(let reason):
+          state.unwritten += 1
+          state.error = WeirError(.io, "the log of attempts refused an event: \(reason)", path: tracker.directory)
+        }
       } catch {
         state.unwritten += 1
         state.error = error

@@ -77,12 +77,12 @@ final class Cursor {
     return try best(of: file, calls).map { .position($0.slot.position) } ?? .damaged
   }
 
-  /// Removes the cursor `name` and what is kept beside it, but for the lock, which the caller holds. On the disk when
-  /// this returns.
+  /// Removes the cursor `name` and what is kept beside it, the lock too, which the caller holds. On the disk when this
+  /// returns.
   static func remove(_ name: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
     let directory = try calls.openDirectory(directoryName, in: try calls.openDirectory(logDirectory))
-    // The cursor last: as long as it is there, so is what belongs to it.
-    for file in [".new", ".user.new", ".user", ""] { try calls.unlink(name + file, in: directory) }
+    // The lock last: whoever gets it after that finds no cursor.
+    for file in ["", ".new", ".user", ".user.new", ".lock"] { try calls.unlink(name + file, in: directory) }
     try calls.syncDirectory(directory)
   }
 

@@ -29,16 +29,26 @@ final class CursorLock: Sendable {
   init(
     file fileName: String, in directory: Descriptor, _ calls: SystemCalls, heldBy holder: String
   ) throws(WeirError) {
-    let file = try Self.opened(fileName, in: directory, calls)
-    ForkedDescriptors.add(file.number)
-    self.file = file
     // A process that is just being started has all that is open in this one until it runs its own program, and with it
     // a lock that was given up here meanwhile: such a one is waited for.
-    for attempt in 0..<50 {
-      if try calls.lock(file) { return }
-      if attempt < 49 { usleep(2_000) }
+    for _ in 0..<50 {
+      let file = try Self.opened(fileName, in: directory, calls)
+      ForkedDescriptors.add(file.number)
+      do throws(WeirError) {
+        // Of a file that was removed meanwhile, with its cursor, the lock says nothing.
+        if try calls.lock(file), try calls.isNamed(file, fileName, in: directory) {
+          self.file = file
+          return
+        }
+      } catch {
+        ForkedDescriptors.remove(file.number)
+        throw error
+      }
+      ForkedDescriptors.remove(file.number)
+      usleep(2_000)
     }
-    throw WeirError(.locked, "\(file.path) is locked: \(holder)", path: file.path)
+    let path = "\(directory.path)/\(fileName)"
+    throw WeirError(.locked, "\(path) is locked: \(holder)", path: path)
   }
 
   deinit {

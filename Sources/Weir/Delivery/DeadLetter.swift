@@ -106,13 +106,15 @@ extension DeadLetter {
 }
 
 /// Puts letters together from the events of a dead-letter log, in order.
-struct DeadLetterJoiner {
+package struct DeadLetterJoiner {
   private var body: [UInt8] = []
   private var parts: UInt64 = 0
   private var id: String?
 
+  package init() {}
+
   /// The letter that ends with this event; nil if none does.
-  mutating func take(_ stored: StoredEvent) -> DeadLetter? {
+  package mutating func take(_ stored: StoredEvent) -> DeadLetter? {
     guard stored.name == DeadLetter.eventName else { return nil }
     guard let part = try? stored["part"] as UInt64, let count = try? stored["parts"] as UInt64,
       case .bytes(let bytes)? = stored.fields["body"]

@@ -68,7 +68,6 @@ final class DeliveredLog: Sendable {
       guard least > state.released else { return }
       state.released = least
       state.log?.setDelivered(least)
-
     }
   }
 }

@@ -9,6 +9,7 @@ extension Dispatcher {
   /// wrong is in the report.
   @discardableResult
   public func flush(timeout: Duration) async -> DeliveryReport {
+    guard log.isOfThisProcess else { return DeliveryReport([]) }
     let deadline = clock.now + timeout
     let workers = self.workers
     let before = workers.map { $0.shared.read { $0.report } }
@@ -78,10 +79,10 @@ extension Dispatcher {
   private func report(_ workers: [ProviderWorker], since before: [WorkerReport], _ target: Offset) -> DeliveryReport {
     DeliveryReport(
       zip(workers, before).map { worker, before in
-        let now = worker.shared.read { $0.report }
+        let (now, state) = worker.shared.read { ($0.report, $0.stateAtEnd ?? $0.report.state) }
         return DeliveryReport.Entry(
           provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,
-          rejected: now.rejected &- before.rejected, pending: pending(now, below: target), state: now.state,
+          rejected: now.rejected &- before.rejected, pending: pending(now, below: target), state: state,
           error: now.error)
       })
   }

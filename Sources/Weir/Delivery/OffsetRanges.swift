@@ -14,9 +14,8 @@ struct OffsetRanges: Hashable, Sendable {
   /// The ranges of these offsets, which are in order.
   init(_ offsets: some Sequence<Offset>) {
     for offset in offsets {
-      if let last = ranges.last, last.upperBound != .max, offset <= last.upperBound + 1 {
-        guard offset > last.upperBound else { continue }
-        ranges[ranges.count - 1] = last.lowerBound...offset
+      if let last = ranges.last, offset <= last.upperBound || offset - 1 == last.upperBound {
+        ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, offset)
       } else if ranges.count < Self.maximumRanges {
         ranges.append(offset...offset)
       } else {

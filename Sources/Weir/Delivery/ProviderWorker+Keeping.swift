@@ -9,7 +9,7 @@ extension ProviderWorker {
     unburied += rejected
     guard !unburied.isEmpty, clock.now >= nextBurial || !rejected.isEmpty else { return }
     do throws(WeirError) {
-      if orders.keepsRejected {
+      if !orders.isRedrive {
         try deadLetters.write(
           unburied.map { rejection in
             DeadLetter(

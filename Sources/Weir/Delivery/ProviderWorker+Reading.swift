@@ -38,17 +38,30 @@ extension ProviderWorker {
     guard event.offset >= span.end else { return }
     let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
     if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(), last: mark) }
+    if orders.isRedrive {
+      // What is no whole letter has been part of one, or is none.
+      guard let letter = joiner.take(event) else {
+        return span.passed(upTo: event.offset + 1, Outcomes(), last: mark)
+      }
+      return hold(letter.event, at: mark, bytes)
+    }
     if let change = HeldAssociation(event, bytes: bytes) {
       span.opened(event.offset, id: event.id)
       queue.add(.association(change))
-    } else if let prepared = preparation.prepare(event) {
-      span.opened(event.offset, id: event.id)
-      queue.add(.event(HeldEvent(prepared: prepared, offset: event.offset, bytes: bytes)))
-    } else {
-      attempts.writeWithheld(event.offset)
-      return span.passed(upTo: event.offset + 1, Outcomes(withheld: 1), last: mark)
+      return plan.arrived(bytes: bytes, opening: event.id.opening, at: clock.now)
     }
-    plan.arrived(bytes: bytes, opening: event.id.opening, at: clock.now)
+    hold(event, at: mark, bytes)
+  }
+
+  /// Prepares an event and has it wait for delivery, unless it is kept back.
+  private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
+    guard let prepared = preparation.prepare(event) else {
+      attempts.writeWithheld(mark.offset)
+      return span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
+    }
+    span.opened(mark.offset, id: mark.id)
+    queue.add(.event(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes)))
+    plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
   }
 
   /// Passes over offsets that can't be read, and counts the events among them by the log's own account: some of the

@@ -10,8 +10,9 @@ struct WorkerOrders: Sendable {
   var configuration: Dispatcher.Configuration
   var clock: DeliveryClock
   var log: DeliveredLog
-  /// Rejected events go to the dead letters; false where what is delivered are dead letters.
-  var keepsRejected = true
+  /// The log is a provider's dead-letter log: the events in its letters are delivered, and what is rejected again stays
+  /// where it is.
+  var isRedrive = false
 }
 
 /// Delivers a log to one provider: reads what is new, gives it out when it is due, settles it by the provider's verdicts
@@ -35,6 +36,8 @@ actor ProviderWorker {
   var plan: FlushPlan
   var preparation: Preparation
   var reader: WorkerReader
+  /// Of dead letters: puts them together.
+  var joiner = DeadLetterJoiner()
   /// When to look for new events again, and how long after that.
   var nextRead = Duration.zero
   var pause: Duration
@@ -108,6 +111,7 @@ actor ProviderWorker {
     keeper.letGo()
     shared.publish { state in
       state.isFinished = true
+      state.stateAtEnd = state.report.state == .running ? .idle : state.report.state
       if case .stopped = state.report.state { return }
       state.report.state = .idle
     }
@@ -226,6 +230,7 @@ actor ProviderWorker {
   private func end() async {
     var isReturned = true
     if let overdue { isReturned = await waitForEnd(of: overdue) }
+    nextBurial = .zero
     bury([])
     moveCursor()
     // A provider that did not return from a call is not called again.

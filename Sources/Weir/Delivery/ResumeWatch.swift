@@ -21,11 +21,6 @@ struct ResumeWatch: Sendable {
     /// Stands still then.
     var monotonic: Duration
 
-    init(boot: Duration, monotonic: Duration) {
-      self.boot = boot
-      self.monotonic = monotonic
-    }
-
     /// What they show now: 50 ns, without a system call.
     static var now: Clocks {
       // In this order an interruption between the two makes their difference larger, never smaller.

@@ -49,6 +49,8 @@ final class WorkerShared: Sendable {
     var isToResume = false
     var ending: WorkerEnding?
     var isFinished = false
+    /// What the provider was doing when the worker ended.
+    var stateAtEnd: ProviderState?
     /// Nil while it does something.
     var rest: WorkerRest?
     /// Those who wait for news of the worker.

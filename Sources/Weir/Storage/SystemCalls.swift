@@ -201,6 +201,16 @@ struct SystemCalls: Sendable {
     return try check(.lock, file.path, besides: EAGAIN) { fcntl(number, lockDescription, &range) } >= 0
   }
 
+  /// Whether an open file is what has this name in a directory.
+  func isNamed(_ file: Descriptor, _ name: String, in directory: Descriptor) throws(WeirError) -> Bool {
+    let number = file.number
+    let at = directory.number
+    var (open, named) = (stat(), stat())
+    _ = try check(.open, file.path) { fstat(number, &open) }
+    let found = try check(.open, file.path, besides: ENOENT) { fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) }
+    return found >= 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino
+  }
+
   /// Gives a file another name, in place of what had that.
   func rename(_ from: String, to name: String, in directory: Descriptor) throws(WeirError) {
     let at = directory.number

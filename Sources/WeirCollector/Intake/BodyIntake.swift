@@ -21,6 +21,9 @@
 
   /// Reads bodies. What all of them take in memory is bounded.
   final class BodyIntake: Sendable {
+    /// How much of a refused body is read, in bodies of the largest size.
+    private static let discardedBodies = 4
+
     private let bytesLimit: Int
     private let bufferedLimit: Int
     private let time: Duration
@@ -32,11 +35,18 @@
       time = configuration.requestTime
     }
 
+    /// What the bodies that are being read, or used, take.
+    var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
+
     /// The body, unpacked. It counts against the memory for bodies until `release` is called with its size.
     func read(_ request: Request) async throws(IntakeProblem) -> [UInt8] {
       let encoding = request.headers[.contentEncoding]?.lowercased() ?? "identity"
-      guard ["identity", "", "gzip", "x-gzip"].contains(encoding) else { throw .encoding(encoding) }
+      guard ["identity", "", "gzip", "x-gzip"].contains(encoding) else {
+        await discard(request)
+        throw .encoding(encoding)
+      }
       if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > bytesLimit {
+        await discard(request)
         throw .tooLarge(limit: bytesLimit)
       }
       let packed = try await collect(request.body)
@@ -60,10 +70,10 @@
       buffered.wrappingSubtract(bytes, ordering: .relaxed)
     }
 
-    /// Reads what is still to come of a refused body, within bounds: a client that is in the middle of sending sees the
-    /// answer only after that.
+    /// Reads a body that nobody wants, within bounds: a client that is in the middle of sending sees the answer only
+    /// after that. In place of `read`, for a body can be read once.
     func discard(_ request: Request) async {
-      let limit = 4 * bytesLimit
+      let limit = Self.discardedBodies * bytesLimit
       _ = await withDeadline(min(time, .seconds(5))) {
         var count = 0
         do {
@@ -77,27 +87,41 @@
     }
 
     private func collect(_ body: RequestBody) async throws(IntakeProblem) -> [UInt8] {
-      let (bytesLimit, bufferedLimit) = (bytesLimit, bufferedLimit)
-      let result = await withDeadline(time) { [self] () async -> Result<[UInt8], IntakeProblem> in
-        var bytes: [UInt8] = []
-        do {
-          for try await part in body {
-            let total = buffered.wrappingAdd(part.readableBytes, ordering: .relaxed).newValue
-            bytes.append(contentsOf: part.readableBytesView)
-            if bytes.count > bytesLimit { return failed(.tooLarge(limit: bytesLimit), bytes.count) }
-            if total > bufferedLimit { return failed(.busy, bytes.count) }
-          }
-        } catch {
-          return failed(.ended, bytes.count)
-        }
-        // A sequence that is cancelled just ends: half a body must not pass for a whole one.
-        return Task.isCancelled ? failed(.tooSlow, bytes.count) : .success(bytes)
-      }
+      let result = await withDeadline(time) { [self] in await collected(body) }
       return try (result ?? .failure(.tooSlow)).get()
     }
 
-    private func failed(_ problem: IntakeProblem, _ bytes: Int) -> Result<[UInt8], IntakeProblem> {
-      release(bytes)
+    /// Reads a body to its end, or until its task is cancelled. What is too much of it is read and thrown away.
+    private func collected(_ body: RequestBody) async -> Result<[UInt8], IntakeProblem> {
+      var bytes: [UInt8] = []
+      var discarded = 0
+      var problem: IntakeProblem?
+      do {
+        for try await part in body {
+          if problem != nil {
+            discarded += part.readableBytes
+            if discarded > Self.discardedBodies * bytesLimit { break }
+            continue
+          }
+          let total = buffered.wrappingAdd(part.readableBytes, ordering: .relaxed).newValue
+          bytes.append(contentsOf: part.readableBytesView)
+          if bytes.count > bytesLimit {
+            problem = .tooLarge(limit: bytesLimit)
+          } else if total > bufferedLimit {
+            problem = .busy
+          }
+          if problem != nil {
+            release(bytes.count)
+            bytes = []
+          }
+        }
+        // A sequence that is cancelled may just end: half a body must not pass for a whole one.
+        if problem == nil, Task.isCancelled { problem = .tooSlow }
+      } catch {
+        if problem == nil { problem = Task.isCancelled ? .tooSlow : .ended }
+      }
+      guard let problem else { return .success(bytes) }
+      release(bytes.count)
       return .failure(problem)
     }
 

@@ -4,6 +4,11 @@
   import Weir
 
   enum TimeText {
+    /// Up to which number a unit is meant: until the year 5138 each.
+    private static let units: [(most: Int64, nanoseconds: Int64)] = [
+      (99_999_999_999, 1_000_000_000), (99_999_999_999_999, 1_000_000), (99_999_999_999_999_999, 1_000),
+    ]
+
     /// The moment of a text such as `2026-11-21T00:00:00.123456789Z`, `2026-11-21 00:00:00` (Universal Time) or
     /// `2026-11-21T01:00:00+01:00`; nil for any other, and outside the years 1677 to 2262.
     static func timestamp(_ text: String) -> Timestamp? {
@@ -34,13 +39,18 @@
       case .string(let text): return timestamp(text) ?? Double(text).flatMap { timestamp(FieldValue.double($0)) }
       case .int(let number):
         guard number >= 0 else { return nil }
-        let unit = [(99_999_999_999, 1_000_000_000), (99_999_999_999_999, 1_000_000), (99_999_999_999_999_999, 1_000)]
-          .first { number <= $0.0 }?.1
-        return Timestamp(nanosecondsSince1970: number.multipliedReportingOverflow(by: Int64(unit ?? 1)).partialValue)
+        let unit: Int64? = units.first { number <= $0.most }?.nanoseconds
+        let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
+        return overflow ? nil : Timestamp(nanosecondsSince1970: product)
       case .double(let number):
         guard number >= 0, number < 99_999_999_999_999 else { return nil }
-        let isSeconds = number <= 99_999_999_999
-        return Timestamp(nanosecondsSince1970: Int64(exactly: (number * (isSeconds ? 1e9 : 1e6)).rounded()) ?? 0)
+        let unit: Int64 = number <= 99_999_999_999 ? 1_000_000_000 : 1_000_000
+        // The fraction by itself, or its last digits would be lost beside the whole.
+        let whole = number.rounded(.down)
+        let (product, overflow) = Int64(whole).multipliedReportingOverflow(by: unit)
+        let fraction = Int64(((number - whole) * Double(unit)).rounded())
+        let (sum, carry) = product.addingReportingOverflow(fraction)
+        return overflow || carry ? nil : Timestamp(nanosecondsSince1970: sum)
       default: return nil
       }
     }

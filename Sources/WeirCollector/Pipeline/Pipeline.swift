@@ -36,7 +36,7 @@
         case ("GET", "/_weir/events"): return try page(store.directory, query) { CollectedEvent($0)?.json }
         case ("GET", "/_weir/rejected"): return try page(store.rejectedDirectory, query) { RejectedEvent($0)?.json }
         case ("GET", "/_weir/violations"):
-          try store.inspect()
+          try await store.inspect()
           return try page(store.violationsDirectory, query) { try LoggedViolation($0)?.json(in: $0) }
         case ("GET", "/_weir/faults"): return .json(200, faults.faults.json)
         case ("POST", "/_weir/faults"):

@@ -127,10 +127,10 @@
 
     func takesGoodOnes(of batch: Batch) -> Bool { batch.failures.isEmpty }
 
+    /// Other statuses are those of whatever stands before the server, which knows no exceptions.
     func answer(_ status: Int, _ message: String) -> Answer {
-      var answer = Answer.text(status, message + "\n")
-      answer.headers.append(("X-ClickHouse-Exception-Code", status == 413 ? "307" : "27"))
-      return answer
+      guard status == 400 else { return .text(status, message + "\n") }
+      return exception(27, "Cannot parse input: \(message). (CANNOT_PARSE_INPUT_ASSERTION_FAILED)").answer
     }
   }
 #endif

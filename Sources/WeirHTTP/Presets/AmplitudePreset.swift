@@ -70,7 +70,10 @@
       switch answer.status {
       case 400: return try invalid(answer, batch)
       case 429: return try throttled(answer, batch)
-      default: return try answer.standardReading(of: batch)
+      default:
+        let reading = try answer.acknowledgedWithObject(batch)
+        if let count = answer.json?["events_ingested"]?.integer, count > batch.count { throw answer.notTheVendors }
+        return reading
       }
     }
 
@@ -80,7 +83,7 @@
       let error = json["error"]?.text ?? "refused"
       var reasons: [Int: String] = [:]
       for (list, what) in [("events_with_missing_fields", "missing"), ("events_with_invalid_fields", "invalid")] {
-        for (field, indices) in (json[list]?.object ?? [:]).sorted(by: { $0.key < $1.key }) {
+        for (field, indices) in json[list]?.members ?? [] {
           for index in indices.array ?? [] {
             guard let place = index.integer, batch.events.indices.contains(place) else {
               throw BatchRefused(answer.summary)

@@ -113,7 +113,11 @@
     }
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
-      guard let code = exceptionCode(of: answer) else { return try answer.standardReading(of: batch) }
+      guard let code = exceptionCode(of: answer) else {
+        // An insert has nothing to say. `Ok.` is the answer to a request whose query got lost on the way.
+        if (200...299).contains(answer.status), !answer.body.isEmpty { throw answer.notTheVendors }
+        return try answer.standardReading(of: batch)
+      }
       if Self.dataCodes.contains(code) { throw BatchRefused(answer.summary) }
       if Self.stoppingCodes.contains(code) {
         throw DeliveryStopped("ClickHouse refuses (\(answer.summary)); mend that")

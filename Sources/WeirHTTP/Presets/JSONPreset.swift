@@ -10,10 +10,12 @@
   /// takes some and not others answers 200 with
   ///
   /// ```json
-  /// {"rejected": [{"id": "0123…", "reason": "no such product"}], "retry": [{"id": "4567…"}]}
+  /// {"accepted": 98, "rejected": [{"id": "0123…", "reason": "no such product"}], "retry": [{"id": "4567…"}]}
   /// ```
   ///
-  /// and has all the others. An answer that names an event that was not sent counts for nothing.
+  /// and has all the others; `index`, from 0, may stand in the place of `id`. An answer that names an event that was
+  /// not sent, or has another number in `accepted`, which may be left out, counts for nothing. An address without a
+  /// path gets `/events`.
   public struct JSONPreset: HTTPPreset {
     /// How events stand in a body.
     public enum Form: Hashable, Sendable {
@@ -52,6 +54,7 @@
 
     public let providerName = "http"
     public let endpoint: String
+    public let path = "/events"
     public let limits: HTTPLimits
     public let takesGzip: Bool
 
@@ -91,18 +94,23 @@
       guard (200...299).contains(answer.status), let json = answer.json else { return reading }
       let rejected = json["rejected"]?.array ?? []
       let retried = json["retry"]?.array ?? []
-      guard !rejected.isEmpty || !retried.isEmpty else { return reading }
       let ids = batch.events.map(\.stored.id.description)
       let places = Dictionary(zip(ids, ids.indices)) { first, _ in first }
       func place(_ entry: JSONValue) throws -> Int {
-        guard let id = entry["id"]?.text, let place = places[id] else {
-          throw HTTPFailure("the answer names an event that was not sent (\(answer.summary))")
+        if let id = entry["id"]?.text {
+          if let place = places[id] { return place }
+        } else if let index = entry["index"]?.integer, ids.indices.contains(index) {
+          return index
         }
-        return place
+        throw HTTPFailure("the answer names an event that was not sent (\(answer.summary))")
       }
       for entry in retried { reading.verdicts[try place(entry)] = .retry(after: answer.retryAfter) }
       for entry in rejected {
         reading.verdicts[try place(entry)] = .rejected(entry["reason"]?.text ?? "rejected without a reason")
+      }
+      let accepted = reading.verdicts.count { $0 == .accepted }
+      if let count = json["accepted"]?.integer, count != accepted {
+        throw HTTPFailure("the endpoint has \(count) of \(accepted) events (\(answer.summary))")
       }
       return reading
     }

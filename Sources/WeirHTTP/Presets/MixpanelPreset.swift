@@ -83,11 +83,12 @@
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       switch answer.status {
-      case 200:
+      case 200...299:
+        let reading = try answer.acknowledgedWithObject(batch)
         if let imported = answer.json?["num_records_imported"]?.integer, imported != batch.count {
           throw HTTPFailure("\(imported) events were imported of \(batch.count) (\(answer.summary))")
         }
-        return HTTPReading(.accepted, count: batch.count)
+        return reading
       case 400: return try failures(in: answer, of: batch)
       default: return try answer.standardReading(of: batch)
       }

@@ -19,14 +19,15 @@
   /// | `timeUnixNano` | when it was captured |
   /// | `eventName`, `body` | its name |
   /// | `severityNumber` | 9, `INFO` |
-  /// | attributes `weir.id`, `weir.offset` | its id and offset |
+  /// | attributes `log.record.uid`, `weir.offset` | its id and offset |
   /// | attribute `user.id` | its user |
   /// | other attributes | its fields, bound fields, view and global fields, typed |
   ///
   /// As the specification has it, 429, 502, 503 and 504 alone are to be retried; other errors refuse the batch, and a
   /// wrong key or address stops delivery. A **partial success** is never sent again. It says how many records were
   /// refused, and not which. If all were, they are rejected. Else the batch counts as ``UnnamedRejections`` says.
-  /// OpenTelemetry has no associations, nor does it recognise a record that comes again; `weir.id` tells.
+  /// OpenTelemetry has
+  /// no associations. Receivers may drop a record whose `log.record.uid` they had before, and few do.
   public struct OTLPLogsPreset: HTTPPreset {
     /// What becomes of a batch of which some records were refused, nobody knows which.
     public enum UnnamedRejections: Hashable, Sendable {
@@ -83,7 +84,7 @@
       record.add("eventName", event.name)
       record.add("body", json: AnyValue.bytes(.string(event.name)))
       var attributes: [UInt8] = [UInt8(ascii: "[")]
-      AnyValue.appendAttribute("weir.id", .string(event.stored.id.description), to: &attributes)
+      AnyValue.appendAttribute("log.record.uid", .string(event.stored.id.description), to: &attributes)
       attributes.append(UInt8(ascii: ","))
       AnyValue.appendAttribute("weir.offset", .uint(event.stored.offset), to: &attributes)
       var others: [FieldObject.Member] = []
@@ -91,7 +92,7 @@
       if event.stored.time.nanosecondsSince1970 < 0 {
         others.append(.init(name: "weir.time", value: .string(event.stored.time.description)))
       }
-      let reserved = ["weir.id", "weir.offset", "weir.time", "user.id"]
+      let reserved = ["log.record.uid", "weir.offset", "weir.time", "user.id"]
       for member in others + event.properties(reserved: reserved) {
         attributes.append(UInt8(ascii: ","))
         AnyValue.appendAttribute(member.name, member.value, to: &attributes)
@@ -109,7 +110,9 @@
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       switch answer.status {
-      case 200...299: return try partial(answer, batch)
+      case 200...299:
+        // Some receivers leave the empty object out.
+        return answer.body.isEmpty ? HTTPReading(.accepted, count: batch.count) : try partial(answer, batch)
       case 429, 502, 503, 504: return try answer.toBeRetried(batch)
       case 408, 409, 425, 500, 506...599: throw BatchRefused(answer.summary)
       default: return try answer.standardReading(of: batch)
@@ -117,7 +120,7 @@
     }
 
     private func partial(_ answer: HTTPAnswer, _ batch: HTTPBatch) throws -> HTTPReading {
-      var reading = HTTPReading(.accepted, count: batch.count)
+      var reading = try answer.acknowledgedWithObject(batch)
       guard let partial = answer.json?["partialSuccess"] else { return reading }
       let message = partial["errorMessage"]?.text ?? ""
       let refused = partial["rejectedLogRecords"]?.integer ?? 0

@@ -61,13 +61,12 @@
     }
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
-      guard (200...299).contains(answer.status), let json = answer.json else {
-        return try answer.standardReading(of: batch)
-      }
+      let reading = try answer.acknowledgedWithObject(batch)
+      guard (200...299).contains(answer.status), let json = answer.json else { return reading }
       let limited = (json["quota_limited"]?.array ?? []).compactMap(\.text)
       if limited.contains("events") { throw HTTPFailure("the project is over its quota of events (\(answer.summary))") }
       if json["status"]?.integer == 0 { throw HTTPFailure(answer.summary) }
-      return HTTPReading(.accepted, count: batch.count)
+      return reading
     }
 
     public func identify(_ user: EventUser) -> HTTPPost? {

@@ -71,8 +71,11 @@
     }
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
-      if (200...299).contains(answer.status), answer.json?["success"]?.bool == false {
-        throw BatchRefused(answer.summary)
+      if (200...299).contains(answer.status), !answer.body.isEmpty {
+        if answer.json?["success"]?.bool == false { throw BatchRefused(answer.summary) }
+        // Segment answers with an object, some that are compatible with this word.
+        let isWord = answer.body.count < 10 && answer.text.lowercased().contains("ok")
+        guard answer.json?.isObject == true || isWord else { throw answer.notTheVendors }
       }
       return try answer.standardReading(of: batch)
     }

@@ -11,8 +11,8 @@ struct DeadLettersCommand: ParsableCommand {
     abstract: "Print the events that destinations rejected, and why.",
     discussion: """
       Changes nothing. Dead letters stay where they are, in the log's directory under \
-      dead-letters/NAME, also after weir redrive has sent them again; remove that \
-      directory when nobody needs them any more.
+      dead-letters/NAME, also after weir redrive has sent them again. Nothing removes \
+      them but you. Damage is passed over: a line on standard error, exit code 1.
 
       Formats:
         text   For people: destination, attempts and reason, then the event.
@@ -75,8 +75,9 @@ struct DeadLettersCommand: ParsableCommand {
       if !skip.isRemoval { isDamaged = true }
       writeDiagnostic("\(path): \(Damage.describe(skip))")
     }
+    var joiner = DeadLetterJoiner()
     while left > 0, let stored = try reader.next() {
-      guard let letter = DeadLetter(stored) else { continue }
+      guard let letter = joiner.take(stored) else { continue }
       var bytes: [UInt8] = []
       append(letter, to: &bytes)
       do { try writeAll(bytes, to: STDOUT_FILENO) } catch { throw ToolError(writing: error) }

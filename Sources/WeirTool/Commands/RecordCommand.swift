@@ -206,6 +206,8 @@ struct RecordCommand: ParsableCommand {
     configuration.ringDirectory = ringDirectory
     configuration.byteLimit = maxBytes.map { Int(clamping: $0.bytes) }
     configuration.atByteLimit = dropOldest ? .dropOldest : .refuse
+    configuration.batchThreads = batchThreads
+    configuration.removeDelivered = removeDelivered
     configuration.retention = Tracker.Retention(
       age: retain?.duration, bytes: retainBytes.map { Int(clamping: $0.bytes) })
     return configuration

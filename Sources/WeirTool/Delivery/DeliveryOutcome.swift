@@ -20,6 +20,16 @@ struct DeliveryOutcome: Sendable {
       self.name = name
     }
 
+    /// What a redrive came to.
+    init(_ report: DeliveryReport.Entry) {
+      name = report.provider
+      acknowledged = report.acknowledged
+      rejected = report.rejected
+      pending = report.pending
+      if case .stopped(let reason) = report.state { stopped = reason }
+      error = report.error
+    }
+
     /// What differs between two ledgers of one destination; `before` is nil where it had no cursor yet.
     init(before: Ledger.Entry?, after: Ledger.Entry) {
       name = after.provider

@@ -7,6 +7,8 @@ struct DeliveryRun: Sendable {
   private static let interval = Duration.milliseconds(200)
   /// How often it is looked whether to stop.
   private static let pause = Duration.milliseconds(20)
+  /// How often it is looked how far other processes have come.
+  private static let releaseInterval = Duration.seconds(1)
   /// How long a delivery that is stopped by a signal may go on.
   private static let lastBudget = Duration.seconds(2)
 
@@ -15,27 +17,35 @@ struct DeliveryRun: Sendable {
   private let names: [String]
   private let before: [Ledger.Entry]
   private let start = monotonicNanoseconds()
+  /// Looks what other processes delivered.
+  private let releasing: Task<Void, Never>?
 
   /// Begins the delivery of the log in a directory, beside whoever writes it.
   init(log: String, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
     let before = try LogDirectory(log).ledger()
     let dispatcher = try Dispatcher(directory: log, configuration: Self.configuration)
-    try await self.init(log, dispatcher, providers, options, before)
+    try await self.init(log, dispatcher, providers, options, before, releasing: nil)
   }
 
   /// Begins the delivery of a log that this process writes.
   init(of tracker: Tracker, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
     let before = try LogDirectory(tracker.directory).ledger()
     let dispatcher = try Dispatcher(tracker, configuration: Self.configuration)
-    try await self.init(tracker.directory, dispatcher, providers, options, before)
+    let releasing = Task.detached {
+      while (try? await Task.sleep(for: Self.releaseInterval)) != nil { try? dispatcher.release() }
+    }
+    try await self.init(tracker.directory, dispatcher, providers, options, before, releasing: releasing)
   }
 
   private init(
-    _ log: String, _ dispatcher: Dispatcher, _ providers: [any Provider], _ options: DeliveryOptions, _ before: Ledger
+    _ log: String, _ dispatcher: Dispatcher, _ providers: [any Provider], _ options: DeliveryOptions, _ before: Ledger,
+    releasing: Task<Void, Never>?
   ) async throws(WeirError) {
+    self.releasing = releasing
     do throws(WeirError) {
       for provider in providers { try dispatcher.add(provider, options: options) }
     } catch {
+      releasing?.cancel()
       _ = await dispatcher.shutdown(budget: .zero)
       throw error
     }
@@ -56,6 +66,7 @@ struct DeliveryRun: Sendable {
   /// no longer than anybody takes anything. Shows how far it is.
   func end(follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch) async -> DeliveryOutcome {
     let stopped = await watch(follows: follows, deadline: deadline, stop: stop)
+    releasing?.cancel()
     _ = await dispatcher.shutdown(budget: stop.isThrown ? Self.lastBudget : .zero)
     var outcome = DeliveryOutcome(log: log, entries: [], nanoseconds: monotonicNanoseconds() - start)
     for after in entries {

@@ -12,6 +12,7 @@ import Testing
     /// The lines whose capture was acknowledged over the pipe before the recorder died.
     private(set) var acknowledged: Set<Int> = []
     private(set) var kills = 0
+    private(set) var collectorKills = 0
     private(set) var problems: [String] = []
     private var next = 1
     private var random: SeededRandom
@@ -34,8 +35,8 @@ import Testing
     }
 
     /// One life of a recorder that delivers: it is given so many lines, and killed so long after they all went in, or on
-    /// the way.
-    func record(_ count: Int, seconds: Double, isKilled: Bool = true) throws {
+    /// the way. With `collectorToo` the collector is killed, and started again, while it delivers.
+    func record(_ count: Int, seconds: Double, collectorToo: Bool = false) throws {
       let first = next
       next += count
       var arguments = ["record", log, "--acknowledge", "--segment-bytes", "1M", "--remove-delivered"] + destination
@@ -43,13 +44,13 @@ import Testing
       if Bool.random(using: &random) { arguments += ["--batch-threads", "1"] }
       let child = try Child(Tool.path, arguments, input: .pipe)
       let whole = lines.lines(first..<next)
-      let isCut = isKilled && Int.random(in: 0..<4, using: &random) == 0
+      let isCut = Int.random(in: 0..<4, using: &random) == 0
       child.send(isCut ? whole.prefix(Int.random(in: 0...whole.count, using: &random)) : whole)
       if !isCut {
         child.serve(until: Moment.now + 60) { Self.count($0.output) >= count }
       }
-      child.serve(until: Moment.now + seconds)
-      try end(child, isKilled, "weir record")
+      try live(child, seconds, collectorToo)
+      try end(child, "weir record")
       for line in child.output.split(separator: UInt8(ascii: "\n")).dropLast(child.output.last == 0x0A ? 0 : 1) {
         if let number = Int(String(decoding: line, as: UTF8.self)) { acknowledged.insert(first + number - 1) }
       }
@@ -58,27 +59,31 @@ import Testing
     private static func count(_ output: Data) -> Int { output.count { $0 == 0x0A } }
 
     /// One life of a deliverer, post mortem.
-    func deliver(seconds: Double) throws {
+    func deliver(seconds: Double, collectorToo: Bool = false) throws {
       guard FileManager.default.fileExists(atPath: log + "/lock") else { return }
       let child = try Child(Tool.path, ["deliver", log] + destination)
-      child.serve(until: Moment.now + seconds)
-      try end(child, true, "weir deliver")
+      try live(child, seconds, collectorToo)
+      try end(child, "weir deliver")
     }
 
-    private func end(_ child: Child, _ isKilled: Bool, _ what: String) throws {
-      if !isKilled { child.finishInput() }
-      let outcome = isKilled ? try child.kill() : try child.wait(600)
+    private func live(_ child: Child, _ seconds: Double, _ collectorToo: Bool) throws {
+      child.serve(until: Moment.now + seconds / 2)
+      collector.serve()
+      if collectorToo {
+        try collector.kill()
+        collectorKills += 1
+        try collector.start()
+      }
+      child.serve(until: Moment.now + seconds / 2)
+    }
+
+    private func end(_ child: Child, _ what: String) throws {
+      let outcome = try child.kill()
       if outcome.signal == SIGKILL { kills += 1 }
-      // 5: a deliverer whose time was long enough to give up the dead one.
-      if outcome.signal != SIGKILL, outcome.code != 0 {
+      // A deliverer may be done before it is killed; rejected events are no fault of its.
+      if outcome.signal != SIGKILL, outcome.code != 0, outcome.code != 4 {
         problems.append("\(what): \(outcome.code ?? -1), signal \(outcome.signal ?? 0): \(outcome.errors)")
       }
-    }
-
-    /// Kills the collector, and starts it again at once.
-    func restartCollector() throws {
-      try collector.kill()
-      try collector.start()
     }
 
     /// Delivers until nothing is pending for the collector.

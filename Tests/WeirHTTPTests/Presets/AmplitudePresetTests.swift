@@ -76,7 +76,9 @@
     }
 
     @Test(arguments: [
-      (answer(200, #"{"code":200,"events_ingested":3}"#), Outcome.accepted), (answer(413), .refused),
+      (answer(200, #"{"code":200,"events_ingested":3}"#), Outcome.accepted), (answer(200), .failed),
+      (answer(200, "success"), .failed), (answer(200, #"{"code":200,"events_ingested":4}"#), .failed),
+      (answer(413), .refused),
       (answer(429), .failed), (answer(429, "", ("retry-after", "3")), .retry(3)), (answer(500), .failed),
       (answer(429, #"{"throttled_events":[7]}"#), .failed), (answer(504), .failed),
     ])

@@ -62,7 +62,7 @@
       (answer(200, "Code: 27. DB::Exception: Cannot parse input"), .refused),
       (answer(200, "Code: 241. DB::Exception: Memory limit exceeded"), .failed),
       (answer(200, "", ("X-ClickHouse-Exception-Code", "60")), .stopped),
-      (answer(200, "Ok."), .accepted), (answer(200, "Code: DB::Exception"), .accepted),
+      (answer(200, "Ok."), .failed), (answer(200, "Code: DB::Exception"), .failed), (answer(200, "<html>"), .failed),
       (answer(401), .stopped), (answer(502), .failed), (answer(400), .refused),
       (answer(503, "", ("Retry-After", "6")), .retry(6)),
     ])

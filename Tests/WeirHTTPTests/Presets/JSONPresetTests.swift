@@ -46,7 +46,17 @@
         .verdicts([.rejected("rejected without a reason"), .accepted, .retry(after: .seconds(3))])
       ),
       (answer(200, #"{"rejected":[{"id":"\#(sampleID(9))"}]}"#), .failed),
-      (answer(200, #"{"rejected":[{"reason":"no"}]}"#), .failed), (answer(200, #"{"retry":["x"]}"#), .failed),
+      (answer(200, #"{"accepted":3,"rejected":[]}"#), .accepted), (answer(200, #"{"accepted":2}"#), .failed),
+      (answer(200, #"{"accepted":4}"#), .failed),
+      (answer(200, #"{"accepted":2,"retry":[{"index":0}]}"#), .verdicts([.retry(after: nil), .accepted, .accepted])),
+      (answer(200, #"{"rejected":[{"reason":"no"}]}"#), .failed),
+      (
+        answer(200, #"{"rejected":[{"id":null,"index":2}]}"#),
+        .verdicts([.accepted, .accepted, .rejected("rejected without a reason")])
+      ),
+      (answer(200, #"{"rejected":[{"id":null,"index":3}]}"#), .failed),
+      (answer(200, #"{"rejected":[{"id":"\#(sampleID(9))","index":2}]}"#), .failed),
+      (answer(200, #"{"retry":["x"]}"#), .failed),
       (answer(400), .refused), (answer(413), .refused), (answer(401), .stopped), (answer(503), .failed),
     ])
     func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {

@@ -84,7 +84,8 @@
 
     @Test(arguments: [
       (answer(200, #"{"code":200,"num_records_imported":3,"status":"OK"}"#), Outcome.accepted),
-      (answer(200), .accepted), (answer(200, "1"), .accepted),
+      (answer(200, "{}"), .accepted), (answer(200), .failed), (answer(200, "1"), .failed),
+      (answer(200, "<html>"), .failed),
       (answer(200, #"{"num_records_imported":2}"#), .failed), (answer(200, #"{"num_records_imported":4}"#), .failed),
       (answer(401), .stopped), (answer(403), .stopped), (answer(413), .refused), (answer(429), .failed),
       (answer(429, "", ("Retry-After", "2")), .retry(2)), (answer(502), .failed), (answer(503), .failed),

@@ -20,7 +20,7 @@
       #expect(record["severityNumber"] as? Int == 9 && record["eventName"] as? String == "checkout.completed")
       let attributes = try #require(record["attributes"] as? [[String: Any]])
       let values = attributes.map { "\($0["key"] ?? "")" }
-      #expect(values == ["weir.id", "weir.offset", "user.id"] + fields.map(\.name))
+      #expect(values == ["log.record.uid", "weir.offset", "user.id"] + fields.map(\.name))
       let expected = #"""
         [{"stringValue":"0123456789abcdef0000000000000005"},{"intValue":"5"},{"stringValue":"u1"},
          {"stringValue":"a"},{"boolValue":true},{"intValue":"-7"},{"stringValue":"18446744073709551615"},
@@ -54,7 +54,8 @@
     }
 
     @Test(arguments: [
-      (answer(200), Outcome.accepted), (answer(200, "{}"), .accepted),
+      (answer(200), Outcome.accepted), (answer(200, "garbage"), .failed), (answer(200, "<html>"), .failed),
+      (answer(200, "{}"), .accepted),
       (answer(200, #"{"partialSuccess":{}}"#), .accepted),
       (answer(200, #"{"partialSuccess":null}"#), .accepted), (partial("0"), .accepted), (partial(#""0""#), .accepted),
       (partial("1"), .unnamed(1)), (partial(#""2""#), .unnamed(2)),

@@ -30,7 +30,8 @@
 
     @Test(arguments: [
       (answer(200, #"{"status":1}"#), Outcome.accepted), (answer(200, #"{"status":"Ok"}"#), .accepted),
-      (answer(200), .accepted), (answer(200, #"{"status":1,"quota_limited":["recordings"]}"#), .accepted),
+      (answer(200), .failed), (answer(200, "1"), .failed), (answer(200, "{}"), .accepted),
+      (answer(200, #"{"status":1,"quota_limited":["recordings"]}"#), .accepted),
       (answer(200, #"{"status":1,"quota_limited":["events"]}"#), .failed), (answer(200, #"{"status":0}"#), .failed),
       (answer(400, "maximum event size exceeded"), .refused), (answer(401, "API key is not valid"), .stopped),
       (answer(413), .refused), (answer(429, "billing limit reached"), .failed), (answer(503), .failed),

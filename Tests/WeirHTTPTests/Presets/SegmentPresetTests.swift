@@ -59,6 +59,7 @@
 
     @Test(arguments: [
       (answer(200, #"{"success":true}"#), Outcome.accepted), (answer(200, "OK"), .accepted), (answer(200), .accepted),
+      (answer(200, "garbage"), .failed), (answer(200, "[]"), .failed), (answer(200, "<html>"), .failed),
       (answer(200, #"{"success":false,"message":"no"}"#), .refused), (answer(400, "malformed JSON"), .refused),
       (answer(413), .refused), (answer(401), .stopped), (answer(403), .stopped), (answer(404), .stopped),
       (answer(429, "", ("Retry-After", "5")), .retry(5)), (answer(429), .failed), (answer(500), .failed),

@@ -125,7 +125,7 @@
       let server = try TestServer { request in
         let events = (request.json as? [String: Any])?["events"] as? [[String: Any]] ?? []
         let places = events.indices.filter { ids.contains(events[$0]["insert_id"] as? String ?? "") }
-        guard let first = places.first else { return .answer(200) }
+        guard let first = places.first else { return .answer(200, body: "{}") }
         // One a time, to see that this comes to an end.
         return .answer(400, body: #"{"error":"invalid","events_with_invalid_fields":{"price":[\#(first)]}}"#)
       }

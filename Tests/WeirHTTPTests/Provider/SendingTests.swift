@@ -27,7 +27,7 @@
     }
 
     @Test func compressionIsLeftOutWhereItIsNotWantedOrNotTaken() async throws {
-      let server = try TestServer(.answer(200))
+      let server = try TestServer(.answer(200, body: "{}"))
       defer { server.stop() }
       var identity = HTTPConfiguration()
       identity.compression = .identity

@@ -99,7 +99,8 @@ struct AttemptLogTests {
         #expect(log.error == nil)
         log.close()
       }
-      #expect(try notes(directory) == [LoggedAttempt(large), LoggedAttempt(large)])
+      let found = try notes(directory)
+      #expect(found == [LoggedAttempt(large), LoggedAttempt(large)])
     }
   }
 
@@ -107,16 +108,18 @@ struct AttemptLogTests {
     try withDirectory { directory in
       let log = AttemptLog(in: directory, provider: "shop", byteLimit: AttemptLog.leastBytes)
       let text = String(repeating: "x", count: 1000)
-      for number in 0..<20_000 {
-        log.write(attempt(number, [UInt64(number)], text))
-        // No faster than the log's thread writes, whatever the machine.
-        while log.unwritten > 0, log.error != nil, number % 100 == 0 { usleep(1000); log.write(attempt(number, [], text)) }
+      var written = 0
+      while written < 10_000 {
+        let before = log.unwritten
+        log.write(attempt(written, [UInt64(written)], text))
+        // No faster than the log's own thread, whatever the machine.
+        if log.unwritten == before { written += 1 } else { usleep(1000) }
       }
       log.close()
       let found = try notes(directory)
-      #expect(found.count < 19_000)
+      #expect(found.count < 9_000 && found.count > 1_000)
       guard case .attempt(let last)? = found.last else { return #expect(Bool(false), "no attempt") }
-      #expect(last.number == 19_999)
+      #expect(last.number == 9_999)
       #expect(try LogDirectory(directory + "/attempts/shop").statistics().totalBytes <= UInt64(AttemptLog.leastBytes))
     }
   }

@@ -51,7 +51,9 @@ struct BackoffTests {
 }
 
 struct BreakerTests {
-  private func breaker(failures: Int = 3, openFor: Duration = .seconds(10), most: Duration = .seconds(60)) -> BreakerState {
+  private func breaker(
+    failures: Int = 3, openFor: Duration = .seconds(10), most: Duration = .seconds(60)
+  ) -> BreakerState {
     var breaker = CircuitBreaker()
     breaker.failures = failures
     breaker.openFor = openFor

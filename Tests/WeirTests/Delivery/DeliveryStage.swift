@@ -1,6 +1,7 @@
 // DeliveryStage: a log, a dispatcher and a clock that the test moves, for tests of delivery.
 
 import Foundation
+import Synchronization
 import Testing
 import WeirTesting
 
@@ -63,6 +64,32 @@ final class DeliveryStage: Sendable {
     }
     return true
   }
+
+  /// Waits for a call of the dispatcher while the clock moves.
+  func running<Answer: Sendable>(
+    _ providers: [ScriptedProvider] = [], _ call: @escaping @Sendable () async -> Answer
+  ) async throws -> Answer {
+    let answer = Mutex<Answer?>(nil)
+    Task {
+      let given = await call()
+      answer.withLock { $0 = given }
+    }
+    #expect(await run(providers) { answer.withLock { $0 != nil } })
+    return try #require(answer.withLock { $0 })
+  }
+
+  /// Ends delivery as a kill does: nothing is written from now on.
+  func kill() async {
+    await dispatcher.finish(dispatcher.workers, .abandonment)
+  }
+
+  /// Ends delivery and capture in order, so that the directory can be opened again.
+  func close() async throws {
+    _ = try await running { [dispatcher] in await dispatcher.shutdown(budget: .zero) }
+  }
+
+  /// The ledger's entry of a provider.
+  func entry(_ name: String = "scripted") -> Ledger.Entry { dispatcher.ledger[name] ?? Ledger.Entry(provider: "none") }
 
   /// Whether nothing happens before the clock is moved.
   private func areAtRest(_ providers: [ScriptedProvider]) -> Bool {

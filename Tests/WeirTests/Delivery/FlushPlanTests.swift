@@ -210,7 +210,8 @@ struct FlushPlanTests {
       var unread: [Int] = []
       var held: [Int] = []
       for now in 0..<200 {
-        unread += Array(repeating: now, count: Int.random(in: 0...1, using: &random) * .random(in: 0...30, using: &random))
+        let comes = Int.random(in: 0...1, using: &random) * .random(in: 0...30, using: &random)
+        unread += Array(repeating: now, count: comes)
         while true {
           while !plan.isFull, !unread.isEmpty {
             held.append(unread.removeFirst())

@@ -25,7 +25,7 @@ struct JourneyTests {
     let done = Flag()
     let dispatcher = stage.dispatcher
     Task {
-      _ = await dispatcher.shutdown(budget: .seconds(5))
+      _ = await dispatcher.shutdown(budget: .seconds(300))
       done.raise()
     }
     #expect(await stage.run { done.isRaised })
@@ -57,9 +57,10 @@ struct JourneyTests {
       }
       let log = LogDirectory(directory)
       let journey = try log.journey(of: ids[1])
-      #expect(words(journey) == [
-        "captured", "drained 1", "shop attempt 1 retried", "shop attempt 2 accepted", "shop settled",
-      ])
+      #expect(
+        words(journey) == [
+          "captured", "drained 1", "shop attempt 1 retried", "shop attempt 2 accepted", "shop settled",
+        ])
       #expect(journey.outcomes == [Journey.Outcome(provider: "shop", fate: .acknowledged)])
       #expect(journey.unread == [] && journey.id == ids[1] && journey.offset == 1)
       #expect(try log.journey(at: 1) == journey)
@@ -89,12 +90,7 @@ struct JourneyTests {
           }
         ])
       try await deliver(directory, provider) {
-        $0.preparation.hooks = [
-          EventHook { event in
-            if event.fields["n"] == .int(2) { return nil }
-            return event
-          }
-        ]
+        $0.preparation = Preparation(hooks: [EventHook("not two") { $0.fields["n"] == .int(2) ? .drop : .keep }])
       } capture: { stage in
         try stage.capture(4)
         return 4
@@ -107,13 +103,15 @@ struct JourneyTests {
       let log = LogDirectory(directory)
       func outcomes(_ offset: Offset) throws -> [Journey.Fate] { try log.journey(at: offset).outcomes.map(\.fate) }
       #expect(try outcomes(0) == [.before, .rejected(reason: "unknown product")])
-      #expect(words(try log.journey(at: 0)) == [
-        "captured", "drained 0", "shop attempt 1 rejected", "shop rejected", "shop settled",
-      ])
+      #expect(
+        words(try log.journey(at: 0)) == [
+          "captured", "drained 0", "shop attempt 1 rejected", "shop rejected", "shop settled",
+        ])
       #expect(try outcomes(1) == [.before, .acknowledged])
-      #expect(words(try log.journey(at: 1)) == [
-        "captured", "drained 1", "shop attempt 1 retried", "shop attempt 2 accepted", "shop settled",
-      ])
+      #expect(
+        words(try log.journey(at: 1)) == [
+          "captured", "drained 1", "shop attempt 1 retried", "shop attempt 2 accepted", "shop settled",
+        ])
       #expect(try outcomes(2) == [.before, .withheld])
       #expect(words(try log.journey(at: 2)).filter { $0.hasPrefix("shop") } == ["shop withheld", "shop settled"])
       #expect(try outcomes(4) == [.acknowledged, .pending])
@@ -142,7 +140,7 @@ struct JourneyTests {
   @Test func `sensitive values are replaced, and shown to whoever asks`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try reopen(directory)
-      try tracker.setGlobals(["key": "s3cret"], sensitive: ["key"])
+      try tracker.setGlobals(GlobalFields(fields: ["key": "s3cret"], sensitive: ["key"]))
       let id = try #require(tracker.track("e").id)
       try tracker.drain()
       let log = LogDirectory(directory)
