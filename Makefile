@@ -31,6 +31,8 @@ help:
 	@echo 'make bench-charts draws the charts and tables anew from the results of the last make bench'
 	@echo 'make bench-sync   what waiting for the disk costs, on the disk of DIR ($(BUILD))'
 	@echo 'make recovery-bench  what recovery costs: by the number of segments, by the byte, of a full ring'
+	@echo 'make batch-bench  what batch segments cost, and how much smaller they are, beside LZ4 itself'
+	@echo 'make delivery-bench  what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket'
 	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
 	@echo 'make delivery-crash  a million events delivered, 50 kills on the way; again beside a dead destination'
@@ -45,6 +47,7 @@ help:
 	@echo 'make counts       that a capture allocates nothing, takes no lock and makes no system call'
 	@echo 'make test-consumer  what a package that depends on Weir fetches: without traits no swift-syntax'
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
+	@echo 'make test-second-reader  real requests in batch segments: lz4 -t, and weir cat beside a reader in Python'
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
 	@echo 'make loss-table   LOSS_KILLS kills of SQLite, JSON Lines, a queue in memory and Weir: what each loses'
@@ -270,6 +273,7 @@ test-c-core: $(C_TEST_RUNS)
 
 # Logs of earlier versions, and a second reader of the format, in Python.
 $(C)/checked/golden_test.run: | need-python need-lz4-tool
+$(C)/checked/batch_read_test.run: | need-lz4-tool
 
 test-golden: need-c $(C)/checked/golden_test.run
 
@@ -313,9 +317,21 @@ test-aarch64:
 	@$(MAKE) --no-print-directory --keep-going $(AARCH64_RUNS)
 	@echo 'not run on AArch64: fork_test, and the instruction steps of signal_test'
 
-$(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES)
+# liblz4 for that processor: its Debian package, unpacked here, so that nothing of the machine changes.
+AARCH64_APT = $(abspath $(C)/aarch64/apt)
+AARCH64_APT_GET = apt-get -qq -o APT::Architectures::=arm64 -o Dir::State::Lists=$(AARCH64_APT)/lists \
+                  -o Dir::Cache=$(AARCH64_APT)/cache
+
+$(C)/aarch64/liblz4.a:
+	@mkdir -p $(AARCH64_APT)/lists/partial $(AARCH64_APT)/cache/archives/partial
+	@echo 'weir: fetching liblz4-dev for AArch64'
+	@cd $(AARCH64_APT) && $(AARCH64_APT_GET) update && $(AARCH64_APT_GET) download liblz4-dev:arm64 2>/dev/null
+	dpkg-deb --fsys-tarfile $(AARCH64_APT)/liblz4-dev_*_arm64.deb | tar -xO ./usr/lib/aarch64-linux-gnu/liblz4.a >$@.new
+	mv $@.new $@
+
+$(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES) $(C)/aarch64/liblz4.a
 	@mkdir -p $(@D)
-	aarch64-linux-gnu-gcc $(filter-out -MMD -MP,$(C_FLAGS)) -O2 -g -static -DWEIR_FAULT_INJECTION -ISources/CWeir $^ $(C_LIBS) -o $@
+	aarch64-linux-gnu-gcc $(filter-out -MMD -MP,$(C_FLAGS)) -O2 -g -static -DWEIR_FAULT_INJECTION -ISources/CWeir $^ -o $@
 
 .PHONY: $(AARCH64_RUNS)
 $(AARCH64_RUNS): %.run: %
@@ -331,7 +347,7 @@ MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Model
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = scan window unsealed lost_ring dead_ring reader handover crc32c check stat verify dead route definitions \
                 directory quarantine error notice locator system failing start sizes retention event \
-                values source batch_source batch_frame scan_block check_batch columns batch batcher batch_all tally
+                values source batch_source batch_frame scan_block check_batch columns batch batcher batch_all tally contents
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
@@ -678,6 +694,7 @@ bench-build: need-swift need-lz4 need-c
 bench: bench-build
 	$(BENCH_RUN) $(BENCH_FLAGS)
 	@$(MAKE) --no-print-directory bench-charts
+	@$(MAKE) --no-print-directory delivery-bench
 
 bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
@@ -694,6 +711,32 @@ recovery-bench: need-c $(C)/bench/recovery_bench
 $(C)/bench/recovery_bench: Benchmarks/Recovery/recovery_bench.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
+
+# What batch segments cost, and how much smaller they are. BATCH_BENCH_FLAGS: --rounds N, --mib N, --sample FILE.
+BATCH_BENCH_FLAGS =
+
+.PHONY: batch-bench
+
+batch-bench: need-c need-lz4-tool $(C)/bench/batch_bench
+	$(C)/bench/batch_bench $(BATCH_BENCH_FLAGS)
+
+$(C)/bench/batch_bench: Benchmarks/Batching/batch_bench.c Tests/C/check.h $(C)/libcweir.a
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
+
+# What delivery costs. The tool is the endpoint that takes events over HTTP and the process that sends them; its packages
+# are those of the traits. DELIVERY_BENCH_FLAGS: --events N, --rounds N, --batches 1000,10000.
+DELIVERY_BENCH_FLAGS =
+
+.PHONY: delivery-bench
+
+delivery-bench: need-swift need-lz4 need-zlib
+	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
+	  --product delivery-bench
+	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) --traits HTTP,Collector --product weir
+	$(BENCH)/package/release/delivery-bench --tool $(BENCH)/tool/release/weir --directory $(BENCH) \
+	  --results $(BENCH)/delivery.jsonl $(DELIVERY_BENCH_FLAGS)
 
 # Single calls under ordo-one's benchmark; in a folder of its own, for its packages are not those of the others.
 bench-micro: need-swift need-lz4

@@ -81,6 +81,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
         .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
         .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
       ],
       swiftSettings: swiftSettings

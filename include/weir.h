@@ -176,16 +176,17 @@ typedef struct weir_options {
 
 /*
  * Batch segments. With batch_threads a sealed segment becomes a standard LZ4 frame, `<base>.weir.lz4`, which the lz4
- * tool reads as well: the same bytes in a third to a tenth of the space, with an index by which readers find an offset
- * without decompressing the rest. Every reader goes across raw and batch segments alike; offsets, ids and damage are
- * told as before. It is made beside the raw file, which goes once the other is on the disk under its name: killed at any
- * moment, one of the two is whole. The threads run at nice 10, and take up the raw segments of earlier openings too. A
- * close waits for none of it: what is not done stays raw. A segment with a damaged byte stays raw for good
- * (weir_counters.unbatched); what a full disk or the byte limit prevents is tried again later. Under max_bytes the room
- * for the second file is taken before it is made; where there is none, nothing else is removed for it.
+ * tool reads as well: a half to a fifth as large, with an index by which readers find an offset without decompressing
+ * the rest. Every reader goes across raw and batch segments alike; offsets, ids and damage are told as before. It is
+ * made beside the raw file, which goes once the other is on the disk under its name: killed at any moment, one of the
+ * two is whole. The threads run at nice 10, and take up the raw segments of earlier openings too. A close waits for no
+ * more than what is being written right now: the rest stays raw. A segment with a damaged byte stays raw for good
+ * (weir_counters.unbatched). What a full disk or the byte limit prevents is tried again, after a second at first and
+ * after a minute at most; no capture is refused for it, and no event removed. With max_bytes the room of one segment
+ * stays free below it, for both files to be there: so much more is the least that is allowed.
  *
- * Memory: some 4 MiB a thread, while it works. Cost: 1.5 to 2 ms of processor time a MiB, one read and a third of a
- * write of the segment, two syncs; no part of any capture.
+ * Memory: some 3 MiB a thread, while it works. Cost: 1 to 1.4 ms of processor time a MiB, one read of the segment, a
+ * write of what it becomes, two syncs; no part of any capture.
  */
 enum { WEIR_MAX_BATCH_THREADS = 64 };
 
@@ -449,10 +450,10 @@ weir_status weir_sync(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset,
 /*
  * Says that every event with an offset below `offset` was delivered to whoever is to have it: their removal is no loss.
  * With the option remove_delivered, sealed segments that lie below it as a whole are removed soon after, as Bounds says
- * of others, but uncounted as lost; the last sealed one stays. Before the call whoever delivers must have it on the disk
- * that they were: what is removed can't be asked for again. Nothing is kept of `offset`: it is to be said again after
- * each opening, and until then nothing is removed for it. Only grows; a lower one does nothing. An offset beyond the
- * log's end counts as its end. From any thread, with any other call but weir_free; after the close it does nothing.
+ * of others, but uncounted as lost; the last sealed one stays. Before the call whoever delivers must have it on the
+ * disk that they were: what is removed can't be asked for again. Nothing is kept of `offset`: it is to be said again
+ * after each opening, and until then nothing is removed for it. Only grows; a lower one does nothing. An offset beyond
+ * the log's end counts as its end. From any thread, with any other call but weir_free; after the close it does nothing.
  * Cost: a store, and a wake-up of the sealer where there is something to remove.
  */
 void weir_set_delivered(weir_log *log, uint64_t offset);
@@ -552,7 +553,7 @@ typedef struct weir_event {
 typedef struct weir_skip {
   uint64_t first_offset;  /* the first offset missing */
   uint64_t count;         /* how many offsets are missing; 0 where none is, or none is known */
-  uint64_t position;      /* in the file */
+  uint64_t position;      /* in the file; of a batch segment in the segment, as `lz4 -dc` gives it */
   uint64_t bytes;
   char file[64];          /* name in the directory */
   const char *reason;     /* one phrase, static */
@@ -612,7 +613,7 @@ void weir_reader_close(weir_reader *reader);
 /* One finding of weir_verify. */
 typedef struct weir_finding {
   char file[64];
-  uint64_t position;
+  uint64_t position;     /* in the file; of a batch segment's blocks in the segment, as `lz4 -dc` gives it */
   uint64_t bytes;
   uint64_t first_offset; /* of the events that are not readable for it */
   uint64_t count;
@@ -641,8 +642,8 @@ weir_status weir_verify(const char *directory, void (*report)(void *context, con
                         void *context, weir_verification *verification, weir_error *error);
 
 typedef struct weir_stat {
-  uint64_t segments;
-  uint64_t segment_bytes;
+  uint64_t segments;       /* raw and batch segments */
+  uint64_t segment_bytes;  /* of their files */
   uint64_t total_bytes;    /* of all files, as the file system counts them (allocated blocks) */
   uint64_t first_offset;
   uint64_t next_offset;    /* after the last event, a dead writer's lanes included */
@@ -672,9 +673,9 @@ weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_err
 typedef struct weir_tally {
   uint64_t in_segments;   /* with an offset at or above the one asked for, in segments */
   uint64_t missing;       /* the same, but not readable: damage or a lost file took them. By what seals and the offsets
-                             say; where no seal tells, offsets of notices count with the events. Of a sealed segment that
-                             begins at or above the offset its seal is believed: what is damaged in it is still among
-                             in_segments, until the offset has come there */
+                             say; where no seal tells, offsets of notices count with the events. Of a sealed segment
+                             that begins at or above the offset its seal is believed: what is damaged in it is still
+                             among in_segments, until the offset has come there */
   uint64_t in_lanes;      /* in the lanes: they have no offset yet, or will have one at or above it */
   uint64_t removed;       /* below it or above, removed by retention, by the byte limit or after their delivery */
   uint64_t removed_above; /* offsets at or above it that belong to removed segments, notices included */
@@ -716,10 +717,10 @@ typedef struct weir_batching {
 
 /*
  * Turns every sealed raw segment of a log into a batch segment, with up to `threads` threads (1 to
- * WEIR_MAX_BATCH_THREADS), as batch_threads does for an open log. Takes the writer's lock for as long. Recovers nothing:
- * what is not sealed stays as it is for the next opening. `report` (may be null) is called after each segment, from any
- * of the threads but one at a time, with the sums so far; if it answers other than 0, no further one is begun, and the
- * call answers WEIR_OK. Killed at any moment, the log is whole. Memory and cost as of batch_threads.
+ * WEIR_MAX_BATCH_THREADS), as batch_threads does for an open log. Takes the writer's lock for as long. Recovers
+ * nothing: what is not sealed stays as it is for the next opening. `report` (may be null) is called after each segment,
+ * from any of the threads but one at a time, with the sums so far; if it answers other than 0, no further one is begun,
+ * and the call answers WEIR_OK. Killed at any moment, the log is whole. Memory and cost as of batch_threads.
  *
  * Errors: LOCKED (a writer has it open: it is for its own batch_threads to do), INVALID (threads), and as weir_open; of
  * a segment that failed, its error, after all others were tried.

@@ -340,7 +340,7 @@ static batch_result keep_batch(batch_job *job) {
   return job->error == 0 ? BATCH_DONE : BATCH_FAILED;
 }
 
-/* What is there under the name of the batch segment: 1, another segment's; 0, none, or what a kill left; or an error. */
+/* What has the name of the batch segment: 1, another segment's; 0, none, or what a kill left; or a negative errno. */
 static int is_anothers(int directory, uint64_t base, uint64_t salt) {
   char name[64];
   segment_scan scan;

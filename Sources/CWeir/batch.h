@@ -1,7 +1,7 @@
 /*
- * batch.h: sealed segments as LZ4 frames. batch.c makes one file of another; batcher.c has the threads that do so for an
- * open log, batch_all.c does it for a log that nobody has open. FileFormat.md, Batch segment, has the layout; reading
- * them is batch_source.c's.
+ * batch.h: sealed segments as LZ4 frames. batch.c makes one file of another; batcher.c has the threads that do so for
+ * an open log, batch_all.c does it for a log that nobody has open. FileFormat.md, Batch segment, has the layout;
+ * reading them is batch_source.c's.
  *
  * What is kept true:
  *   - A raw segment is unlinked only after the batch segment of the same content has its name on the disk.

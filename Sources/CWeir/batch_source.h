@@ -10,7 +10,7 @@
  * is. Of one whose blocks are linked, or hold less than they may, or which does not say how much content there is,
  * everything is decompressed once when it is opened, to learn where what is; then at random too.
  *
- * Memory: two spans of 1 MiB for Weir's frames (4 MiB for others), one block as it is compressed; 24 bytes a block; of
+ * Memory: two spans of 1 MiB for Weir's frames (4 MiB for others), one block as it is compressed; 56 bytes a block; of
  * linked blocks 64 KiB for each 4 MiB.
  */
 #ifndef WEIR_BATCH_SOURCE_H

@@ -1,7 +1,7 @@
 /*
  * check_batch.c: what check.c asks of a batch segment beyond its content: that every byte of the file is as
- * FileFormat.md has it. Each LZ4 block is put into a frame of its own, so that lz4 checks its checksum and what is wrong
- * has a place; a frame that is not as Weir writes it is checked as a whole, as `lz4 -t` does.
+ * FileFormat.md has it. Each LZ4 block is put into a frame of its own, so that lz4 checks its checksum and what is
+ * wrong has a place; a frame that is not as Weir writes it is checked as a whole, as `lz4 -t` does.
  */
 #include <errno.h>
 #include <lz4frame.h>
@@ -57,8 +57,8 @@ typedef struct unframing {
   uint8_t *content;
 } unframing;
 
-/* The header that Weir writes; of `content_bytes` 0, that of a frame without a size. */
-static size_t expected_header(const unframing *unframing, uint64_t content_bytes, uint8_t header[LZ4F_HEADER_SIZE_MAX]) {
+/* The header that Weir writes, in LZ4F_HEADER_SIZE_MAX bytes; of `content_bytes` 0, that of a frame without a size. */
+static size_t expected_header(const unframing *unframing, uint64_t content_bytes, uint8_t *header) {
   LZ4F_preferences_t form;
   memset(&form, 0, sizeof form);
   form.frameInfo.blockSizeID = LZ4F_max1MB;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "batcher.h"
+#include "contents.h"
 #include "directory.h"
 #include "error.h"
 #include "log.h"
@@ -26,75 +27,6 @@ enum { MOST_AT_ONCE = 64, LEAST_PAUSE_NS = 1000000000 };
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 static uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
-
-/* ---- The oldest segment ------------------------------------------------------------------------------------------ */
-
-/* What a sealed segment holds. */
-typedef struct contents {
-  int there;     /* 0: somebody removed it, or it is not ours: nothing to say of it */
-  segment_end end;
-  uint64_t next_offset;
-  seal_summary summary;
-  uint64_t lost; /* of its events, those that were not delivered */
-} contents;
-
-/* How many of a block's events have an offset at or above `delivered`. */
-static uint64_t undelivered(const block_header *block, uint64_t delivered) {
-  if (block->kind != BLOCK_EVENTS || block->base_offset + block->count <= delivered) return 0;
-  return delivered > block->base_offset ? block->base_offset + block->count - delivered : block->count;
-}
-
-/* Sums up by the blocks: where the seal is damaged, or part of the segment was delivered. 0 or a negative errno. */
-static int sum_blocks(segment_scan *scan, contents *contents, uint64_t delivered, int sealed) {
-  scan_damage damage;
-  scan_result result;
-  scan_rewind(scan);
-  while ((result = scan_next(scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
-    if (result == SCAN_DAMAGE) continue;
-    const block_header *block = &scan->block;
-    contents->lost += undelivered(block, delivered);
-    if (sealed) continue;
-    if (block->kind == BLOCK_EVENTS) contents->summary.events += block->count;
-    if (block->kind == BLOCK_NOTICES) contents->summary.notices += block->count;
-    if (block->kind == BLOCK_EVENTS) contents->summary.last_ns = block->last_ns;
-    uint64_t at = 0;
-    for (uint32_t i = 0; block->kind == BLOCK_NOTICES && i < block->count; i++) {
-      record_header record;
-      memcpy(&record, scan->payload + at, sizeof record);
-      int32_t reason;
-      uint64_t dropped;
-      if (scan_gap(scan->payload + at, &reason, &dropped)) contents->summary.dropped[reason] += dropped;
-      at += record_size(record.length);
-    }
-  }
-  return result == SCAN_ERROR ? damage.error : 0;
-}
-
-/* 0 or a negative errno. */
-static int look_into(const retention *retention, uint64_t base, contents *contents) {
-  memset(contents, 0, sizeof *contents);
-  segment_name name = {.base = base};
-  segment_scan scan;
-  scan_damage damage;
-  segment_file_name(name.name, base, 0);
-  int error = scan_open_named(&scan, retention->directory, &name, &damage);
-  if (error == -ENOENT || error == -ELOOP) return 0;
-  if (error != 0) return error;
-  uint64_t delivered = load(&retention->delivered);
-  if (scan.header.salt != 0) {
-    contents->there = 1;
-    contents->end = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = base};
-    int sealed = scan_seal(&scan) == 0;
-    if (sealed) contents->summary = *scan_summary(&scan);
-    contents->next_offset = scan.next_offset;
-    if (sealed && delivered <= scan.header.base_offset) contents->lost = contents->summary.events;
-    else if (!sealed || delivered < scan.next_offset) error = sum_blocks(&scan, contents, delivered, sealed);
-    if (!sealed) contents->next_offset = scan.next_offset;
-    if (contents->summary.events == 0) contents->summary.last_ns = scan.header.created_ns;
-  }
-  scan_close(&scan);
-  return error;
-}
 
 /* ---- The queue --------------------------------------------------------------------------------------------------- */
 
@@ -270,11 +202,16 @@ static void account(start_slot *start, const contents *contents, int32_t reason)
   if (contents->next_offset > start->first_offset) start->first_offset = contents->next_offset;
 }
 
+static int oldest_contents(const retention *retention, contents *contents) {
+  uint64_t base = retention->queue[retention->first].base;
+  return contents_read(retention->directory, base, load(&retention->delivered), contents);
+}
+
 /* When the last event of the oldest segment was captured, in `*ns`. 0 or a negative errno. */
 static int oldest_time(retention *retention, int64_t *ns) {
   if (retention->oldest_ns == INT64_MIN) {
     contents contents;
-    int error = look_into(retention, retention->queue[retention->first].base, &contents);
+    int error = oldest_contents(retention, &contents);
     if (error != 0) return error;
     retention->oldest_ns = contents.there ? contents.summary.last_ns : LONG_AGO; /* nothing to keep */
   }
@@ -331,7 +268,7 @@ static int remove_some(retention *retention, uint64_t needed) {
       break;
     }
     contents contents;
-    error = look_into(retention, retention->queue[retention->first].base, &contents);
+    error = oldest_contents(retention, &contents);
     if (error != 0) break;
     if (contents.there) {
       going[count++] = retention->queue[retention->first];

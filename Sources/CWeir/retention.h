@@ -40,7 +40,7 @@ typedef struct retention {
   uint64_t retain_ns;    /* UINT64_MAX: for ever */
   int displaces;         /* WEIR_LIMIT_DROP_OLDEST */
   uint64_t reserve;      /* below the limit, so that what a full ring holds can be recovered. 0 if it can displace */
-  uint64_t batch_reserve; /* below the limit, so that a segment and the batch of it can both be there. 0: none is made */
+  uint64_t batch_reserve; /* below the limit, so that a segment and the batch of it can both be there; 0 without any */
   int remove_delivered;
   struct batcher *batcher; /* null: none runs */
 

@@ -1,10 +1,10 @@
 /*
- * tally.c: weir_count_from. Where the accepted events of a log are: by the seals of what is sealed, by the blocks of what
- * is not and of the segment that the offset lies in, by the lanes. Writes nothing.
+ * tally.c: weir_count_from. Where the accepted events of a log are: by the seals of what is sealed, by the blocks of
+ * what is not and of the segment that the offset lies in, by the lanes. Writes nothing.
  *
- * Of a live log the lanes are looked at first: which records lie in them, by position. Then the segments are read, whose
- * blocks say up to which position each lane is in the log. What lies above that was in the lane when it was looked at;
- * what lies below it is in a segment that was read. So an event that is drained in between is counted once.
+ * Of a live log the lanes are looked at first: which records lie in them, by position. Then the segments are read,
+ * whose blocks say up to which position each lane is in the log. What lies above that was in the lane when it was
+ * looked at; what lies below it is in a segment that was read. So an event that is drained in between is counted once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@
 /* The records of a live lane, a bit for each multiple of eight from `from` on: 1 where one begins. */
 typedef struct lane_picture {
   uint64_t from, to;
-  uint64_t evicted; /* events overwritten so far */
-  uint64_t told;    /* of them, by the log */
+  evicted evicted;  /* what was overwritten, once all of them were looked at */
+  uint64_t told;    /* of that, by the log */
   uint64_t handed;  /* by the log's word: the position up to which it has the lane */
   uint8_t *records;
 } lane_picture;
@@ -40,7 +40,7 @@ typedef struct counting {
   int by_seal;        /* whose blocks were not all looked at */
 } counting;
 
-/* Offsets from `from` on, up to `to`, that were not counted yet: those at or above the one asked for, and the others. */
+/* Of the offsets [from, to) those that were not counted yet: at or above the one asked for, and below it. */
 static void split(counting *counting, uint64_t from, uint64_t to, uint64_t *above, uint64_t *below) {
   if (from < counting->reached) from = counting->reached;
   if (to <= from) return;
@@ -56,15 +56,28 @@ static void miss(counting *counting, uint64_t to) {
 
 /* ---- A live ring ------------------------------------------------------------------------------------------------- */
 
-static int read_head(const dead_ring *ring, uint32_t number, uint64_t *head) {
-  uint64_t at = ring->header.lanes_at + number * ring->header.lane_stride + offsetof(lane_control, head);
-  int64_t got = sys_read_at(ring->fd, head, sizeof *head, at);
-  if (got < 0) return (int)got;
-  *head = head_position(*head);
-  return got == sizeof *head ? 0 : -EBADMSG;
+/*
+ * The control page at one moment: what two readings in a row agree on was so between them. The tail, which moves all
+ * the time, is left out.
+ */
+static int read_control(const dead_ring *ring, uint32_t number, lane_control *control) {
+  enum { TRIES = 100, STEADY = offsetof(lane_control, head) };
+  uint64_t at = ring->header.lanes_at + number * ring->header.lane_stride;
+  lane_control before;
+  for (int i = 0; i < TRIES; i++) {
+    if (i > 0) before = *control;
+    int64_t got = sys_read_at(ring->fd, control, sizeof *control, at);
+    if (got < (int64_t)sizeof *control) return got < 0 ? (int)got : -EBADMSG;
+    const uint8_t *now = (const uint8_t *)control, *then = (const uint8_t *)&before;
+    if (i > 0 && memcmp(now + STEADY, then + STEADY, sizeof *control - STEADY) == 0) break;
+  }
+  return 0;
 }
 
-/* Marks where records begin. What the producer overwrites meanwhile was drained: then the head has moved past it. */
+/*
+ * Marks where records begin. What the producer overwrites meanwhile was drained, or evicted: then the head has moved
+ * past it.
+ */
 static int mark_records(const dead_ring *ring, uint32_t number, lane_picture *picture, const uint8_t *bytes) {
   lane_view view = {.data = bytes,
                     .capacity = ring->header.lane_bytes,
@@ -72,25 +85,26 @@ static int mark_records(const dead_ring *ring, uint32_t number, lane_picture *pi
                     .seed = record_seed(ring->header.opening, number)};
   for (uint64_t at = picture->from; at < picture->to;) {
     uint64_t size, head, skipped;
+    lane_control control;
     if (record_at(&view, at, picture->to, &size)) {
       uint64_t bit = (at - picture->from) / 8;
       picture->records[bit / 8] |= (uint8_t)(1 << bit % 8);
       at += size;
       continue;
     }
-    int error = read_head(ring, number, &head);
+    int error = read_control(ring, number, &control);
     if (error != 0) return error;
+    head = head_position(control.head);
     if (head > at) at = head;
     else at = record_resync(&view, at, picture->to, RECORDS_UNKNOWN, &skipped); /* damaged: the drainer will say so */
   }
   return 0;
 }
 
-static int picture_lane(const dead_ring *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {
+static int read_records(const dead_ring *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {
   const lane_control *control = &ring->controls[number];
   uint64_t head = head_position(control->head), room = ring->header.lane_bytes + ring->header.record_bytes;
   picture->from = picture->to = picture->handed = head;
-  picture->evicted = handover_evicted(control).total;
   picture->told = control->reported[WEIR_LOST_OVERWRITTEN - 1];
   if (head == control->tail || !handover_plausible(head, control->tail, ring->header.lane_bytes)) return 0;
   room += RECORD_SLACK_BYTES;
@@ -102,6 +116,14 @@ static int picture_lane(const dead_ring *ring, uint32_t number, lane_picture *pi
   if (got < (int64_t)room) return got < 0 ? (int)got : -EBADMSG;
   picture->to = control->tail;
   return mark_records(ring, number, picture, *bytes);
+}
+
+static int picture_lane(const dead_ring *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {
+  lane_control control;
+  int error = read_records(ring, number, picture, bytes);
+  if (error == 0) error = read_control(ring, number, &control);
+  if (error == 0) picture->evicted = handover_evicted(&control);
+  return error;
 }
 
 /* 0, also where the ring can't be had: it is being made, or lies where this process can't see it. */
@@ -137,11 +159,12 @@ static void tell(counting *counting, uint64_t opening, uint32_t lane, int32_t re
 static void take_pictures(counting *counting) {
   for (uint32_t i = 0; i < counting->lane_count; i++) {
     const lane_picture *lane = &counting->lanes[i];
-    for (uint64_t at = lane->handed; lane->records && at < lane->to; at += 8) {
+    uint64_t from = lane->handed > lane->evicted.to ? lane->handed : lane->evicted.to;
+    for (uint64_t at = from; lane->records && at < lane->to; at += 8) {
       uint64_t bit = (at - lane->from) / 8;
       counting->tally->in_lanes += lane->records[bit / 8] >> bit % 8 & 1;
     }
-    if (lane->evicted > lane->told) counting->tally->overwritten += lane->evicted - lane->told;
+    if (lane->evicted.total > lane->told) counting->tally->overwritten += lane->evicted.total - lane->told;
   }
 }
 

@@ -6,7 +6,8 @@
   /// An event as the collector took it: one form for what comes in the forms of all vendors.
   ///
   /// In the log it has the name that it came under, or ``unnamed`` where a log can't have that name, and fields of the
-  /// same names as here; those that are nil or empty are left out.
+  /// same names as here; those that are nil or empty are left out. ``properties`` and ``context`` are JSON texts there
+  /// where they nest too deep for a log.
   public struct CollectedEvent: Hashable, Sendable {
     /// The name in the log of an event whose own name is empty, too long, or begins with `weir.`.
     public static let unnamed = "collected"
@@ -55,7 +56,7 @@
       self.init(
         vendor: vendor, id: stored.fields.text("id"), time: stored.fields.text("time").flatMap(TimeText.timestamp),
         name: name, type: stored.fields.text("type"), user: stored.fields.text("user"),
-        properties: stored.fields.object("properties") ?? [:], context: stored.fields.object("context") ?? [:])
+        properties: Self.nested(stored.fields["properties"]), context: Self.nested(stored.fields["context"]))
       offset = stored.offset
       received = stored.time
     }
@@ -74,9 +75,29 @@
       members.append(("name", .string(name)))
       if let type { members.append(("type", .string(type))) }
       if let user { members.append(("user", .string(user))) }
-      members.append(("properties", .object(properties)))
-      if !context.isEmpty { members.append(("context", .object(context))) }
+      members.append(("properties", Self.nested(properties)))
+      if !context.isEmpty { members.append(("context", Self.nested(context))) }
       return FieldObject(members)
+    }
+
+    /// An object as a field of the log: as JSON where it nests deeper than a log takes, as an event's own fields may,
+    /// which lie further out there.
+    private static func nested(_ object: FieldObject) -> FieldValue {
+      guard FieldValue.object(object).depth > maximumDepth else { return .object(object) }
+      var text: [UInt8] = []
+      JSONText.append(object, to: &text)
+      return .string(String(decoding: text, as: UTF8.self))
+    }
+
+    private static func nested(_ value: FieldValue?) -> FieldObject {
+      switch value {
+      case .object(let object)?: return object
+      case .string(let text)?:
+        let read = try? JSONReader.read(Array(text.utf8).span, limits: VendorLimits.json)
+        if case .object(let object)? = read { return object }
+        return [:]
+      default: return [:]
+      }
     }
   }
 

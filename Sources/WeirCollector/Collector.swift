@@ -12,7 +12,7 @@
   /// events in Weir's own form; answers as these would; and keeps every good event in a log of its own.
   ///
   /// For tests of delivery, and for developers as the end of a local pipeline: it can be told to fail in every way that
-  /// a network and a server know (``Faults``), and shows what it has as JSON (<doc:Collector>).
+  /// a network and a server know (``Faults``), and shows what it has as JSON. The guide *Collector* tells it all.
   ///
   /// ```swift
   /// var configuration = Collector.Configuration(directory: "collected")

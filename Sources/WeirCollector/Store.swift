@@ -71,7 +71,7 @@
           stored.failures.append(
             failure(incoming, "it takes more than the \(configuration.maximumEventBytes) bytes that the log takes"))
         case .dropped(.invalid):
-          stored.failures.append(failure(incoming, "its values nest too deep for the log, or a name in it is empty"))
+          stored.failures.append(failure(incoming, "a log can't hold its fields"))
         case .dropped(let reason):
           stored.refusal = reason
           return (stored, Array(last.values))

@@ -9,7 +9,7 @@
     public enum Compression: Hashable, Sendable {
       /// As it is.
       case identity
-      /// With gzip, if the preset says that the endpoint takes it. Some 5 ms of processor for a MiB of JSON.
+      /// With gzip, if the preset says that the endpoint takes it.
       case gzip
     }
 

@@ -4,6 +4,7 @@
   import AsyncHTTPClient
   import NIOCore
   import NIOHTTP1
+  import NIOPosix
   import NIOSSL
   import Synchronization
   import Weir
@@ -132,6 +133,9 @@
           return DeliveryStopped("the proxy does not accept the user and password")
         }
         return HTTPFailure("no answer: \(error.shortDescription)")
+      case let error as NIOConnectionError:
+        let cause = error.connectionErrors.first.map { "\($0.error)" } ?? "no host of this name is found"
+        return HTTPFailure("no connection: \(cause)")
       case let error as NIOSSLExtraError:
         return DeliveryStopped("the endpoint's certificate is not for this host: \(error)")
       case NIOSSLError.handshakeFailed(let reason):

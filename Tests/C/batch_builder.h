@@ -1,7 +1,7 @@
 /*
- * batch_builder.h: makes batch segments without the code that writes them in the library: liblz4's frames, and the index
- * as FileFormat.md has it. So a test of reading does not depend on the writing, and can make frames as others do, and
- * lie in any place.
+ * batch_builder.h: makes batch segments without the code that writes them in the library: liblz4's frames, and the
+ * index as FileFormat.md has it. So a test of reading does not depend on the writing, and can make frames as others do,
+ * and lie in any place.
  */
 #ifndef WEIR_TESTS_BATCH_BUILDER_H
 #define WEIR_TESTS_BATCH_BUILDER_H
@@ -149,7 +149,8 @@ static inline bytes build_batch(const bytes *raw, const batch_form *form) {
   REQUIRE(!LZ4F_isError(batch.count));
   for (uint64_t at = 0; at < segment.count; at += piece) {
     uint64_t count = segment.count - at < piece ? segment.count - at : piece;
-    uint64_t made = LZ4F_compressUpdate(context, batch.at + batch.count, room - batch.count, segment.at + at, count, NULL);
+    uint8_t *to = batch.at + batch.count;
+    uint64_t made = LZ4F_compressUpdate(context, to, room - batch.count, segment.at + at, count, NULL);
     REQUIRE(!LZ4F_isError(made));
     batch.count += made;
   }

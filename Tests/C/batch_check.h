@@ -1,6 +1,6 @@
 /*
- * batch_check.h: logs of sealed segments, raw and as batches: making, copying, comparing them. A batch segment holds the
- * same events under the same offsets, ids and times, or something is wrong.
+ * batch_check.h: logs of sealed segments, raw and as batches: making, copying, comparing them. A batch segment holds
+ * the same events under the same offsets, ids and times, or something is wrong.
  */
 #ifndef WEIR_TESTS_BATCH_CHECK_H
 #define WEIR_TESTS_BATCH_CHECK_H

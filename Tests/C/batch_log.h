@@ -103,11 +103,13 @@ static inline int same_given(const given *left, const given *right) {
          (left->type_crc == right->type_crc || left->type_crc == 0);
 }
 
-/* Whether `some` are events of `all`, in their order, and each other one of `all` from `from` on is told to be missing. */
+/* Whether `some` are events of `all`, in order, and each other one of `all` from `from` on is told to be missing. */
 static inline int seen_agrees(const seen *some, const seen *all, uint64_t from) {
   uint64_t at = 0, absent = 0;
   for (uint64_t i = 0; i < some->count; i++) {
-    while (at < all->count && !same_given(&some->events[i], &all->events[at])) absent += all->events[at++].offset >= from;
+    for (; at < all->count && !same_given(&some->events[i], &all->events[at]); at++) {
+      absent += all->events[at].offset >= from;
+    }
     if (at == all->count) return 0;
     at++;
   }
@@ -134,7 +136,8 @@ static inline weir_log *open_log(const char *directory, uint64_t segment_bytes) 
 
 /* One event: its number and text that compresses about as real ones do, mostly small. */
 static inline void capture_some(weir_log *log, uint32_t type, uint64_t number) {
-  static const char *const words[] = {"checkout", "page.view", "GET /index.html", "sv_SE", "Mozilla/5.0", "null", "200"};
+  static const char *const words[] = {"checkout", "page.view", "GET /index.html", "sv_SE",
+                                      "Mozilla/5.0", "null",   "200"};
   char text[1024];
   uint64_t length = 0, wanted = number % 50 == 0 ? 900 : number / 3000 % 2 ? 200 : 12;
   while (length < wanted) {

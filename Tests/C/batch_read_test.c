@@ -6,6 +6,7 @@
 #include "batch_log.h"
 
 #include "batch_source.h"
+#include "system.h"
 
 static const batch_form plain = {0}, columned = {.columns = 1};
 
@@ -98,6 +99,36 @@ static void other_forms(const char *kept, const char *work, const seen *raw) {
   check_sound(work);
 }
 
+static int shell(const char *format, const char *path) {
+  char command[2048];
+  snprintf(command, sizeof command, format, path, path);
+  int status = system(command);
+  return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* What a user may do to files whose name ends in .lz4. */
+static void by_the_tool(const char *kept, const char *work, const seen *raw) {
+  if (system("command -v lz4 >/dev/null 2>&1") != 0) {
+    printf("skipped: frames made by the lz4 tool, for want of it\n");
+    return;
+  }
+  test("batch segments that the lz4 tool took apart and made again");
+  static const char *const ways[] = {"lz4 -q -9 -f --rm '%s' '%s.lz4'", "lz4 -q -1 -B4 -BD -f --rm '%s' '%s.lz4'",
+                                     "lz4 -q -f --rm --content-size --no-frame-crc '%s' '%s.lz4'"};
+  for (uint64_t way = 0; way <= sizeof ways / sizeof *ways; way++) {
+    copy_log(kept, work);
+    sealed_files files = find_sealed(work, SEALED_SUFFIX);
+    for (uint32_t i = 0; i < files.count; i++) {
+      make_batch(files.paths[i], &columned);
+      CHECK(shell("lz4 -tq '%s.lz4' 2>/dev/null", files.paths[i]));
+      CHECK(shell("lz4 -dqf --rm '%s.lz4' '%s'", files.paths[i]));
+      if (way > 0) CHECK(shell(ways[way - 1], files.paths[i]));
+    }
+    CHECK_EQUAL(find_sealed(work, way > 0 ? BATCH_SUFFIX : SEALED_SUFFIX).count, files.count);
+    check_same(work, raw, way > 0 ? ways[way - 1] : "lz4 -d");
+  }
+}
+
 /* ---- Finding an offset ------------------------------------------------------------------------------------------- */
 
 /* The event at `offset` alone; how many LZ4 blocks it took. */
@@ -161,7 +192,7 @@ static void long_segment(const char *work) {
   seen_free(&raw);
 }
 
-/* ---- Two files of one segment, and files that come and go --------------------------------------------------------- */
+/* ---- Two files of one segment, and files that come and go -------------------------------------------------------- */
 
 static void both_there(const char *kept, const char *work, const seen *raw) {
   test("where both are there the raw one is read, whatever the other is");
@@ -225,6 +256,63 @@ static void while_they_change(const char *kept, const char *work, const seen *ra
   }
   kill(child, SIGKILL);
   CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+}
+
+/* ---- System errors ----------------------------------------------------------------------------------------------- */
+
+static weir_status read_some(const char *work, uint64_t from, seen *seen) {
+  weir_reader_options options;
+  weir_reader_options_init(&options);
+  options.from_offset = from;
+  weir_reader *reader;
+  weir_event event;
+  weir_skip skip;
+  weir_status status = weir_reader_open(work, &options, &reader, NULL);
+  if (status != WEIR_OK) return status;
+  while ((status = weir_reader_next(reader, &event, &skip, NULL)) == WEIR_OK || status == WEIR_SKIPPED) {
+    if (status == WEIR_SKIPPED) seen->skips++;
+    else seen_take(seen, &event);
+  }
+  weir_reader_close(reader);
+  return status;
+}
+
+static weir_status call(int what, const char *work, const seen *raw) {
+  weir_stat stat;
+  weir_verification sums = {0};
+  seen now = {0};
+  weir_status status = what == 0   ? weir_stat_directory(work, &stat, NULL)
+                       : what == 1 ? weir_verify(work, NULL, NULL, &sums, NULL)
+                                   : read_some(work, raw->count - 9000, &now);
+  if (what == 1 && status == WEIR_OK) CHECK_EQUAL(sums.findings, 0);
+  if (what == 2) { /* what is given is right, and an error hides nothing for good */
+    CHECK_EQUAL(now.skips, 0);
+    for (uint64_t i = 0; i < now.count; i++) CHECK(same_given(&now.events[i], &raw->events[raw->count - 9000 + i]));
+    if (status == WEIR_END) CHECK_EQUAL(now.count, 9000);
+  }
+  seen_free(&now);
+  return status;
+}
+
+/* The n-th call fails, for every n up to the last: told as an error, never as damage. */
+static void failing_calls(const char *kept, const char *work, const seen *raw) {
+  test("case 33: system errors while batch segments are read are errors, and no damage");
+  copy_log(kept, work);
+  sealed_files files = find_sealed(work, SEALED_SUFFIX);
+  for (uint32_t i = 0; i < files.count; i++) make_batch(files.paths[i], &columned);
+  for (int what = 0; what < 3; what++) {
+    uint64_t failed = 0;
+    for (uint64_t nth = 1, happened = 1; happened; nth++) {
+      weir_fault_set("any", nth, 1, EIO);
+      weir_status status = call(what, work, raw);
+      happened = weir_fault_count() >= nth;
+      weir_fault_set(NULL, 0, 0, 0);
+      failed += status >= WEIR_ERROR_INVALID;
+    }
+    CHECK(failed > 5);
+    weir_status status = call(what, work, raw);
+    CHECK_EQUAL(status, what == 2 ? WEIR_END : WEIR_OK);
+  }
 }
 
 /* ---- Openings ---------------------------------------------------------------------------------------------------- */
@@ -326,10 +414,12 @@ int main(void) {
   CHECK_EQUAL(raw.count, 60000);
   same_as_raw(kept, work, &raw);
   other_forms(kept, work, &raw);
+  by_the_tool(kept, work, &raw);
   finding_offsets(kept, work, &raw);
   long_segment(work);
   both_there(kept, work, &raw);
   while_they_change(kept, work, &raw);
+  failing_calls(kept, work, &raw);
   openings(kept, work, &raw);
   recovery_behind_batches(work);
   sealed_name_taken(kept, work, &raw);

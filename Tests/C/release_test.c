@@ -59,6 +59,7 @@ static void test_removal(uint32_t batch_threads) {
     reading reading = read_from(directory, 0);
     CHECK(reading.events == 3000 - base && reading.removed == base && reading.missing + reading.disorder == 0);
     weir_counters counters = counters_of(log);
+    for (int i = 0; i < 5000 && counters.delivered_removed < base; i++, sleep_ns(1000000)) counters = counters_of(log);
     CHECK(counters.delivered_removed == base && counters.expired + counters.displaced == 0);
   }
   close_and_free(log);

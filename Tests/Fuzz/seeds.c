@@ -18,7 +18,7 @@ static void take_directory(seed *seeds, uint32_t *count, const char *name, const
   if (far) archive_add_directory(archive, far);
 }
 
-/* The same log with batch segments: as the files are, and made when the seed is unpacked, of the two forms there are. */
+/* The same log with batch segments: as files, and made of raw ones when the seed is unpacked, of several forms. */
 static void add_batches(seed *seeds, uint32_t *count, const fixture *fixture) {
   archived first = {.flags = FILE_PACKED, .data = fixture->first.bytes, .bytes = (uint32_t)fixture->first.count};
   archived second = {

@@ -8,7 +8,7 @@
 
 enum { HASHED_FROM = 4, HASH_AT = BATCH_FRAME_HEADER_BYTES - 1, WORD = 4 };
 
-/* ---- XXH32, which liblz4 has for itself ----------------------------------------------------------------------------- */
+/* ---- XXH32, which liblz4 has for itself -------------------------------------------------------------------------- */
 
 #define PRIME1 UINT32_C(0x9e3779b1)
 #define PRIME2 UINT32_C(0x85ebca77)

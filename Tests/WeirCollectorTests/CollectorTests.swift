@@ -132,7 +132,7 @@
         $0.maximumEventBytes = 4 << 10
       } _: { collector, client in
         let large = "{\"id\":\"2\",\"name\":\"n\",\"fields\":{\"t\":\"\(String(repeating: "x", count: 5_000))\"}}"
-        let deep = String(repeating: "[", count: 20) + String(repeating: "]", count: 20)
+        let deep = String(repeating: "[", count: 60) + String(repeating: "]", count: 60)
         let lines = [
           #"{"id":"1","name":"n","fields":{}}"#, large, "{\"id\":\"3\",\"name\":\"n\",\"fields\":{\"d\":\(deep)}}",
           #"{"id":"4","name":"n","fields":{}}"#,
@@ -141,8 +141,27 @@
         #expect(answer.status == 200)
         #expect(answer.json["accepted"] as? Int == 2)
         #expect(try collector.events().map(\.id) == ["1", "4"])
-        #expect(try collector.rejected().map(\.id) == ["2", "3"])
+        #expect(try collector.rejected().map(\.id) == ["2", nil])
         #expect(try collector.rejected().map(\.index) == [1, 2])
+      }
+    }
+
+    @Test func whatNestsDeeperThanALogTakesIsKeptAsText() async throws {
+      try await withCollector { collector, client in
+        for depth in [15, 16, 40, 60] {
+          let value = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+          let body = "{\"id\":\"\(depth)\",\"name\":\"n\",\"fields\":{\"d\":\(value)}}"
+          let answer = try await client.post("/events", body)
+          #expect(answer.status == (depth == 60 ? 400 : 200))
+        }
+        let events = try collector.events()
+        #expect(events.map(\.id) == ["15", "16", "40"])
+        #expect(events.map { FieldValue.object($0.properties).depth } == [16, 17, 41])
+        let reader = try EventReader(directory: collector.configuration.directory)
+        while let stored = try reader.next() {
+          guard case .string? = stored.fields["properties"] else { continue }
+          #expect(stored.fields["id"] != "15")
+        }
       }
     }
 

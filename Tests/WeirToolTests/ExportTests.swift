@@ -70,9 +70,11 @@ import Testing
 
   @Test func `lines are events as providers write them`() throws {
     let scratch = try Scratch()
-    let stored = try log(scratch, [("a", ["x": 1]), ("b", ["y": .uint(.max), "z": ["deep": [1, "é\n"]]]), ("a", [:])])
+    let deep: FieldObject = ["y": .uint(.max), "z": ["deep": [1, "é\n"]]]
+    let stored = try log(scratch, [("a", ["x": 1]), ("b", deep), ("a", [:])])
     let lines = try export(scratch)
-    #expect(lines == stored.map { String(decoding: EventJSON.object(PreparedEvent($0)), as: UTF8.self) + "\n" }.joined())
+    let expected = stored.map { String(decoding: EventJSON.object(PreparedEvent($0)), as: UTF8.self) + "\n" }
+    #expect(lines == expected.joined())
     #expect(try export(scratch, "--event", "b", "--event", "c").split(separator: "\n").count == 1)
     #expect(try export(scratch, "--event", "none").isEmpty)
   }
@@ -99,9 +101,11 @@ import Testing
     #expect(rows[2][4...] == ["x,\"y\"\nz", "", "", "", "[1,\"two\"]", "", "AP8=", "{}", "", "", "", "", "", ""])
     #expect(rows[3][4...] == ["", "", "", "", "", "", "", "", "9", "2", "3", "4", "5", "18446744073709551615"])
     // An empty text is there, a null is not.
-    #expect(try export(scratch, "--format", "csv", "--columns", "none,empty", "--event", "second").hasSuffix("\n,\"\"\n"))
+    let second = try export(scratch, "--format", "csv", "--columns", "none,empty", "--event", "second")
+    #expect(second == "none,empty\n,\"\"\n")
     let chosen = self.rows(try export(scratch, "--format", "csv", "--columns", "a,name,no.such"))
-    #expect(chosen == [["a", "name", "no.such"], ["1", "first", ""], ["x,\"y\"\nz", "second", ""], ["", "third", ""]])
+    #expect(chosen[..<2] == [["a", "name", "no.such"], ["1", "first", ""]])
+    #expect(chosen[2...] == [["x,\"y\"\nz", "second", ""], ["", "third", ""]])
   }
 
   @Test func `times choose`() throws {

@@ -16,7 +16,7 @@ func measureFiles(_ log: SampleLog, in folder: URL, batch: Int, rounds: Int) asy
   for round in 0..<rounds {
     let limit = try writeAsOften(log, in: folder, batch: batch)
     for isCompressed in [false, true] {
-      let taken = try await seconds {
+      let taken = try await secondsOfTask {
         let provider = JSONLinesProvider(files.path, options: options(isCompressed))
         for start in stride(from: 0, to: log.count, by: batch) {
           let events = Array(log.events[start..<min(start + batch, log.count)])
@@ -59,7 +59,7 @@ private func dispatch(_ log: SampleLog, to files: URL, batch: Int, name: String)
   delivery.flush.maximumEvents = batch
   delivery.flush.maximumBytes = 64 << 20
   delivery.flush.deliverySize = 64 << 20
-  let taken = try await seconds {
+  let taken = try await secondsOfTask {
     try dispatcher.add(JSONLinesProvider(files.path, name: name, options: options(false)), options: delivery)
     while let entry = dispatcher.ledger[name], entry.acknowledged < UInt64(log.count) {
       guard entry.error == nil else { throw BenchFailure(description: "delivery failed: \(entry)") }

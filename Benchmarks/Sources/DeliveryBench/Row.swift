@@ -43,9 +43,8 @@ func table(_ rows: [Row]) -> String {
   func number(_ value: Double) -> String { value.formatted(.number.precision(.fractionLength(0))) }
   let lines = rows.map { row in
     let limit = row.limitMegabytesPerSecond.map { "\(number($0)) MB/s (\(row.limitName))" } ?? ""
-    return cells([
-      row.name, row.batch == 0 ? "" : "\(row.batch)", number(row.eventsPerSecond), number(row.megabytesPerSecond), limit,
-    ])
+    let batch = row.batch == 0 ? "" : "\(row.batch)"
+    return cells([row.name, batch, number(row.eventsPerSecond), number(row.megabytesPerSecond), limit])
   }
   return ([cells(["delivery", "batch", "events/s", "MB/s", "physical limit"])] + lines).joined(separator: "\n")
 }
@@ -57,7 +56,7 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return (ContinuousClock.now - start) / .seconds(1)
 }
 
-func seconds(_ body: () async throws -> Void) async rethrows -> Double {
+func secondsOfTask(_ body: () async throws -> Void) async rethrows -> Double {
   let start = ContinuousClock.now
   try await body()
   return (ContinuousClock.now - start) / .seconds(1)

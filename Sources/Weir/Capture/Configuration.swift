@@ -56,12 +56,13 @@ extension Tracker {
     /// delivered stays until retention removes it.
     public var removeDelivered: Bool
 
-    /// Threads that turn sealed segments into batch segments: files in the LZ4 format, a third to a tenth as large, that
+    /// Threads that turn sealed segments into batch segments: files in the LZ4 format, a half to a fifth as large, that
     /// readers read like the others and the `lz4` tool reads, too. 0, none; at most 64.
     ///
     /// They work at low priority, off every capture, and take up what earlier openings left as well; one is enough for
-    /// hundreds of megabytes a second. Closing waits for none of it: ``LogDirectory/batch(threads:onProgress:)`` does the
-    /// rest. While one works it takes some 4 MiB of memory. ``Counters/batched`` counts.
+    /// 200 megabytes a second. Closing waits for no more than what is being written right now:
+    /// ``LogDirectory/batch(threads:onProgress:)`` does the rest. A segment in which something is damaged stays as it
+    /// is. While a thread works it takes some 3 MiB of memory. ``Counters/batched`` counts.
     public var batchThreads: Int
 
     /// Where the time of an event comes from. ``Tracker/ClockSource/automatic``.

@@ -52,7 +52,7 @@ struct CursorKeeper {
     var counts = DeliveryCounts(from: max(from, tally.firstOffset))
     counts.baseline = tally.acceptedBelow
     counts.overwrittenBaseline = tally.overwritten
-    if case .position(let found) = cursor.found { counts.restarts = (found.counts?.restarts ?? 0) &+ 1 }
+    if case .position(let found) = cursor.found, let before = found.counts { counts.restarts = before.restarts &+ 1 }
     if cursor.found == .damaged { counts.restarts = 1 }
     start = CursorPosition(
       offset: counts.from, last: nil, certain: min(counts.from, log.durableOffset ?? 0), counts: counts)

@@ -9,13 +9,14 @@
 /// The lock `cursors/NAME.lock`, or another file that is there for the same, held from `init` to `deinit`, or to the
 /// death of the process.
 ///
-/// An open-file-description lock on a file of its own, which is never renamed or written, unlike the cursor's. A child of
-/// a fork closes its copy of the descriptor, or it would hold the lock for as long as it lives.
+/// An open-file-description lock on a file of its own, which is never renamed or written, unlike the cursor's. A child
+/// of a fork closes its copy of the descriptor, or it would hold the lock for as long as it lives.
 final class CursorLock: Sendable {
   private let file: Descriptor
   private let process = getpid()
 
-  /// Takes the lock of the cursor `name`. Throws `locked` if another process, or another dispatcher of this one, has it.
+  /// Takes the lock of the cursor `name`. Throws `locked` if another process, or another dispatcher of this one, has
+  /// it.
   convenience init(_ name: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
     let log = try calls.openDirectory(logDirectory)
     try calls.makeDirectory(Cursor.directoryName, in: log)

@@ -1,7 +1,7 @@
 // DeadLetter: an event that a provider will never take, as it is kept.
 
-/// An event that a provider rejected, in the provider's dead-letter log, the directory `dead-letters/NAME` in that of the
-/// log.
+/// An event that a provider rejected, in the provider's dead-letter log, the directory `dead-letters/NAME` in that of
+/// the log.
 ///
 /// ```swift
 /// for letter in try LogDirectory("/var/lib/shop/events").deadLetters(of: "warehouse") {
@@ -11,8 +11,8 @@
 ///
 /// The event is as it was captured, but that sensitive values are replaced as the provider's ``Preparation`` has it. So
 /// it can be prepared and sent again, with a mapper that was mended meanwhile:
-/// ``LogDirectory/redrive(to:options:configuration:timeout:)``. Dead letters are never removed by themselves. One may be
-/// there twice, if the process was killed between its writing and the cursor's move.
+/// ``LogDirectory/redrive(to:options:configuration:timeout:)``. Dead letters are never removed by themselves. One may
+/// be there twice, if the process was killed between its writing and the cursor's move.
 public struct DeadLetter: Hashable, Sendable {
   /// The name of the event that holds one.
   public static let eventName = EventType.reservedPrefix + "dead-letter"

@@ -2,8 +2,8 @@
 
 /// The dead-letter log of one provider, a log of its own in `dead-letters/NAME`. Belongs to the worker's thread.
 ///
-/// It is opened at the first rejection, so a provider that takes everything has neither the directory nor the threads of
-/// a second log. Nothing in it is ever removed.
+/// It is opened at the first rejection, so a provider that takes everything has neither the directory nor the threads
+/// of a second log. Nothing in it is ever removed.
 struct DeadLetterLog {
   private static let pauseAfterError = Duration.seconds(1)
 

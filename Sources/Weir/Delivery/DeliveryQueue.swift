@@ -109,9 +109,8 @@ struct DeliveryQueue: Sendable {
     var rest: [HeldEvent] = []
     var bytes = 0
     for event in retries {
-      let fits = batch.isEmpty || batch.count < min(most, policy.maximumEvents)
-        && bytes + event.bytes <= policy.maximumBytes
-      if event.notBefore <= now, fits {
+      let isRoom = batch.count < min(most, policy.maximumEvents) && bytes + event.bytes <= policy.maximumBytes
+      if event.notBefore <= now, isRoom || batch.isEmpty {
         batch.append(event)
         bytes += event.bytes
       } else {

@@ -16,21 +16,22 @@ import Synchronization
 /// ```
 ///
 /// **At least once.** Every event whose ``Tracker/track(_:)`` answered ``Receipt/accepted(_:)`` is given to each
-/// provider until that has accepted or rejected it. How far a provider has come is kept in a durable cursor, moved after
-/// the fact: after a kill what was settled last comes again, with the same id. ``ledger`` accounts for every event.
+/// provider until that has accepted or rejected it. How far a provider has come is kept in a durable cursor, moved
+/// after the fact: after a kill what was settled last comes again, with the same id. ``ledger`` accounts for every
+/// event.
 ///
 /// **Apart from capture.** Each provider is delivered to by a task and a thread of its own, which read the log's files.
 /// Captures know nothing of it and wait for none of it, and a provider that is slow or dead holds up no other.
 ///
-/// **Removal.** With a tracker, segments that every provider has are removed; a provider is known from its cursor's first
-/// day until it is removed with ``remove(_:)``, also while nothing delivers to it. Rejected events are kept in the
-/// dead-letter log, `dead-letters/NAME`, and never removed.
+/// **Removal.** With a tracker whose ``Tracker/Configuration/removeDelivered`` is set, segments that every provider has
+/// are removed; a provider is known from its cursor's first day until it is removed with ``remove(_:)``, also while
+/// nothing delivers to it. Rejected events are kept in the dead-letter log, `dead-letters/NAME`, and never removed.
 ///
 /// **Threads.** Every call may be made from any thread or task. A child of a fork has no dispatcher: there every call
 /// throws `closed`, or does nothing.
 ///
-/// **The end.** ``shutdown(budget:)`` ends in order. A dispatcher that is released without it stops delivering; what was
-/// settled is kept.
+/// **The end.** ``shutdown(budget:)`` ends in order. A dispatcher that is released without it stops delivering; what
+/// was settled is kept.
 public final class Dispatcher: Sendable {
   /// The log's directory, as an absolute path.
   public let directory: String
@@ -49,11 +50,11 @@ public final class Dispatcher: Sendable {
     var isShutDown = false
   }
 
-  /// Delivers a tracker's log, in the process that captures. What every provider has is removed from the log.
+  /// Delivers a tracker's log, in the process that captures.
   ///
   /// The dispatcher does not keep the tracker: if that is closed or released first, delivery goes on from the files.
   /// ``Tracker/ledger`` and ``Tracker/flush(timeout:)`` ask this dispatcher. Throws `invalid` if the tracker has one
-  /// already, `closed` in a child of a fork.
+  /// already that is not shut down, `closed` in a child of a fork.
   public convenience init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
     self.init(DeliveredLog(tracker), tracker, configuration)
     try tracker.attach(self)
@@ -62,7 +63,8 @@ public final class Dispatcher: Sendable {
   /// Delivers the log in `directory` beside the process that writes it, or after that has ended.
   ///
   /// Moves cursors and writes dead letters, and takes the lock of each provider's cursor; removes nothing: only the
-  /// writer does. Of a dead process's log it delivers what is in its lanes, too. Throws `missing`, `directory`, `access`.
+  /// writer does. Of a dead process's log it delivers what is in its lanes, too. Throws `missing`, `directory`,
+  /// `access`.
   public convenience init(
     directory: String, configuration: Configuration = Configuration()
   ) throws(WeirError) {
@@ -168,6 +170,8 @@ extension Dispatcher {
   }
 
   func worker(named name: String) -> ProviderWorker? { state.withLock { $0.workers[name] } }
+
+  var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
   /// No provider is added from now on. False if that was so before.
   func close() -> Bool {

@@ -23,8 +23,8 @@ extension Dispatcher {
     /// In the process that captures a look is a load of some counters, beside another's it is five system calls.
     public var longestPause = Duration.milliseconds(50)
 
-    /// How long the end of a provider is waited for: of a call in progress when it is removed, of ``Provider/shutdown()``
-    /// when the budget is spent. 5 s.
+    /// How long the end of a provider is waited for: of a call in progress when it is removed, of
+    /// ``Provider/shutdown()`` when the budget is spent. 5 s.
     public var closingTime = Duration.seconds(5)
 
     /// What all records of attempts of one provider may take on the disk: the oldest make room. 16 MiB.

@@ -132,7 +132,19 @@ package enum JSONText {
   }
 
   package static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
-    append(raw: String(value), to: &bytes)
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    var rest = UInt64(truncatingIfNeeded: value.magnitude)
+    // From the last digit on, on the stack: a string would be taken from the heap for the longer ones.
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var start = 20
+      repeat {
+        start -= 1
+        let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+        digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+        rest = quotient
+      } while rest > 0
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start..<20]))
+    }
   }
 
   private static func append(_ value: some FixedWidthInteger, inQuotes: Bool, to bytes: inout [UInt8]) {
@@ -186,16 +198,20 @@ package enum JSONText {
 
   /// 32 digits and quotation marks.
   static func append(_ id: EventID, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
-    append(hexadecimal: id.opening, to: &bytes)
-    append(hexadecimal: id.sequence, to: &bytes)
-    bytes.append(UInt8(ascii: "\""))
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 34) { text in
+      text[0] = UInt8(ascii: "\"")
+      text[33] = UInt8(ascii: "\"")
+      for place in 0..<16 {
+        text[1 + place] = hexadecimalDigit(id.opening >> UInt64(60 - 4 * place))
+        text[17 + place] = hexadecimalDigit(id.sequence >> UInt64(60 - 4 * place))
+      }
+      bytes.append(contentsOf: UnsafeBufferPointer(text))
+    }
   }
 
-  private static func append(hexadecimal value: UInt64, to bytes: inout [UInt8]) {
-    for shift in stride(from: UInt64(60), through: 0, by: -4) {
-      bytes.append(hexadecimalDigits[Int(value >> shift & 15)])
-    }
+  private static func hexadecimalDigit(_ value: UInt64) -> UInt8 {
+    let digit = UInt8(truncatingIfNeeded: value & 15)
+    return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
   }
 
   /// Text that is JSON already.
@@ -215,10 +231,9 @@ package enum JSONText {
     case 0x22, 0x5C: bytes.append(UInt8(unit))
     default:
       bytes.append(UInt8(ascii: "u"))
-      for shift in [12, 8, 4, 0] as [UInt16] { bytes.append(hexadecimalDigits[Int(unit >> shift & 15)]) }
+      for place in 0..<4 { bytes.append(hexadecimalDigit(UInt64(unit) >> UInt64(12 - 4 * place))) }
     }
   }
 
-  private static let hexadecimalDigits = Array("0123456789abcdef".utf8)
   private static let base64Digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 }

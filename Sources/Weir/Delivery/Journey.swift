@@ -86,6 +86,8 @@ public struct Journey: Hashable, Sendable {
     case withheld
     /// The provider said that it will never take it: it was put among the dead letters.
     case rejected(reason: String)
+    /// It was given to the provider again from the dead letters; offsets of the call are those of the letters.
+    case redriven(Attempt)
     /// All up to it were settled, and the provider's cursor was moved past it, on the disk.
     case settled
   }
@@ -158,6 +160,7 @@ extension Journey.What: CustomStringConvertible {
     case .attempted(let attempt): attempt.description
     case .withheld: "withheld by a hook or the mapper"
     case .rejected(let reason): "rejected: \(reason)"
+    case .redriven(let attempt): "given again from the dead letters: \(attempt)"
     case .settled: "settled: the cursor was moved past it"
     }
   }

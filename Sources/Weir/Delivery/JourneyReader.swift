@@ -126,8 +126,8 @@ private struct JourneyReader {
     }
     var providersSteps: [Journey.Step] = []
     for name in names.sorted() {
-      let notes = attempts(of: name)
-      let letters = deadLetters(of: name)
+      var notes = attempts(of: name)
+      let letters = deadLetters(of: name, &notes)
       let (fate, isSettled) = fate(at: name, notes, letters)
       providersSteps += notes.steps + letters
       // Below the place where a provider began the cursor stood from its first day.
@@ -178,8 +178,12 @@ private struct JourneyReader {
 
     func isAcceptedAfter(_ time: Timestamp?) -> Bool {
       steps.contains { step in
-        guard case .attempted(let attempt) = step.what, attempt.result == .accepted else { return false }
-        return step.time ?? .init(nanosecondsSince1970: .min) > time ?? .init(nanosecondsSince1970: .min)
+        switch step.what {
+        case .attempted(let attempt), .redriven(let attempt):
+          let never = Timestamp(nanosecondsSince1970: .min)
+          return attempt.result == .accepted && step.time ?? never > time ?? never
+        default: return false
+        }
       }
     }
   }
@@ -205,14 +209,25 @@ private struct JourneyReader {
     return notes
   }
 
-  private mutating func deadLetters(of name: String) -> [Journey.Step] {
+  /// Its letters, and what became of them in a redrive, which has attempts of its own in the letters' directory.
+  private mutating func deadLetters(of name: String, _ notes: inout Notes) -> [Journey.Step] {
     var steps: [Journey.Step] = []
+    var offsets: [Offset] = []
     let id = event.id
     var joiner = DeadLetterJoiner()
-    readAll(DeadLetter.path(of: name, in: log.path), "the dead letters of \(name)") { stored in
+    let letters = DeadLetter.path(of: name, in: log.path)
+    readAll(letters, "the dead letters of \(name)") { stored in
       guard let letter = joiner.take(stored), letter.event.id == id else { return }
       let reason = letter.reason.inOneLine(of: LoggedAttempt.answerBytes)
       steps.append(Journey.Step(time: stored.time, provider: name, what: .rejected(reason: reason)))
+      offsets.append(stored.offset)
+    }
+    guard !offsets.isEmpty else { return steps }
+    readAll(AttemptLog.path(in: letters, provider: name), "the redrives of \(name)") { stored in
+      guard case .attempt(let call)? = try? LoggedAttempt(stored) else { return }
+      for attempt in offsets.compactMap({ Journey.Attempt(call, of: $0) }) {
+        notes.steps.append(Journey.Step(time: call.began, provider: name, what: .redriven(attempt)))
+      }
     }
     return steps
   }

@@ -1,8 +1,8 @@
 // LogLedger: the ledger, of a dispatcher as it is now and of a log from its files.
 
 extension Dispatcher {
-  /// For each provider, what became of every event that was accepted since it began. Those that are delivered to by this
-  /// dispatcher are as this process knows them; others that have a cursor are as that says.
+  /// For each provider, what became of every event that was accepted since it began. Those that are delivered to by
+  /// this dispatcher are as this process knows them; others that have a cursor are as that says.
   ///
   /// What a provider accepted counts as acknowledged at once here, and in ``LogDirectory/ledger()`` when its cursor was
   /// moved on the disk. Reads headers of the log's files: some milliseconds for a large log. A log that can't be read
@@ -42,9 +42,14 @@ extension LogDirectory {
           report.position = position.offset
           report.durable = position.offset
           report.end = position.offset
-          report.counts = position.counts ?? DeliveryCounts(from: position.offset)
           report.state = .idle
-          entry = Ledger.Entry(name, report, try tally(from: position.offset))
+          let tally = try tally(from: position.offset)
+          // A follower that counts nothing is taken to begin where it stands.
+          report.counts =
+            position.counts
+            ?? DeliveryCounts(
+              from: position.offset, baseline: tally.acceptedBelow, overwrittenBaseline: tally.overwritten)
+          entry = Ledger.Entry(name, report, tally)
         }
       } catch {
         guard error.code == .version else { throw error }

@@ -2,9 +2,9 @@
 
 /// The cursors of all providers of a log, in whatever process they are delivered to.
 ///
-/// A provider that is known by its cursor only, because the program that delivered to it is not running, pins the events
-/// from there on as any other does: it may be added again. ``Dispatcher/remove(_:)`` makes the log forget one. Names
-/// with a dot are the log's own and pin nothing.
+/// A provider that is known by its cursor only, because the program that delivered to it is not running, pins the
+/// events from there on as any other does: it may be added again. ``Dispatcher/remove(_:)`` makes the log forget one.
+/// Names with a dot are the log's own and pin nothing.
 struct Pins {
   /// The position of each cursor; 0 for one that can't be read.
   private(set) var positions: [String: Offset] = [:]

@@ -127,6 +127,7 @@ extension ProviderWorker {
       case nil: break
       }
       guard clock.now < deadline else { break }
+      bury([])
       keepCursor()
       publish()
       await wait(until: deadline)
@@ -142,7 +143,7 @@ extension ProviderWorker {
     isCalling = true
     defer { isCalling = false }
     while call.answer == nil, clock.now < deadline, ending != .abandonment {
-      await wait(until: deadline)
+      await rest(until: deadline)
       ending = shared.takeOrders().ending
     }
     return call.answer != nil

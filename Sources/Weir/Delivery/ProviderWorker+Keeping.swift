@@ -3,8 +3,8 @@
 import Logging
 
 extension ProviderWorker {
-  /// Puts events among the dead letters, and settles them once they are on the disk there. Until that succeeds they wait,
-  /// and others are delivered as long as there are not too many.
+  /// Puts events among the dead letters, and settles them once they are on the disk there. Until that succeeds they
+  /// wait, and others are delivered as long as there are not too many.
   func bury(_ rejected: [Settlement.Rejection]) {
     unburied += rejected
     guard !unburied.isEmpty, clock.now >= nextBurial || !rejected.isEmpty else { return }
@@ -45,6 +45,19 @@ extension ProviderWorker {
     }
     clear("the cursor")
     attempts.writeSettled(below: keeper.durable.offset)
+    release()
+  }
+
+  /// Other processes move cursors, too.
+  func releaseNowAndThen() {
+    guard clock.now >= nextRelease else { return }
+    release()
+  }
+
+  private static var releasePause: Duration { .seconds(10) }
+
+  private func release() {
+    nextRelease = clock.now + Self.releasePause
     do throws(WeirError) {
       try keeper.release()
       clear("removal")

@@ -15,8 +15,8 @@ struct WorkerOrders: Sendable {
   var isRedrive = false
 }
 
-/// Delivers a log to one provider: reads what is new, gives it out when it is due, settles it by the provider's verdicts
-/// and moves the cursor.
+/// Delivers a log to one provider: reads what is new, gives it out when it is due, settles it by the provider's
+/// verdicts and moves the cursor.
 ///
 /// The order of what goes to the disk: rejected events into the dead-letter log, synced; then the cursor; then, in the
 /// process that captures, the log is told what every provider has. So a kill at any moment costs no event: what was
@@ -63,6 +63,7 @@ actor ProviderWorker {
   /// Rejected, and not among the dead letters yet.
   var unburied: [Settlement.Rejection] = []
   var nextBurial = Duration.zero
+  var nextRelease = Duration.zero
   let attempts: AttemptLog
   var ending: WorkerEnding?
   var endingSince = Duration.zero
@@ -124,11 +125,15 @@ actor ProviderWorker {
     read()
     bury([])
     keepCursor()
+    releaseNowAndThen()
     publish()
     guard !isOver else { return }
     let now = clock.now
     if let overdue {
-      guard overdue.answer == nil else { return self.overdue = nil }
+      guard overdue.answer == nil else {
+        self.overdue = nil
+        return
+      }
       isCalling = true
       defer { isCalling = false }
       return await wait(until: nil)
@@ -166,7 +171,11 @@ actor ProviderWorker {
     if let due = keeper.due { times.append(due) }
     if !unburied.isEmpty { times.append(nextBurial) }
     if case .shutdown(_, let deadline) = ending { times.append(deadline) }
-    let end = times.min()
+    await rest(until: times.min())
+  }
+
+  /// Waits until somebody wants something, or the time has come.
+  func rest(until end: Duration?) async {
     signals.sleeps()
     let meant = end.map { $0 - clock.now }
     shared.rest(WorkerRest(until: end, isCalling: isCalling))

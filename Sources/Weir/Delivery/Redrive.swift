@@ -1,8 +1,8 @@
 // Redrive: dead letters are sent again.
 
 extension LogDirectory {
-  /// Gives a provider its dead letters again, those that it was not given again before, each event with its original id;
-  /// waits until all of them are accepted or rejected again, at most so long.
+  /// Gives a provider its dead letters again, those that it was not given again before, each event with its original
+  /// id; waits until all of them are accepted or rejected again, at most so long.
   ///
   /// ```swift
   /// // After the mapper was mended:
@@ -13,9 +13,9 @@ extension LogDirectory {
   ///
   /// The letters are those of the provider's name. They are prepared and sent as events are, with back-off and all, but
   /// go out at once; how far it has come is kept in a cursor of its own, in the directory of the letters. Nothing is
-  /// removed: what is rejected again stays among the letters, and is not given a third time. It goes beside the delivery
-  /// of new events, in this process or another, but not on the provider object that a dispatcher has: that would get two
-  /// calls at once.
+  /// removed: what is rejected again stays among the letters, and is not given a third time. It goes beside the
+  /// delivery of new events, in this process or another, but not on the provider object that a dispatcher has: that
+  /// would get two calls at once.
   ///
   /// Throws `missing` (there are no dead letters in this name), `locked` (somebody else redrives them), `invalid`, and
   /// what the system may say. What goes wrong with the provider is in the report.

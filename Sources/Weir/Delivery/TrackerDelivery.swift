@@ -22,10 +22,13 @@ extension Tracker {
   /// The dispatcher that was made for this tracker, while there is one.
   var dispatcher: Dispatcher? { delivery.withLock { $0.dispatcher } ?? nil }
 
-  /// Takes a dispatcher. Throws `invalid` if there is one, `closed` in a child of a fork.
+  /// Takes a dispatcher, in the place of one that was shut down. Throws `invalid` if there is another, `closed` in a
+  /// child of a fork.
   func attach(_ new: Dispatcher) throws(WeirError) {
     let isTaken = delivery.withLock { reference in
-      guard reference.dispatcher == nil else { return true }
+      guard reference.dispatcher?.isShutDown ?? true else { return true }
+      // Nobody would tell it that the log is freed.
+      reference.dispatcher?.forgetLog()
       reference.dispatcher = new
       return false
     }

@@ -3,7 +3,8 @@
 /// Runs the jobs of one actor, on a thread of its own that ends with it.
 ///
 /// A provider's worker reads files and waits for the disk. On the threads that all tasks of the process share, a disk
-/// that hangs would hold up the program; here it holds up one provider. The provider's own code runs on the shared ones.
+/// that hangs would hold up the program; here it holds up one provider. The provider's own code runs on the shared
+/// ones.
 final class WorkerThread: SerialExecutor {
   private struct Work: Sendable {
     let job: UnownedJob

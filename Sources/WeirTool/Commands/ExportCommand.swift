@@ -177,11 +177,8 @@ extension ExportCommand {
     }
 
     private func isChosen(_ event: StoredEvent) -> Bool {
-      if names.isEmpty ? event.name.hasPrefix("weir.") && event.name != StoredEvent.undefinedName
-        : !names.contains(event.name)
-      {
-        return false
-      }
+      let isTheLogsOwn = event.name.hasPrefix("weir.") && event.name != StoredEvent.undefinedName
+      guard names.isEmpty ? !isTheLogsOwn : names.contains(event.name) else { return false }
       if let since = command.since, event.time < since.timestamp { return false }
       if let until = command.until, event.time >= until.timestamp { return false }
       return true

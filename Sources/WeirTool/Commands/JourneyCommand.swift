@@ -25,7 +25,8 @@ struct JourneyCommand: ParsableCommand {
       Keys with --json: event (as weir export --format jsonl has it), steps (an array \
       of objects with time, provider and step: captured (opening, lane), noted, \
       in_lane, drained (offset, file, batch), attempted (number, first, last, events, \
-      bytes, seconds, result, answer), withheld, rejected (reason), settled), outcomes \
+      bytes, seconds, result, answer), redriven (the same), withheld, rejected (reason), \
+      settled), outcomes \
       (provider, fate: acknowledged, rejected, withheld, pending or before, and the \
       reason), unread (what could not be read). Keys without a value are left out.
 
@@ -124,7 +125,8 @@ enum JourneyReport {
       members += [
         ("step", "drained"), ("offset", .uint(offset)), ("file", .string(file)), ("batch", .bool(isBatch)),
       ]
-    case .attempted(let attempt): members += object(attempt)
+    case .attempted(let attempt): members += [("step", "attempted")] + object(attempt)
+    case .redriven(let attempt): members += [("step", "redriven")] + object(attempt)
     case .withheld: members.append(("step", "withheld"))
     case .rejected(let reason): members += [("step", "rejected"), ("reason", .string(reason))]
     case .settled: members.append(("step", "settled"))
@@ -134,7 +136,7 @@ enum JourneyReport {
 
   private static func object(_ attempt: Journey.Attempt) -> [(String, FieldValue)] {
     [
-      ("step", "attempted"), ("number", .int(Int64(attempt.number))), ("first", .uint(attempt.first)),
+      ("number", .int(Int64(attempt.number))), ("first", .uint(attempt.first)),
       ("last", .uint(attempt.last)), ("events", .int(Int64(attempt.events))), ("bytes", .int(Int64(attempt.bytes))),
       ("seconds", .double(attempt.duration / .seconds(1))), ("result", .string(attempt.result.rawValue)),
       ("answer", .string(attempt.answer)),

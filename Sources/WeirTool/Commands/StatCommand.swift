@@ -22,7 +22,7 @@ struct StatCommand: ParsableCommand {
       The ledger has an object for each destination that the log knows: provider, from \
       and offset (where it began, and the first that is not settled), accepted (since \
       it began), acknowledged, rejected, pending, lost (an object: removed, damaged, \
-      withheld), balanced (whether accepted is the sum of the others).
+      withheld, overwritten), balanced (whether accepted is the sum of the others).
       The reasons: full, no_lane, too_large, closed, detached, storage, invalid, \
       sampled (left out on purpose; a live writer's up to now); \
       and of events that had been accepted, but are lost: overwritten (in a full lane, \

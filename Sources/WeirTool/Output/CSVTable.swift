@@ -100,7 +100,8 @@ extension CSVTable {
   }
 
   private func cell(ofText text: String) -> [UInt8] {
-    let shown = escapesControls && text.unicodeScalars.contains(where: Terminal.isControl) ? Terminal.quoted(text) : text
+    let isEscaped = escapesControls && text.unicodeScalars.contains(where: Terminal.isControl)
+    let shown = isEscaped ? Terminal.quoted(text) : text
     var bytes: [UInt8] = []
     EventFormat.appendQuoted(Array(shown.utf8), to: &bytes)
     return bytes
@@ -113,8 +114,7 @@ extension CSVTable {
   /// Gives each value of an event with its column. Of fields with one name the last is left, as everywhere.
   fileprivate static func flatten(_ event: StoredEvent, _ take: (String, FieldValue) -> Void) {
     flatten(event.fields, below: "") { column, value in
-      let isTaken =
-        CSVColumns.fixed.contains(column) || column.hasPrefix("context.") || column == "context" || column.hasPrefix("fields.")
+      let isTaken = CSVColumns.fixed.contains(column) || ["context.", "fields."].contains { column.hasPrefix($0) }
       take(isTaken ? "fields." + column : column, value)
     }
     let context = event.context

@@ -47,8 +47,8 @@
     }
 
     @Test func oneThatIsDownIsAFailure() async throws {
-      let proxy = try TestServer(.answer(200))
-      proxy.stop()
+      let proxy = try TestServer.refusing()
+      defer { proxy.stop() }
       #expect(
         await thrown {
           try await deliver(by: .http(host: "127.0.0.1", port: proxy.port), to: "http://weir.invalid/in")

@@ -47,7 +47,9 @@
 
     private struct State {
       var requests: [TestRequest] = []
-      var connections: [Int32] = []
+      /// Those that are open.
+      var connections: Set<Int32> = []
+      var connectionCount = 0
       var isStopped = false
     }
 
@@ -58,7 +60,7 @@
 
     var url: String { "http://127.0.0.1:\(port)" }
     var requests: [TestRequest] { state.withLock { $0.requests } }
-    var connectionCount: Int { state.withLock { $0.connections.count } }
+    var connectionCount: Int { state.withLock { $0.connectionCount } }
 
     /// A server that gives these replies, one a request, and then the last of them for ever.
     convenience init(_ replies: TestReply...) throws {
@@ -71,7 +73,11 @@
       }
     }
 
-    init(handler: @escaping Handler) throws {
+    /// A port on which everything is refused for as long as the server is there: bound, and nobody listens. The port of
+    /// a server that was stopped could be another test's a moment later.
+    static func refusing() throws -> TestServer { try TestServer(isListening: false) { _ in .hang } }
+
+    init(isListening: Bool = true, handler: @escaping Handler) throws {
       self.handler = handler
       listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
       var address = sockaddr_in()
@@ -81,12 +87,13 @@
       let descriptor = listener
       let bound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-          bind(descriptor, address, size) == 0 && listen(descriptor, 64) == 0
+          bind(descriptor, address, size) == 0 && (!isListening || listen(descriptor, 64) == 0)
             && getsockname(descriptor, address, &size) == 0
         }
       }
       guard bound else { throw TestServerError() }
       port = Int(UInt16(bigEndian: address.sin_port))
+      guard isListening else { return }
       let server = Unmanaged.passRetained(self)
       Thread.detachNewThread { server.takeRetainedValue().accept() }
     }
@@ -95,12 +102,12 @@
 
     /// Ends every connection, and takes no more: what connects after it is refused.
     func stop() {
-      let connections = state.withLock { state in
+      state.withLock { state in
         state.isStopped = true
-        return state.connections
+        for connection in state.connections { Foundation.shutdown(connection, Int32(SHUT_RDWR)) }
       }
-      Foundation.shutdown(listener, Int32(SHUT_RDWR))
-      for connection in connections { Foundation.shutdown(connection, Int32(SHUT_RDWR)) }
+      // Closed by the thread that accepts; one that does not listen has none.
+      if Foundation.shutdown(listener, Int32(SHUT_RDWR)) != 0 { close(listener) }
     }
 
     private func accept() {
@@ -109,10 +116,14 @@
         guard connection >= 0 else { break }
         let number = state.withLock { state -> Int? in
           guard !state.isStopped else { return nil }
-          state.connections.append(connection)
-          return state.connections.count
+          state.connections.insert(connection)
+          state.connectionCount += 1
+          return state.connectionCount
         }
-        guard let number else { break }
+        guard let number else {
+          close(connection)
+          break
+        }
         Thread.detachNewThread { self.serve(connection, number) }
       }
       close(listener)
@@ -124,7 +135,11 @@
         state.withLock { $0.requests.append(request) }
         guard reply(handler(request), on: connection) else { break }
       }
-      Foundation.shutdown(connection, Int32(SHUT_RDWR))
+      // Under the lock: once it is closed, its number may be another's.
+      state.withLock { state in
+        state.connections.remove(connection)
+        close(connection)
+      }
     }
 
     /// Answers whether the connection goes on.

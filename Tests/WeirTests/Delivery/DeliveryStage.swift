@@ -14,23 +14,36 @@ final class DeliveryStage: Sendable {
   let clock = VirtualClock()
   let dispatcher: Dispatcher
 
-  init(
+  convenience init(
     _ directory: String, tracker configure: (inout Tracker.Configuration) -> Void = { _ in },
     dispatcher change: (inout Dispatcher.Configuration) -> Void = { _ in }
   ) throws {
-    self.directory = directory
-    tracker = try reopen(
+    let tracker = try reopen(
       directory,
       configuration: quiet {
         $0.whenFull = .block
         configure(&$0)
       })
+    try self.init(on: tracker, dispatcher: change)
+  }
+
+  /// Another dispatcher for a log that is open.
+  init(on tracker: Tracker, dispatcher change: (inout Dispatcher.Configuration) -> Void = { _ in }) throws {
+    directory = tracker.directory
+    self.tracker = tracker
+    dispatcher = try Dispatcher(tracker, configuration: Self.configuration(clock, change))
+  }
+
+  /// How a dispatcher is set up for a test.
+  static func configuration(
+    _ clock: VirtualClock, _ change: (inout Dispatcher.Configuration) -> Void = { _ in }
+  ) -> Dispatcher.Configuration {
     var configuration = Dispatcher.Configuration()
     configuration.clock = clock
     configuration.logger = nil
     configuration.random = { 0.5 }
     change(&configuration)
-    dispatcher = try Dispatcher(tracker, configuration: configuration)
+    return configuration
   }
 
   /// Captures so many events named `e`, with a field `n` that counts from `first`.
@@ -42,8 +55,8 @@ final class DeliveryStage: Sendable {
     return ids
   }
 
-  /// Moves the clock from one deadline to the next until `condition` holds; false if it does not within that time of the
-  /// clock's, or within 20 s of the machine's.
+  /// Moves the clock from one deadline to the next until `condition` holds; false if it does not within that time of
+  /// the clock's, or within 20 s of the machine's.
   ///
   /// The clock is moved only when everybody waits who could do something by himself: the workers, and of `providers`
   /// those who are called. A call of another provider is waited for.
@@ -98,10 +111,23 @@ final class DeliveryStage: Sendable {
     for worker in workers {
       guard let rest = worker.shared.read({ $0.rest }) else { return false }
       if rest.until != nil { sleepers += 1 }
-      if rest.isCalling, !providers.contains(where: { $0.name == worker.orders.name && $0.waiting > 0 }) { return false }
+      let waits = providers.contains { $0.name == worker.orders.name && $0.waiting > 0 }
+      if rest.isCalling, !waits { return false }
     }
     return clock.sleepers >= max(sleepers, 1)
   }
+}
+
+/// Moves a clock on, for a dispatcher that is no stage's, until `condition` holds: a step at a time, with a moment of
+/// the machine's between, so that no call in progress takes long by that clock.
+func moving(_ clock: VirtualClock, until condition: () throws -> Bool) async rethrows -> Bool {
+  let patience = ContinuousClock.now + .seconds(20)
+  while try !condition() {
+    if ContinuousClock.now > patience { return false }
+    try? await Task.sleep(for: .milliseconds(1))
+    clock.advance(by: .milliseconds(10))
+  }
+  return true
 }
 
 extension ScriptedProvider {

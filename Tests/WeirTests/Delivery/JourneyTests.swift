@@ -40,6 +40,7 @@ struct JourneyTests {
       case .inLane: return "in lane"
       case .drained(let offset, _, let isBatch): return "drained \(offset)\(isBatch ? " batch" : "")"
       case .attempted(let attempt): return provider + "attempt \(attempt.number) \(attempt.result)"
+      case .redriven(let attempt): return provider + "redriven \(attempt.number) \(attempt.result)"
       case .withheld: return provider + "withheld"
       case .rejected: return provider + "rejected"
       case .settled: return provider + "settled"
@@ -115,6 +116,30 @@ struct JourneyTests {
       #expect(try outcomes(2) == [.before, .withheld])
       #expect(words(try log.journey(at: 2)).filter { $0.hasPrefix("shop") } == ["shop withheld", "shop settled"])
       #expect(try outcomes(4) == [.acknowledged, .pending])
+    }
+  }
+
+  @Test func `given again from the dead letters`() async throws {
+    try await withDirectoryAsync { directory in
+      let provider = ScriptedProvider(name: "shop", answers: [.reject("unknown product")])
+      try await deliver(directory, provider) { stage in
+        try stage.capture(2)
+        return 2
+      }
+      let log = LogDirectory(directory)
+      var configuration = Dispatcher.Configuration()
+      configuration.logger = nil
+      let again = ScriptedProvider(
+        name: "shop", answers: [.each { $0.fields["n"] == .int(0) ? .rejected("still unknown") : .accepted }])
+      let report = try await log.redrive(to: again, configuration: configuration, timeout: .seconds(60))
+      #expect(report.acknowledged == 1 && report.rejected == 1)
+      #expect(try log.journey(at: 0).outcomes.map(\.fate) == [.rejected(reason: "unknown product")])
+      let journey = try log.journey(at: 1)
+      #expect(journey.outcomes.map(\.fate) == [.acknowledged])
+      #expect(
+        Set(words(journey).dropFirst(2)) == [
+          "shop attempt 1 rejected", "shop rejected", "shop settled", "shop redriven 1 accepted",
+        ])
     }
   }
 

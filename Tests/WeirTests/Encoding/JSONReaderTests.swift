@@ -36,7 +36,8 @@ struct JSONReaderTests {
   }
 
   @Test(arguments: [
-    ("", 0), ("[1,", 3), ("[1 2]", 3), ("{\"a\" 1}", 5), ("\"abc", 4), ("tru", 3), ("[1]]", 3), ("01", 2), ("\"\\x\"", 3),
+    ("", 0), ("[1,", 3), ("[1 2]", 3), ("{\"a\" 1}", 5), ("\"abc", 4), ("tru", 3), ("[1]]", 3), ("01", 2),
+    ("\"\\x\"", 3),
   ])
   func theProblemSaysWhere(text: String, position: Int) {
     #expect {
