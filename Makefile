@@ -543,6 +543,8 @@ crash-replay-short: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	timeout -s KILL 240 $(REPLAY)/power_replay --rounds 500 $(REPLAY_OPTIONS)
 	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 1:' $(if $(SEED),--seed $(SEED))
 	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 2: drain' $(if $(SEED),--seed $(SEED))
+	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 9:' $(if $(SEED),--seed $(SEED))
+	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 10:' $(if $(SEED),--seed $(SEED))
 
 crash-replay-cases: $(REPLAY_CASE_RUNS)
 

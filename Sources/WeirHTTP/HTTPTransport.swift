@@ -134,8 +134,12 @@
         }
         return HTTPFailure("no answer: \(error.shortDescription)")
       case let error as NIOConnectionError:
-        let cause = error.connectionErrors.first.map { "\($0.error)" } ?? "no host of this name is found"
-        return HTTPFailure("no connection: \(cause)")
+        guard let first = error.connectionErrors.first else {
+          return HTTPFailure("no connection: no host of this name is found")
+        }
+        return explained(first.error)
+      case let error as IOError:
+        return HTTPFailure("no connection: \(String(cString: strerror(error.errnoCode)))")
       case let error as NIOSSLExtraError:
         return DeliveryStopped("the endpoint's certificate is not for this host: \(error)")
       case NIOSSLError.handshakeFailed(let reason):

@@ -20,6 +20,7 @@ struct RootCommand: ParsableCommand {
         tail -F app.log | weir record events          record lines as they come
         weir cat events --limit 10                    print ten events as JSON
         weir cat events --follow                      print events as they come
+        weir export events --format csv               a table for a spreadsheet
         weir verify events && weir stat events        check every byte, and sum up
         weir schema events                            what types of events there are
         weir contract check events shop.json          hold them against a contract
@@ -29,9 +30,9 @@ struct RootCommand: ParsableCommand {
 
       Exit codes:
         0    done; or whoever read standard output had enough (cat)
-        1    damage found: a part of the log can't be read (verify, cat, schema,
-             contract check); or events are against the contract (contract check);
-             or what differs breaks something (schema diff, contract diff)
+        1    damage found: a part of the log can't be read (verify, cat, export,
+             schema, contract check); or events are against the contract (contract
+             check); or what differs breaks something (schema diff, contract diff)
         2    can't run: bad arguments, no such log, no permission, locked
         3    the disk is full: what the log holds is kept
         4    events of the input were refused, being too large (record), or a
@@ -45,9 +46,9 @@ struct RootCommand: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self, StatCommand.self,
-      SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self, DeadLettersCommand.self,
-      JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
+      RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
+      StatCommand.self, SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self,
+      DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
     ])
 
   static func main() {

@@ -101,7 +101,7 @@ public final class Dispatcher: Sendable {
     guard Cursor.isProviderName(name) else {
       throw WeirError(
         .invalid,
-        "the provider's name \(name.debugDescription) must be letters, digits, - and _, 1 to \(Cursor.maximumNameBytes)")
+        "the provider's name \(name.debugDescription) must be 1 to \(Cursor.maximumNameBytes) letters, digits, - and _")
     }
     try options.validate(for: name)
     try claim(name, "is there already; remove it first, or give the other another name") { !$0.contains(name) }

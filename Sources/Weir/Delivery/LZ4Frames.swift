@@ -9,13 +9,15 @@ enum LZ4Frames {
     var reason: String
   }
 
-  /// A frame of these bytes: independent blocks of at most 1 MiB, each with a checksum, and the size of the content. Frames one
-  /// after another are the frames of one file.
+  /// A frame of these bytes: independent blocks of at most 1 MiB, each with a checksum, the size of the content and its
+  /// checksum. Frames one after another are the frames of one file.
   static func frame(_ content: [UInt8]) -> [UInt8] {
     var preferences = LZ4F_preferences_t()
     preferences.frameInfo.blockSizeID = LZ4F_max1MB
     preferences.frameInfo.blockMode = LZ4F_blockIndependent
     preferences.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled
+    // Both checksums: after a frame that has the blocks' alone, the lz4 tool (1.9.4) takes the next frame for garbage.
+    preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled
     preferences.frameInfo.contentSize = UInt64(content.count)
     let bound = LZ4F_compressFrameBound(content.count, &preferences)
     return [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in

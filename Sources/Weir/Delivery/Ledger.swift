@@ -60,10 +60,12 @@ public struct Ledger: Hashable, Sendable {
     public var error: String?
 
     /// All that it will not get.
-    public var lostInAll: UInt64 { lost.values.reduce(0, +) }
+    public var lostInAll: UInt64 { lost.values.reduce(0, &+) }
 
     /// Whether every accepted event is accounted for.
-    public var isBalanced: Bool { accepted == acknowledged + rejected + pending + lostInAll }
+    ///
+    /// Numbers of a cursor that somebody made up may add up to more than there are: they wrap, and do not trap.
+    public var isBalanced: Bool { accepted == acknowledged &+ rejected &+ pending &+ lostInAll }
 
     /// An entry with nothing in it.
     public init(provider: String) {

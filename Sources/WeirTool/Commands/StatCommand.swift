@@ -102,22 +102,23 @@ struct StatReport: Encodable {
       return isTooMuch ? .max : next
     }
     let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
-    return Table.text([
-      ("log", directory + (live ? " (live)" : "")),
-      ("segments", "\(Quantity.count(segments)), \(Quantity.bytes(segmentBytes))"),
-      ("on disk", Quantity.bytes(totalBytes)),
-      ("offsets", nextOffset > firstOffset ? "\(firstOffset) to \(nextOffset - 1)" : "none"),
-      ("accepted", Quantity.count(accepted)),
-      ("in segments", Quantity.count(events)),
-      ("in lanes", "\(Quantity.count(laneEvents)), \(Quantity.bytes(laneBytes))"),
-      ("removed", Quantity.count(removed)),
-      ("notices", Quantity.count(notices)),
-      ("dropped", losses.isEmpty ? "0" : "\(Quantity.count(total)) (\(reasons))"),
-      ("lanes in use", "\(lanesInUse) of \(lanes)"),
-      ("first event", firstTime ?? "none"),
-      ("last event", lastTime ?? "none"),
-      ("damage", damaged ? "yes: weir verify says what" : "none seen"),
-      ("ring", ringVanished ? "vanished: what was in it is lost, and how much is unknown" : "in its place"),
-    ] + ledger.map { ("to \($0.provider)", $0.text) })
+    return Table.text(
+      [
+        ("log", directory + (live ? " (live)" : "")),
+        ("segments", "\(Quantity.count(segments)), \(Quantity.bytes(segmentBytes))"),
+        ("on disk", Quantity.bytes(totalBytes)),
+        ("offsets", nextOffset > firstOffset ? "\(firstOffset) to \(nextOffset - 1)" : "none"),
+        ("accepted", Quantity.count(accepted)),
+        ("in segments", Quantity.count(events)),
+        ("in lanes", "\(Quantity.count(laneEvents)), \(Quantity.bytes(laneBytes))"),
+        ("removed", Quantity.count(removed)),
+        ("notices", Quantity.count(notices)),
+        ("dropped", losses.isEmpty ? "0" : "\(Quantity.count(total)) (\(reasons))"),
+        ("lanes in use", "\(lanesInUse) of \(lanes)"),
+        ("first event", firstTime ?? "none"),
+        ("last event", lastTime ?? "none"),
+        ("damage", damaged ? "yes: weir verify says what" : "none seen"),
+        ("ring", ringVanished ? "vanished: what was in it is lost, and how much is unknown" : "in its place"),
+      ] + ledger.map { ("to \($0.provider)", $0.text) })
   }
 }

@@ -22,10 +22,8 @@ enum LogRemoval {
     if let entry = ledger.entries.first(where: { ($0.lost[.damaged] ?? 0) > 0 }) {
       return "\(Quantity.count(entry.lost[.damaged] ?? 0)) events in it are damaged"
     }
-    for (name, what) in [("dead-letters", "dead letters"), ("quarantine", "damaged bytes"), ("violations", "violations")]
-    where !isEmpty("\(directory)/\(name)") {
-      return "it holds \(what)"
-    }
+    let kept = [("dead-letters", "dead letters"), ("quarantine", "damaged bytes"), ("violations", "violations")]
+    for (name, what) in kept where !isEmpty("\(directory)/\(name)") { return "it holds \(what)" }
     try removeFiles(directory)
     return nil
   }

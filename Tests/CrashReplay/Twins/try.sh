@@ -19,7 +19,7 @@ for twin in "$here"/*.sed; do
     program=power_replay harness="$shared recording images power_run"
     set -- --rounds "$images"
   else
-    program=step_replay harness="$shared snapshot stepper swept context_sweeps sweeps"
+    program=step_replay harness="$shared snapshot stepper swept context_sweeps batch_sweeps sweeps"
     set -- --only "$sweep"
   fi
   copy=$build/$name

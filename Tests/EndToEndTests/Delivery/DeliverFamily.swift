@@ -85,8 +85,8 @@ import Testing
         let segment = try #require(try Files.segments(in: scratch("workers/damaged")).first)
         let bytes = try Files.read(scratch("workers/damaged/\(segment)"))
         let block = try #require(try SegmentFile(bytes).blocks.first { $0.kind == SegmentFile.events })
-        try Files.overwrite(
-          scratch("workers/damaged/\(segment)"), at: block.range.upperBound - 20, with: [UInt8](repeating: 0xA5, count: 8))
+        let noise = [UInt8](repeating: 0xA5, count: 8)
+        try Files.overwrite(scratch("workers/damaged/\(segment)"), at: block.range.upperBound - 20, with: noise)
         let outcome = try Tool.run(Self.arguments(scratch) + ["--remove-delivered"])
         #expect(outcome.code == 1, "damaged events are lost: \(outcome.code ?? -1) \(outcome.text)\(outcome.errors)")
         #expect(outcome.text.contains("stays: other is yet to be given 100 events"), "\(outcome.text)")

@@ -44,12 +44,19 @@ import Testing
       if Bool.random(using: &random) { arguments += ["--batch-threads", "1"] }
       let child = try Child(Tool.path, arguments, input: .pipe)
       let whole = lines.lines(first..<next)
-      let isCut = Int.random(in: 0..<4, using: &random) == 0
-      child.send(isCut ? whole.prefix(Int.random(in: 0...whole.count, using: &random)) : whole)
-      if !isCut {
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0:
+        // While it opens the log, or captures.
+        child.send(whole.prefix(800_000))
+        child.serve(until: Moment.now + Double.random(in: 0...0.1, using: &random))
+      case 1:
+        child.send(whole.prefix(Int.random(in: 0...whole.count, using: &random)))
+        try live(child, seconds, collectorToo)
+      default:
+        child.send(whole)
         child.serve(until: Moment.now + 60) { Self.count($0.output) >= count }
+        try live(child, seconds, collectorToo)
       }
-      try live(child, seconds, collectorToo)
       try end(child, "weir record")
       for line in child.output.split(separator: UInt8(ascii: "\n")).dropLast(child.output.last == 0x0A ? 0 : 1) {
         if let number = Int(String(decoding: line, as: UTF8.self)) { acknowledged.insert(first + number - 1) }
@@ -113,6 +120,10 @@ import Testing
       if settled != ledger.accepted { problems.append("\(settled) lines arrived of \(ledger.accepted) accepted") }
       if ledger.accepted < acknowledged.count {
         problems.append("the ledger knows of \(ledger.accepted) events, \(acknowledged.count) were acknowledged")
+      }
+      if !others.isEmpty {
+        let dead = try LedgerLine.read(log, "dead")
+        if !dead.balanced || dead.pending != ledger.accepted { problems.append("of the dead one: \(dead)") }
       }
       for log in [log, collector.log] {
         let verified = try Tool.run("verify", log, seconds: 600)

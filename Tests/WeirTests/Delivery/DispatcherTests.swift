@@ -261,19 +261,69 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `beside the process that captures nothing is removed, and a dead one's lanes are delivered`() async throws {
+  @Test func `beside the process that captures, nothing is removed`() async throws {
     try await withDirectoryAsync { directory in
-      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let tracker = try Tracker(
+        directory: directory,
+        configuration: quiet {
+          $0.whenFull = .block
+          $0.removeDelivered = true
+        })
       let clock = VirtualClock()
       let dispatcher = try Dispatcher(directory: directory, configuration: DeliveryStage.configuration(clock))
       let provider = ScriptedProvider()
       try dispatcher.add(provider)
-      for number in 0..<10 { #expect(tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted) }
+      let text = String(repeating: "x", count: 50_000)
+      for _ in 0..<100 { #expect(tracker.track("e", fields: ["text": .string(text)]).isAccepted) }
       try tracker.drain()
-      #expect(await moving(clock) { provider.delivered.count == 10 })
-      #expect(await moving(clock) { dispatcher.ledger["scripted"]?.offset == 10 })
+      #expect(await moving(clock) { provider.delivered.count == 100 })
+      #expect(await moving(clock) { dispatcher.ledger["scripted"]?.offset == 100 })
       #expect(dispatcher.ledger.isBalanced)
+      #expect(try LogDirectory(directory).statistics().firstOffset == 0)
       await dispatcher.finish(dispatcher.workers, .abandonment)
+    }
+  }
+
+  @Test func `a child of a fork has no dispatcher, and no lock`() async throws {
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ScriptedProvider())
+      try stage.capture(1)
+      #expect(await stage.run { stage.entry().offset == 1 })
+      let lock = try FileManager.default.attributesOfItem(atPath: directory + "/cursors/scripted.lock")
+      let inode = try #require(lock[.systemFileNumber] as? Int)
+      func asksAsChild() -> Bool {
+        let other = ScriptedProvider(name: "b")
+        let isRefused = code { () throws(WeirError) in try stage.dispatcher.add(other) } == .closed
+        stage.dispatcher.resume("scripted")
+        let isEmpty = stage.dispatcher.ledger.entries.isEmpty && stage.dispatcher.providers.isEmpty
+        let descriptors = (3..<1024 as Range<Int32>).filter { number in
+          var status = stat()
+          return fstat(number, &status) == 0 && Int(status.st_ino) == inode
+        }
+        return isRefused && isEmpty && descriptors.isEmpty
+      }
+      var status: Int32 = -1
+      // A child of a process with many threads may stand still for reasons of the run-time library's own.
+      for _ in 0..<3 where status != 0 {
+        let child = fork()
+        if child == 0 { _exit(asksAsChild() ? 0 : 1) }
+        try #require(child > 0)
+        for _ in 0..<1000 {
+          if waitpid(child, &status, WNOHANG) == child { break }
+          status = -1
+          usleep(10_000)
+        }
+        if status == -1 {
+          kill(child, SIGKILL)
+          waitpid(child, nil, 0)
+        }
+      }
+      #expect(status == 0)
+      try stage.capture(1, from: 1)
+      #expect(await stage.run { stage.entry().offset == 2 })
     }
   }
 }

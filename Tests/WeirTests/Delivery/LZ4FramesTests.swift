@@ -1,5 +1,6 @@
 // LZ4Frames: frames come back, and damaged ones are refused without taking memory.
 
+import Foundation
 import Testing
 
 @testable import Weir
@@ -34,9 +35,29 @@ struct LZ4FramesTests {
 
   @Test func `frames are standard ones`() {
     let frame = LZ4Frames.frame(sample(2 << 20))
-    // The magic number; version 1, independent blocks, block checksums, content size; blocks of 1 MiB.
-    #expect(Array(frame.prefix(6)) == [0x04, 0x22, 0x4d, 0x18, 0b0111_1000, 0b0110_0000])
+    // The magic number; version 1, independent blocks, checksums of blocks and content, content size; blocks of 1 MiB.
+    #expect(Array(frame.prefix(6)) == [0x04, 0x22, 0x4d, 0x18, 0b0111_1100, 0b0110_0000])
     #expect(Array(frame[6..<14]) == [0, 0, 0x20, 0, 0, 0, 0, 0])
+  }
+
+  private static let tool = ["/usr/bin/lz4", "/usr/local/bin/lz4"].first(where: FileManager.default.isExecutableFile)
+
+  /// Which is particular about frames one after another.
+  @Test(.enabled(if: tool != nil, "the lz4 tool is not installed"))
+  func `the lz4 tool reads frames one after another`() throws {
+    try withDirectory { directory in
+      let path = directory + "/frames.lz4"
+      let frames = LZ4Frames.frame(sample(5000)) + LZ4Frames.frame(sample(3 << 20)) + LZ4Frames.frame(sample(1))
+      try Data(frames).write(to: URL(filePath: path))
+      let tool = Process()
+      tool.executableURL = URL(filePath: try #require(Self.tool))
+      tool.arguments = ["-d", "-q", path, directory + "/content"]
+      try tool.run()
+      tool.waitUntilExit()
+      #expect(tool.terminationStatus == 0)
+      let content = try Data(contentsOf: URL(filePath: directory + "/content"))
+      #expect(content == Data(sample(5000) + sample(3 << 20) + sample(1)))
+    }
   }
 
   @Test func `a flipped bit is found`() throws {
@@ -45,7 +66,7 @@ struct LZ4FramesTests {
     for place in frame.indices {
       var damaged = frame
       damaged[place] ^= 0x10
-      // The end mark is not covered by a checksum: what comes of it is the content, or an error.
+      // What comes of a damaged end mark is the content, or an error.
       if let found = try? content(damaged) { #expect(found.starts(with: sample) || found.isEmpty, "at \(place)") }
     }
     var block = frame
