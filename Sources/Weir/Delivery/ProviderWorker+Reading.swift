@@ -3,12 +3,10 @@
 extension ProviderWorker {
   /// Reads what is new, as much as the policy lets it hold.
   func read() {
-    guard ending != .removal, ending != .abandonment, !queue.isHeldUp, !plan.isFull, clock.now >= nextRead else {
-      return
-    }
+    guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
     guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
     do throws(WeirError) {
-      while !plan.isFull, !queue.isHeldUp {
+      while isReading {
         switch try reader.next(from: span.end, orders.log) {
         case .event(let event, let bytes): take(event, bytes)
         case .skip(let skip): try passOver(skip)
@@ -23,6 +21,9 @@ extension ProviderWorker {
       nextRead = clock.now + Self.pauseAfterError
     }
   }
+
+  /// There is room for more.
+  var isReading: Bool { !plan.isFull && !queue.isHeldUp }
 
   private static var pauseAfterError: Duration { .seconds(1) }
 

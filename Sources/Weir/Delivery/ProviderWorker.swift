@@ -158,9 +158,10 @@ actor ProviderWorker {
     case .association(let change):
       await tell(change)
     case .nothing(let until):
-      let look = plan.isFull ? signals.nextLook : nextRead
-      let times = [until, plan.nextLook(after: now), look].compactMap { $0 }.filter { $0 > now }
-      await wait(until: times.min())
+      // A time that has passed meanwhile ends the wait at once: to leave it out would be to wait for ever.
+      let look = isReading ? nextRead : signals.nextLook
+      let turn = due == 0 ? plan.nextLook(after: now) : nil
+      await wait(until: [until, turn, look].compactMap { $0 }.min())
     }
   }
 

@@ -27,6 +27,16 @@ import Testing
         }
       }
 
+      @Test func `killed with most of it still to deliver, a recorder has removed nothing of that`() throws {
+        let world = try DeliveryWorld(seed: Run.seed(), faults: "slow=100ms")
+        try world.record(14_000, untilDelivered: 5_000)
+        let statistics = try Tool.run("stat", world.log, "--json")
+        #expect(!statistics.text.contains("\"first_offset\" : 0"), "nothing was removed at all: \(statistics.text)")
+        try world.finish()
+        let problems = try world.judge()
+        #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+      }
+
       /// A time, so not for every machine: at length only. Rounds of both kinds in turns, so that what else the machine
       /// does falls on both alike.
       @Test(.enabled(if: Run.isLongDelivery)) func `a dead destination does not slow the other one down`() throws {

@@ -39,7 +39,7 @@ import Testing
     func record(_ count: Int, seconds: Double, collectorToo: Bool = false) throws {
       let first = next
       next += count
-      var arguments = ["record", log, "--acknowledge", "--segment-bytes", "1M", "--remove-delivered"] + destination
+      var arguments = ["record", log, "--acknowledge", "--segment-bytes", "320K", "--remove-delivered"] + destination
       if Bool.random(using: &random) { arguments += ["--threads", "2"] }
       if Bool.random(using: &random) { arguments += ["--batch-threads", "1"] }
       let child = try Child(Tool.path, arguments, input: .pipe)
@@ -58,6 +58,27 @@ import Testing
         try live(child, seconds, collectorToo)
       }
       try end(child, "weir record")
+      note(child, from: first)
+    }
+
+    /// One life of a recorder that is killed when so many of its many more events were acknowledged by the collector.
+    func record(_ count: Int, untilDelivered wanted: UInt64) throws {
+      let first = next
+      next += count
+      let arguments = ["record", log, "--acknowledge", "--segment-bytes", "320K", "--remove-delivered"] + destination
+      let child = try Child(Tool.path, arguments, input: .pipe)
+      child.send(lines.lines(first..<next))
+      child.serve(until: Moment.now + 60) { child in
+        Self.count(child.output) >= count && (try? LedgerLine.read(log, Self.name).acknowledged) ?? 0 >= wanted
+      }
+      // Time to remove what may be removed.
+      child.serve(until: Moment.now + 0.3)
+      try end(child, "weir record")
+      note(child, from: first)
+    }
+
+    /// Takes in what was acknowledged over the pipe.
+    private func note(_ child: Child, from first: Int) {
       for line in child.output.split(separator: UInt8(ascii: "\n")).dropLast(child.output.last == 0x0A ? 0 : 1) {
         if let number = Int(String(decoding: line, as: UTF8.self)) { acknowledged.insert(first + number - 1) }
       }

@@ -194,7 +194,9 @@
     func aServerThatEchoesTheRequestShowsNoKey(_ name: HTTPPresetName, _ status: Int) async throws {
       let server = try TestServer { request in
         let headers = request.headers.map { "\($0.key): \($0.value)" }.joined(separator: "\n")
-        let said = "\(request.target) \(headers)\n\(request.text.prefix(300))"
+        // What it made of the header, too: the key without the name of its scheme.
+        let credentials = request.headers["authorization"]?.split(separator: " ").last ?? ""
+        let said = "\(credentials) \(request.target) \(headers)\n\(request.text.prefix(300))"
         return .answer(status, headers: ["location": "http://\(request.headers["authorization"] ?? "x")/"], body: said)
       }
       defer { server.stop() }

@@ -85,6 +85,8 @@ struct AttemptLogTests {
     #expect(call.answer.utf8.count <= LoggedAttempt.answerBytes && call.answer.utf8.count > 1000)
     #expect(call.answer.unicodeScalars.allSatisfy { $0.value >= 0x20 })
     #expect("".inOneLine(of: 10) == "" && "ab\tcd".inOneLine(of: 3) == "ab ")
+    // Cut within a character, whose place nothing takes that is longer than it.
+    #expect("éééé".inOneLine(of: 5) == "éé")
   }
 
   @Test func `the largest note fits, and a log goes on after another`() throws {

@@ -24,7 +24,8 @@ private let lastCall = Atomic<Int>(.max)
 
 /// A call of either seam is about to be made, or was made: the process dies at the last one that it may see.
 private func noteCall() {
-  guard callsMade.add(1, ordering: .sequentiallyConsistent).newValue >= lastCall.load(ordering: .relaxed) else { return }
+  let number = callsMade.add(1, ordering: .sequentiallyConsistent).newValue
+  guard number >= lastCall.load(ordering: .relaxed) else { return }
   kill(getpid(), SIGKILL)
   while true { pause() }
 }
@@ -75,8 +76,13 @@ struct VictimWorld: Sendable {
   /// The lines that begin with a word, without it.
   func said(_ word: String) -> [[Substring]] {
     let text = (try? String(contentsOfFile: testimony, encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.first.map(String.init) == word }
-      .map { Array($0.dropFirst()) }
+    var lines: [[Substring]] = []
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      guard let first = words.first, first == word[...] else { continue }
+      lines.append(Array(words.dropFirst()))
+    }
+    return lines
   }
 
   // MARK: Lives
@@ -87,16 +93,20 @@ struct VictimWorld: Sendable {
     #if DEBUG
       observeCore { _, _ in noteCall() }
     #endif
-    try await run(events: count, seed: seed) { $0.calls.fault = { _ in
-      noteCall()
-      return nil
-    } }
+    try await run(events: count, seed: seed) { configuration in
+      configuration.calls.fault = { _ in
+        noteCall()
+        return nil
+      }
+    }
     say("calls \(callsMade.load(ordering: .relaxed))")
     kill(getpid(), SIGKILL)
   }
 
   /// The same in this process, in peace.
-  func run(events count: Int, seed: UInt64, _ change: (inout Dispatcher.Configuration) -> Void = { _ in }) async throws {
+  func run(
+    events count: Int, seed: UInt64, _ change: (inout Dispatcher.Configuration) -> Void = { _ in }
+  ) async throws {
     let tracker = try reopen(log, configuration: Self.configuration())
     var configuration = Dispatcher.Configuration()
     configuration.logger = nil
@@ -105,7 +115,7 @@ struct VictimWorld: Sendable {
     let dispatcher = try Dispatcher(tracker, configuration: configuration)
     var options = DeliveryOptions()
     options.flush.maximumEvents = 25
-    options.backoff.first = .milliseconds(2)
+    options.backoff.least = .milliseconds(2)
     options.breaker.failures = 1000
     try dispatcher.add(Witness(world: self, seed: seed), options: options)
     let filler = String(repeating: "weir ", count: 300)
@@ -128,7 +138,10 @@ struct VictimWorld: Sendable {
   func problems() throws -> [String] {
     var problems = said("incomplete").map { "a flush: \($0.joined(separator: " "))" }
     func numbered(_ word: String) -> [(Int, String)] {
-      said(word).compactMap { line in line.count == 2 ? Int(line[0]).map { ($0, String(line[1])) } : nil }
+      said(word).compactMap { line -> (Int, String)? in
+        guard line.count == 2, let number = Int(line[0]) else { return nil }
+        return (number, String(line[1]))
+      }
     }
     let accepted = numbered("accepted")
     let began = Set(said("began").compactMap { $0.first.flatMap { Int($0) } })
@@ -146,8 +159,8 @@ struct VictimWorld: Sendable {
     for (number, id) in accepted where ids[number] != id {
       problems.append("event \(number) was accepted as \(id), and came as \(ids[number] ?? "nothing")")
     }
-    for (number, _) in taken where Self.isRejected(number) { problems.append("event \(number) was rejected, and taken") }
-    for (number, _) in letters where !Self.isRejected(number) { problems.append("\(number) is a dead letter") }
+    problems += taken.filter { Self.isRejected($0.0) }.map { "event \($0.0) was rejected, and taken" }
+    problems += letters.filter { !Self.isRejected($0.0) }.map { "event \($0.0) is a dead letter" }
     guard let entry = try LogDirectory(log).ledger()[Self.provider] else { return problems + ["there is no cursor"] }
     let settled = entry.acknowledged + entry.rejected
     if !entry.isBalanced || entry.pending + entry.lostInAll > 0 || settled != UInt64(ids.count) {

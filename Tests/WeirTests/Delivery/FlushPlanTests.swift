@@ -77,6 +77,10 @@ struct FlushPlanTests {
       }
       plan.left(events: 2)
     }
+    // Those that are left are among the first still.
+    for _ in 0..<2 { plan.arrived(bytes: 1, opening: 9, at: .zero) }
+    plan.left(events: 1)
+    #expect(plan.due(at: .zero) == .firstEvents)
   }
 
   @Test(arguments: [FlushTriggers.start, .resume, .reachable, .overflow, .shutdown, .demand])
