@@ -234,7 +234,7 @@ PLAIN_TESTS = fork_test signal_test guard_test
 CHECKED_TESTS = $(filter-out $(PLAIN_TESTS),$(C_TESTS))
 C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%.run)
 
-test-c: need-c
+test-c: need-c need-lz4-tool
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
 	@$(MAKE) --no-print-directory --keep-going test-c-core
 	@$(MAKE) --no-print-directory models

@@ -209,6 +209,82 @@ static void test_limit(uint32_t policy) {
   scratch_remove(folder);
 }
 
+/* Events that LZ4 finds nothing in. */
+static void make_noise(const char *directory, uint64_t count) {
+  weir_options options = small_options();
+  weir_log *log = open_with(directory, &options, NULL);
+  const weir_field field = {"noise", WEIR_KIND_BYTES, 0};
+  const weir_definition definition = {.name = "noise", .fields = &field, .field_count = 1};
+  uint32_t type;
+  REQUIRE(weir_define(log, 0, &definition, 1, &type, NULL) == WEIR_OK);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t noise[100];
+    for (int k = 0; k < 100; k++) noise[k] = random_below(UINT64_MAX);
+    weir_record record;
+    REQUIRE(weir_begin(log, &record) == WEIR_ACCEPTED);
+    weir_put_string(&record, (const char *)noise, sizeof noise);
+    REQUIRE(weir_commit(&record, type, NULL) == WEIR_ACCEPTED);
+  }
+  close_and_free(log);
+}
+
+static void test_room(void) {
+  test("at the byte limit there is room to make a batch segment, though it be no smaller");
+  for (uint64_t more = 0; more < SEGMENT; more += SEGMENT / 4) {
+    char *folder = scratch();
+    const char *directory = join(folder, "log");
+    make_noise(directory, 1500);
+    weir_options options = small_options();
+    options.batch_threads = 1;
+    options.limit_policy = WEIR_LIMIT_DROP_OLDEST;
+    options.max_bytes = least_limit(WEIR_LIMIT_DROP_OLDEST) + 3 * SEGMENT + more;
+    weir_log *log = open_with(directory, &options, NULL);
+    for (int i = 0; i < 5000 && counters_of(log).batched + counters_of(log).batch_failures == 0; i++) sleep_ns(1000000);
+    weir_counters counters = counters_of(log);
+    CHECK(counters.batched > 0 && counters.batch_failures == 0);
+    CHECK(stat_of(directory).total_bytes <= options.max_bytes && stat_of(directory).removed > 0);
+    close_and_free(log);
+    scratch_remove(folder);
+  }
+}
+
+static _Atomic int holding, held;
+
+/* Holds up whoever writes a batch segment. */
+static void hold_writers(const weir_call *call, int after) {
+  char name[16];
+  if (after || strcmp(call->operation, "sys_write_at") != 0) return;
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  while (strcmp(name, "weir-batch") == 0 && holding) {
+    held = 1;
+    sleep_ns(1000000);
+  }
+}
+
+static void test_dropped(void) {
+  test("a segment that is removed while a batch of it is being written does not come back");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 3000, SEGMENT);
+  uint64_t last = stat_of(directory).next_offset;
+  weir_options options = small_options();
+  options.batch_threads = 1;
+  options.remove_delivered = 1;
+  holding = 1;
+  weir_fault_observe(hold_writers);
+  weir_log *log = open_with(directory, &options, NULL);
+  for (int i = 0; i < 5000 && !held; i++) sleep_ns(1000000);
+  weir_set_delivered(log, last);
+  for (int i = 0; i < 5000 && counters_of(log).delivered_removed == 0; i++) sleep_ns(1000000);
+  CHECK(held && counters_of(log).delivered_removed > 0);
+  holding = 0;
+  await_batches(log);
+  weir_fault_observe(NULL);
+  check_no_leftovers(directory);
+  close_and_free(log);
+  scratch_remove(folder);
+}
+
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
 static void test_full_disk(void) {
@@ -285,6 +361,7 @@ static void test_kill(void) {
   const char *directory = join(folder, "log");
   uint64_t *accepted = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(accepted != MAP_FAILED);
+  _Atomic uint64_t *opened = (_Atomic uint64_t *)accepted + 1;
   weir_options options = small_options();
   options.batch_threads = 2;
   for (int round = 0; round < 12; round++) {
@@ -294,11 +371,13 @@ static void test_kill(void) {
       weir_log *log;
       if (weir_open(directory, &options, &log, NULL, NULL) != WEIR_OK) _exit(3);
       uint32_t type = define_numbered(log);
+      *opened = 1;
       for (;;) {
         if (capture_numbered(log, type, 0, *accepted, *accepted % 3 ? 20 : 900, NULL) == WEIR_ACCEPTED) ++*accepted;
       }
     }
-    sleep_ns(5000000 + random_below(60000000));
+    for (int i = 0; i < 10000 && !*opened; i++) sleep_ns(1000000); /* the first time; then also within an opening */
+    sleep_ns(random_below(60000000));
     kill(child, SIGKILL);
     CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
     found_log found = read_log(directory);
@@ -325,6 +404,8 @@ int main(void) {
   test_retained_bytes();
   test_limit(WEIR_LIMIT_DROP_OLDEST);
   test_limit(WEIR_LIMIT_REFUSE);
+  test_room();
+  test_dropped();
   test_full_disk();
   test_damaged();
   test_close();

@@ -1,4 +1,4 @@
-/* batch_sweeps.h: the programs of the sweeps of batch segments and of the removal of what was delivered. See sweeps.h. */
+/* batch_sweeps.h: the programs of the sweeps of batching, and of the removal of what was delivered. See sweeps.h. */
 #ifndef WEIR_REPLAY_BATCH_SWEEPS_H
 #define WEIR_REPLAY_BATCH_SWEEPS_H
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """cases.py: which test puts the log through which fault. The faults are numbered 1 to 56; a test of one begins its name
 with "case N: ", or is listed below by what it is named. Without an argument this prints the tests of each case, and
-fails if a case has neither a test nor a reason why not (below), or if a listed test is gone. With --write it puts the table into README.md beside it. Run from the top of the source tree.
+fails if a case has neither a test nor a reason why not (below), or if a listed test is gone. With --write it puts the
+table into README.md beside it. Run from the top of the source tree.
 """
 
 import pathlib

@@ -4,8 +4,9 @@
  * wait in the kernel (a futex, a sleep). So the child's files are, between any two steps, exactly what a SIGKILL at
  * that moment would leave.
  *
- * A step is one instruction, or one system call; with calls_only the latter alone. Outside of the part that the child marks it runs from system call to
- * system call. On processors other than x86-64, or where ptrace is forbidden, stepper_available says no.
+ * A step is one instruction, or one system call; with calls_only the latter alone. Outside of the part that the child
+ * marks it runs from system call to system call. On processors other than x86-64, or where ptrace is forbidden,
+ * stepper_available says no.
  */
 #ifndef WEIR_REPLAY_STEPPER_H
 #define WEIR_REPLAY_STEPPER_H

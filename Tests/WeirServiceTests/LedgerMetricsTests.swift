@@ -112,7 +112,7 @@
     @Test func `of a dispatcher`() async throws {
       let spy = try SpyTracker()
       let dispatcher = try Dispatcher(spy.tracker)
-      try dispatcher.add(ScriptedProvider(answers: [.each { $0.name == "bad" ? .rejected("no") : .accepted }]))
+      try dispatcher.add(ScriptedProvider(finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
       for name in ["good", "bad", "good"] { #expect(spy.tracker.track(name).isAccepted) }
       let report = await dispatcher.flush(timeout: .seconds(60))
       #expect(report.isComplete)

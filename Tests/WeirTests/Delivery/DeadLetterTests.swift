@@ -48,7 +48,7 @@ struct DeadLetterTests {
     }
     try #require(parts.count >= 3)
     var joiner = DeadLetterJoiner()
-    let interrupted = Array(parts[..<2]) + parts + [parts[0]] + Array(parts[2...])
+    let interrupted = Array(parts[..<2]) + parts + [parts[0]] + Array(parts[2...]) + [parts[0], parts[1], parts[1]]
     #expect(interrupted.compactMap { joiner.take($0) } == [letter])
   }
 

@@ -172,35 +172,70 @@ struct DeliveryRestartTests {
 
   // MARK: What is lost on the way
 
+  /// A closed log of 100 events, ten a block, of which some in the middle can't be read.
+  private func makeDamaged(_ directory: String) throws -> Set<Offset> {
+    let tracker = try Tracker(directory: directory, configuration: quiet())
+    for number in 0..<100 {
+      #expect(tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted)
+      if number % 10 == 9 { try tracker.drain() }
+    }
+    try tracker.close()
+    let name = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: directory).first { $0.hasSuffix(".weir") })
+    let url = URL(filePath: directory + "/" + name)
+    var bytes = try Data(contentsOf: url)
+    let end = try #require(bytes.lastIndex { $0 != 0 })
+    for place in end / 2..<end / 2 + 4 { bytes[place] = ~bytes[place] }
+    try bytes.write(to: url)
+    let reader = try EventReader(directory: directory)
+    var found: Set<Offset> = []
+    while let event = try reader.next() { found.insert(event.offset) }
+    let lost = Set(0..<100 as Range<Offset>).subtracting(found)
+    try #require(!lost.isEmpty && lost.count < 50)
+    return lost
+  }
+
   @Test func `damage is counted exactly, before and after it is come by`() async throws {
     try await withDirectoryAsync { directory in
-      do {
-        let tracker = try Tracker(directory: directory, configuration: quiet())
-        for number in 0..<100 {
-          #expect(tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted)
-          if number % 10 == 9 { try tracker.drain() }
-        }
-        try tracker.close()
-      }
-      let name = try #require(
-        try FileManager.default.contentsOfDirectory(atPath: directory).first { $0.hasSuffix(".weir") })
-      let url = URL(filePath: directory + "/" + name)
-      var bytes = try Data(contentsOf: url)
-      // The text of the 55th event's name, within its block.
-      let end = try #require(bytes.lastIndex { $0 != 0 })
-      for place in end / 2..<end / 2 + 4 { bytes[place] = ~bytes[place] }
-      try bytes.write(to: url)
+      let lost = try makeDamaged(directory)
       let stage = try DeliveryStage(directory)
-      let readable = try stage.tracker.events().filter { !$0.isNotice }.count
-      try #require(readable < 100 && readable > 50)
       try Cursor("before", of: directory).move(to: CursorPosition(offset: 0, counts: DeliveryCounts()))
+      var counts = DeliveryCounts()
+      counts.acknowledged = 1
+      try Cursor("within", of: directory).move(to: CursorPosition(offset: 1, certain: 1, counts: counts))
       let provider = ScriptedProvider()
       try stage.dispatcher.add(provider)
-      #expect(await stage.run { provider.delivered.count == readable })
       #expect(await stage.run { stage.entry().offset >= 100 })
       let entry = stage.entry()
-      #expect(entry.lost == [.damaged: UInt64(100 - readable)] && entry.accepted == 100 && entry.isBalanced)
+      #expect(provider.delivered.count == 100 - lost.count)
+      #expect(entry.lost == [.damaged: UInt64(lost.count)] && entry.accepted == 100 && entry.isBalanced)
       #expect(stage.entry("before").isBalanced && stage.entry("before").accepted == 100)
+      let within = stage.entry("within")
+      #expect(within.isBalanced && within.lost == entry.lost && within.pending == UInt64(99 - lost.count))
+    }
+  }
+
+  @Test func `a cursor right after damage holds`() async throws {
+    try await withDirectoryAsync { directory in
+      let lost = try makeDamaged(directory)
+      let next = Int64(try #require(lost.max()) + 1)
+      for isLast in [false, true] {
+        let clock = VirtualClock()
+        let dispatcher = try Dispatcher(directory: directory, configuration: DeliveryStage.configuration(clock))
+        let provider = ScriptedProvider(
+          finally: .each { $0.fields["n"] == .int(next) && !isLast ? .retry(after: .seconds(200)) : .accepted })
+        try dispatcher.add(provider)
+        let offset = isLast ? 100 : Offset(next)
+        #expect(await moving(clock) { dispatcher.ledger["scripted"]?.offset == offset })
+        #expect(dispatcher.ledger.isBalanced)
+        await dispatcher.finish(dispatcher.workers, .abandonment)
+        guard case .position(let position) = try Cursor.read("scripted", of: directory) else {
+          Issue.record("no cursor")
+          return
+        }
+        #expect(position.counts?.restarts == 0 && position.counts?.damaged == UInt64(lost.count))
+        #expect(position.certain == 0)
+      }
     }
   }
 

@@ -89,6 +89,60 @@ struct DispatcherTests {
     }
   }
 
+  @Test func `the end lies after what is still in the lanes`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory, tracker: { $0.drainInterval = .seconds(10) })
+      for number in 0..<5 { #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted) }
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.start = .end
+      try stage.dispatcher.add(provider, options: options)
+      try stage.capture(1, from: 5)
+      #expect(await stage.run { !provider.delivered.isEmpty })
+      #expect(provider.numbers == [5] && stage.entry().accepted == 1)
+    }
+  }
+
+  @Test func `what was removed before the first look is not the provider's`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(
+        directory,
+        tracker: {
+          $0.laneBytes = 128 << 10
+          $0.byteLimit = 8 << 20
+          $0.atByteLimit = .dropOldest
+        })
+      try stage.capture(1)
+      // It is left alone until the clock moves, and by then the oldest have made room.
+      let provider = ScriptedProvider(setupFailures: ["later"])
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { stage.entry().error != nil })
+      await stage.kill()
+      _ = stage.dispatcher.close()
+      try FileManager.default.removeItem(atPath: directory + "/cursors")
+      let worker = try ProviderWorker(
+        WorkerOrders(
+          provider: provider, name: "late", options: DeliveryOptions(),
+          configuration: DeliveryStage.configuration(stage.clock), clock: DeliveryClock(stage.clock),
+          log: DeliveredLog(stage.tracker)))
+      let text = String(repeating: "x", count: 50_000)
+      for number in 0..<400 {
+        #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number)), "text": .string(text)]).isAccepted)
+      }
+      try stage.tracker.drain()
+      let first = try LogDirectory(directory).statistics().firstOffset
+      try #require(first > 100)
+      let running = Task { await worker.run() }
+      let clock = stage.clock
+      #expect(await moving(clock) { worker.shared.read { $0.report.position } == 401 })
+      let counts = worker.shared.read { $0.report.counts }
+      #expect(counts.removed == 0 && counts.from >= first && counts.acknowledged == 401 - counts.from)
+      #expect(counts.baseline == counts.from)
+      worker.shared.order { $0.ending = .abandonment }
+      await running.value
+    }
+  }
+
   @Test func `a time is found exactly, though lanes are drained one after the other`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
@@ -239,6 +293,22 @@ struct DispatcherTests {
       #expect(!stubborn.calls.contains(.shutdown))
       stubborn.release()
       #expect(try LogDirectory(directory).ledger().isBalanced)
+    }
+  }
+
+  @Test func `a shutdown does not wait for an event that is to be given again after its budget`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(
+        finally: .each { $0.fields["n"] == .int(1) ? .retry(after: .seconds(60)) : .accepted })
+      try stage.dispatcher.add(provider)
+      try stage.capture(3)
+      #expect(await stage.run { stage.entry().acknowledged == 2 })
+      let begin = stage.clock.now
+      let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(10)) }
+      #expect(begin.duration(to: stage.clock.now) == .seconds(10))
+      #expect(report.entries.map(\.pending) == [1] && provider.calls.last == .shutdown)
+      #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1)
     }
   }
 

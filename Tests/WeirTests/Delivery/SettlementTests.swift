@@ -73,6 +73,8 @@ struct SettledSpanTests {
     for offset in 10..<14 as Range<Offset> { span.opened(offset, id: id(offset)) }
     span.settle(12, Outcomes(rejected: 1))
     #expect(span.position == 10 && span.counts.settled == 0 && span.ahead.rejected == 1 && span.open == 3)
+    span.settle(12, Outcomes(acknowledged: 1))
+    #expect(span.ahead == Outcomes(rejected: 1) && span.open == 3)
     span.settle(10, Outcomes(acknowledged: 1))
     #expect(span.position == 11 && span.last == .init(offset: 10, id: id(10)) && span.counts.acknowledged == 1)
     span.settle(11, Outcomes(acknowledged: 1))

@@ -171,6 +171,24 @@ struct TriggerTests {
     }
   }
 
+  @Test func `SIGCONT after SIGSTOP, to a process of its own`() async {
+    await #expect(processExitsWith: .success) {
+      let spy = try SpyTracker()
+      let dispatcher = try Dispatcher(spy.tracker)
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.flush = FlushPolicy(.resume)
+      try dispatcher.add(provider, options: options)
+      spy.tracker.track("e")
+      let helper = Process()
+      helper.executableURL = URL(filePath: "/bin/sh")
+      helper.arguments = ["-c", "kill -STOP \(getpid()); sleep 2; kill -CONT \(getpid())"]
+      try helper.run()
+      for _ in 0..<500 where provider.delivered.isEmpty { try await Task.sleep(for: .milliseconds(40)) }
+      exit(provider.delivered.count == 1 ? 0 : 1)
+    }
+  }
+
   @Test func `a provider that can be reached again`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(answers: [.fail("down")])
