@@ -98,6 +98,10 @@
             status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) },
             body: Array(body.readableBytesView), time: .now)
         } catch {
+          // The type has no name that can be said here without another package.
+          if "\(type(of: error))" == "DecompressionError" {
+            throw HTTPFailure("the answer can't be unpacked, or not within \(most) bytes: \(error)")
+          }
           throw Self.explained(error)
         }
       }

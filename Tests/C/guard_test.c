@@ -12,7 +12,8 @@
 
 #include "format.h"
 
-enum { THREADS = 2, EVENTS = 30000 };
+/* Each thread captures so many before the file is cut, and as many after: together less than a segment. */
+enum { THREADS = 2, EVENTS = 12000 };
 
 /* What the child says. */
 typedef struct testimony {
@@ -25,11 +26,14 @@ typedef struct testimony {
 static testimony *told;
 static weir_log *live;
 static uint32_t live_type;
-static _Atomic int stop_capturing;
 
 static void *capture_thread(void *context) {
   uintptr_t thread = (uintptr_t)context;
-  while (!stop_capturing && told->accepted[thread] < EVENTS) {
+  while (told->accepted[thread] < 2 * EVENTS) {
+    if (told->accepted[thread] >= EVENTS && !told->cut) {
+      sleep_ns(100000);
+      continue;
+    }
     int32_t answer = capture_numbered(live, live_type, thread, told->accepted[thread], 100, NULL);
     if (answer == WEIR_ACCEPTED) told->accepted[thread]++;
     else if (told->cut) told->refusal = answer;
@@ -81,6 +85,7 @@ static void check_refusing(void) {
 }
 
 static void child(const char *directory, const char *ring_not_segment, uint64_t length, int guarded) {
+  uint64_t failed_before = checks_failed;
   if (guarded) weir_guard_install();
   if (guarded) weir_guard_install(); /* again: nothing */
   live = open_default(directory, NULL);
@@ -104,7 +109,7 @@ static void child(const char *directory, const char *ring_not_segment, uint64_t 
     _exit(5);
   }
   check_refusing();
-  _exit(checks_failed > 0);
+  _exit(checks_failed > failed_before);
 }
 
 /* The next opening has what was drained in files that were not cut, and nothing that nobody captured. */
@@ -127,7 +132,8 @@ static void check_reopened(const char *directory, int segment_is_whole) {
     below += found.events[i].offset < told->drained;
   }
   CHECK_EQUAL(disorder + beyond, 0);
-  if (segment_is_whole) CHECK_EQUAL(below, told->drained);
+  /* A lane that was full for a moment has left a notice, which has an offset too. */
+  if (segment_is_whole) CHECK(below <= told->drained && below + found.notices >= told->drained);
   found_free(&found);
 }
 

@@ -31,6 +31,7 @@ optional='async-http-client hummingbird swift-metrics swift-nio swift-service-li
 expect_fetched() {
   consumer=$scratch/$1
   shift
+  [ -s "$consumer/Package.resolved" ] && [ -d "$consumer/.build/repositories" ] || fail "$consumer fetched nothing"
   for name in $optional; do
     case " $* " in
       *" $name "*)

@@ -177,7 +177,9 @@ actor ProviderWorker {
 
   /// Waits until somebody wants something, or the time has come.
   func rest(until end: Duration?) async {
-    signals.sleeps()
+    let news = signals.sleeps()
+    signal(news)
+    guard news.isEmpty else { return }
     let meant = end.map { $0 - clock.now }
     shared.rest(WorkerRest(until: end, isCalling: isCalling))
     await shared.alarm.wait(until: end, clock)

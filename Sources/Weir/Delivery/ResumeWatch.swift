@@ -11,8 +11,10 @@
 /// for ``Clocks/now``.
 ///
 /// The monotonic clock goes on while a process is stopped, so a sleep that took more than a second too long tells of
-/// that; a machine that is too busy to wake a thread for a second looks the same, and then events go out early, which
-/// does no harm. It stands still while the machine is suspended, and the boot clock does not.
+/// that; and so does a second between two sleeps, for a worker waits for its provider asleep and has little to do
+/// besides. A machine that is too busy to wake a thread for a second, or a disk that hangs, looks the same, and then
+/// events go out early, which does no harm. The clock stands still while the machine is suspended, and the boot clock
+/// does not.
 struct ResumeWatch: Sendable {
   /// Two clocks of the machine.
   struct Clocks: Hashable, Sendable {
@@ -40,7 +42,9 @@ struct ResumeWatch: Sendable {
   /// The two clocks are read one after the other, and a thread may be interrupted between.
   static let clockTolerance = Duration.milliseconds(100)
 
+  /// At the last call.
   private var before: Clocks
+  /// How long the machine was suspended by then, as the two clocks have it.
   private var suspended: Duration
 
   init(_ clocks: Clocks) {
@@ -48,14 +52,18 @@ struct ResumeWatch: Sendable {
     suspended = clocks.boot - clocks.monotonic
   }
 
-  /// To be called before a sleep.
-  mutating func sleeps(_ clocks: Clocks) {
-    before = clocks
+  /// To be called before a sleep. True if the process stood still since the last one.
+  mutating func sleeps(_ clocks: Clocks) -> Bool {
+    look(clocks, meant: .zero)
   }
 
-  /// To be called after it. True if the process stood still, in the sleep or, if the machine did, since the last call.
-  /// `meant` is how long the sleep was meant to take at most.
+  /// To be called after it. True if the process stood still in the sleep, which was meant to take so long at most.
   mutating func woke(_ clocks: Clocks, meant: Duration) -> Bool {
+    look(clocks, meant: meant)
+  }
+
+  private mutating func look(_ clocks: Clocks, meant: Duration) -> Bool {
+    defer { before = clocks }
     let difference = clocks.boot - clocks.monotonic
     let wasSuspended = difference - suspended > Self.clockTolerance
     // The least difference that was seen is the one that no interruption made.

@@ -42,10 +42,10 @@ struct SignalWatch {
     return overflow.look(usedBytes: usedBytes, refused: counters.refusedForRoom) ? .overflow : []
   }
 
-  /// The worker sleeps from now on.
-  mutating func sleeps() {
-    guard let clocks else { return }
-    resume?.sleeps(clocks())
+  /// The worker is about to sleep. If this answers a signal, it has something to do before.
+  mutating func sleeps() -> FlushTriggers {
+    guard let clocks else { return [] }
+    return resume?.sleeps(clocks()) == true ? .resume : []
   }
 
   /// The worker woke, from a sleep that was to take so long at most; nil for no limit.

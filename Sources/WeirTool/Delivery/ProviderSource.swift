@@ -65,7 +65,7 @@ struct ProviderSource: Sendable {
   #else
     private func endpoint(_ url: String, _ name: String) throws -> any Provider {
       throw ToolError(
-        "this weir was built without delivery over HTTP; build it with it: swift build -c release --product weir "
+        "this weir was built without delivery over HTTP; build one with: swift build -c release --product weir "
           + "--traits HTTP, or give a path")
     }
   #endif

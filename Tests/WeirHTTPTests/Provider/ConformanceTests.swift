@@ -43,8 +43,8 @@
       }
       defer { server.stop() }
       try await ProviderConformance.check(
-        unacceptable: (name: "forbidden", fields: [:]),
-        makeProvider: { try HTTPProvider(JSONPreset(endpoint: server.url, form: .lines)) },
+        unacceptable: (name: "forbidden", fields: [:]), patience: .seconds(900),
+        makeProvider: { try HTTPProvider(JSONPreset(endpoint: server.url, form: .lines), configuration: .patient) },
         delivered: { _ in store.entries })
     }
 
@@ -64,7 +64,11 @@
       defer { server.stop() }
       try await ProviderConformance.check(
         unacceptable: (name: "large", fields: ["text": .string(String(repeating: "x", count: 33_000))]),
-        makeProvider: { try HTTPProvider(SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url)) },
+        patience: .seconds(900),
+        makeProvider: {
+          try HTTPProvider(
+            SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url), configuration: .patient)
+        },
         delivered: { _ in store.entries })
     }
 
@@ -88,9 +92,10 @@
       }
       defer { server.stop() }
       try await ProviderConformance.check(
-        unacceptable: (name: "forbidden", fields: [:]),
+        unacceptable: (name: "forbidden", fields: [:]), patience: .seconds(900),
         makeProvider: {
-          try HTTPProvider(MixpanelPreset(account: .project(token: Secret("key-12345")), endpoint: server.url))
+          let preset = MixpanelPreset(account: .project(token: Secret("key-12345")), endpoint: server.url)
+          return try HTTPProvider(preset, configuration: .patient)
         },
         delivered: { _ in store.entries })
     }

@@ -18,6 +18,18 @@
         declaration: declaration, context: EventContext(user: user)))
   }
 
+  extension HTTPConfiguration {
+    /// For tests that are not about time, on machines that are busy with others.
+    static var patient: HTTPConfiguration {
+      var patient = HTTPConfiguration()
+      patient.connectTimeout = .seconds(600)
+      patient.readTimeout = .seconds(600)
+      patient.timeout = .seconds(600)
+      patient.callTime = .seconds(600)
+      return patient
+    }
+  }
+
   func sampleID(_ number: Int) -> String { sampleEvent(number).stored.id.description }
 
   /// A batch of so many events, as `preset` encodes them.

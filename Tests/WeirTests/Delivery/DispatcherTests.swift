@@ -113,16 +113,10 @@ struct DispatcherTests {
           $0.atByteLimit = .dropOldest
         })
       try stage.capture(1)
-      // It is left alone until the clock moves, and by then the oldest have made room.
-      let provider = ScriptedProvider(setupFailures: ["later"])
-      try stage.dispatcher.add(provider)
-      #expect(await stage.run { stage.entry().error != nil })
-      await stage.kill()
-      _ = stage.dispatcher.close()
-      try FileManager.default.removeItem(atPath: directory + "/cursors")
+      // Between its making and its first look the oldest make room.
       let worker = try ProviderWorker(
         WorkerOrders(
-          provider: provider, name: "late", options: DeliveryOptions(),
+          provider: ScriptedProvider(name: "late"), name: "late", options: DeliveryOptions(),
           configuration: DeliveryStage.configuration(stage.clock), clock: DeliveryClock(stage.clock),
           log: DeliveredLog(stage.tracker)))
       let text = String(repeating: "x", count: 50_000)

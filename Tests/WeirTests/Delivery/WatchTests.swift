@@ -14,30 +14,36 @@ struct WatchTests {
 
   @Test func `a process that was stopped slept too long`() {
     var watch = ResumeWatch(clocks(100))
-    watch.sleeps(clocks(100))
+    #expect(watch.sleeps(clocks(100)) == false)
     #expect(watch.woke(clocks(101.05), meant: .milliseconds(50)) == false)
-    watch.sleeps(clocks(102))
+    #expect(watch.sleeps(clocks(102)) == false)
     #expect(watch.woke(clocks(103.06), meant: .milliseconds(50)) == true)
-    // Time between two sleeps is that of the provider.
-    watch.sleeps(clocks(200))
-    #expect(watch.woke(clocks(200.05), meant: .milliseconds(50)) == false)
+    // Told once.
+    #expect(watch.sleeps(clocks(103.06)) == false)
     // A long sleep that was meant to be long is none.
-    watch.sleeps(clocks(300))
-    #expect(watch.woke(clocks(360), meant: .seconds(60)) == false)
+    #expect(watch.woke(clocks(163.06), meant: .seconds(60)) == false)
+    #expect(watch.sleeps(clocks(164.06)) == false)
+  }
+
+  @Test func `a process that was stopped between two sleeps`() {
+    var watch = ResumeWatch(clocks(100))
+    #expect(watch.sleeps(clocks(101.01)) == true)
+    #expect(watch.woke(clocks(101.02), meant: .milliseconds(50)) == false)
+    #expect(watch.sleeps(clocks(102.03)) == true)
   }
 
   @Test func `a machine that was suspended has a boot clock that ran ahead`() {
     var watch = ResumeWatch(clocks(100, suspended: 7))
-    watch.sleeps(clocks(100, suspended: 7))
+    #expect(watch.sleeps(clocks(100, suspended: 7)) == false)
     #expect(watch.woke(clocks(100.05, suspended: 7.09), meant: .milliseconds(50)) == false)
-    watch.sleeps(clocks(101, suspended: 7))
+    #expect(watch.sleeps(clocks(101, suspended: 7)) == false)
     #expect(watch.woke(clocks(101.05, suspended: 7.2), meant: .milliseconds(50)) == true)
     // Told once.
-    watch.sleeps(clocks(101.05, suspended: 7.2))
+    #expect(watch.sleeps(clocks(101.05, suspended: 7.2)) == false)
     #expect(watch.woke(clocks(101.1, suspended: 7.2), meant: .milliseconds(50)) == false)
     // Also if it was outside a sleep.
-    watch.sleeps(clocks(102, suspended: 60))
-    #expect(watch.woke(clocks(102.05, suspended: 60), meant: .milliseconds(50)) == true)
+    #expect(watch.sleeps(clocks(102, suspended: 60)) == true)
+    #expect(watch.woke(clocks(102.05, suspended: 60), meant: .milliseconds(50)) == false)
   }
 
   @Test func `the clocks of the machine go on`() {
