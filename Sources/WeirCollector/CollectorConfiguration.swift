@@ -1,6 +1,7 @@
 // Collector.Configuration: where a collector keeps what it takes, where it listens, and its limits.
 
 #if Collector
+  import Foundation
   public import Logging
   public import Weir
 
@@ -61,6 +62,11 @@
 
       /// What the log may take on the disk: then requests are answered with 503. Nil for no limit.
       public var byteLimit: Int?
+
+      /// The shape of the log; tests make it small, for they have many.
+      var laneCount = max(16, ProcessInfo.processInfo.activeProcessorCount + 4)
+      var laneBytes = 1 << 20
+      var segmentBytes = 8 << 20
 
       /// Where the server and its logs report; nil for nowhere. Nil.
       public var logger: Logger?

@@ -1,7 +1,6 @@
 // Store: the collector's logs, and the promise that what is answered as taken is in them.
 
 #if Collector
-  import Foundation
   import Synchronization
   import Weir
 
@@ -31,10 +30,11 @@
       self.configuration = configuration
       var options = Tracker.Configuration()
       // A lane for each thread that may handle requests: without one, its events may be refused under load.
-      options.laneCount = min(256, max(16, ProcessInfo.processInfo.activeProcessorCount + 4))
-      options.laneBytes = 1 << 20
+      options.laneCount = min(256, configuration.laneCount)
       options.maximumEventBytes = configuration.maximumEventBytes
-      if options.laneBytes <= 2 * options.maximumEventBytes { options.laneBytes = 4 << 20 }
+      options.laneBytes = configuration.laneBytes
+      while options.laneBytes <= 2 * options.maximumEventBytes { options.laneBytes *= 2 }
+      options.segmentBytes = configuration.segmentBytes
       options.whenFull = .block(upTo: .seconds(1))
       options.byteLimit = configuration.byteLimit
       options.contract = configuration.contract?.forCollected()

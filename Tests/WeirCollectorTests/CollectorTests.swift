@@ -39,7 +39,7 @@
     @Test func aNewCollectorGoesOnInTheLogOfTheLast() async throws {
       let scratch = try Scratch()
       for run in 1...2 {
-        let collector = try Collector(.init(directory: scratch.path + "/log"))
+        let collector = try Collector(smallConfiguration(scratch))
         let client = RawClient(port: try await collector.start())
         #expect(try await client.post("/v1/batch", segmentBatch([segmentEvent("m-1")])).status == 200)
         #expect(try await client.post("/events", "{\"id\":\"x\"}").status == 400)
@@ -56,11 +56,11 @@
 
     @Test func itStartsOnceAndStopsWithoutAStart() async throws {
       let scratch = try Scratch()
-      let collector = try Collector(.init(directory: scratch.path + "/log"))
+      let collector = try Collector(smallConfiguration(scratch))
       try await collector.start()
       await #expect(throws: CollectorError.self) { try await collector.start() }
       try await collector.stop()
-      let idle = try Collector(.init(directory: scratch.path + "/log"))
+      let idle = try Collector(smallConfiguration(scratch))
       try await idle.stop()
       await #expect(throws: CollectorError.self) { try await idle.start() }
     }
@@ -68,7 +68,7 @@
     @Test func aPortInUseIsAnErrorAndNotAWait() async throws {
       try await withCollector { collector, _ in
         let scratch = try Scratch()
-        var configuration = Collector.Configuration(directory: scratch.path + "/log")
+        var configuration = smallConfiguration(scratch)
         configuration.port = try #require(collector.port)
         let second = try Collector(configuration)
         await #expect(throws: (any Error).self) { try await second.start() }
@@ -78,9 +78,9 @@
 
     @Test func runEndsWhenItsTaskIsCancelled() async throws {
       let scratch = try Scratch()
-      let collector = try Collector(.init(directory: scratch.path + "/log"))
+      let collector = try Collector(smallConfiguration(scratch))
       let task = Task { try await collector.run() }
-      while collector.port == nil { try await Task.sleep(for: .milliseconds(5)) }
+      try await eventually { collector.port != nil }
       let client = RawClient(port: try #require(collector.port))
       #expect(try await client.post("/v1/batch", segmentBatch([segmentEvent("m-1")])).status == 200)
       task.cancel()
@@ -94,7 +94,7 @@
     @Test(arguments: ["0.0.0.0", "192.168.1.1", "::", "example.com", "127.example.com"])
     func anAddressThatOthersReachHasToBeAllowed(host: String) throws {
       let scratch = try Scratch()
-      var configuration = Collector.Configuration(directory: scratch.path + "/log")
+      var configuration = smallConfiguration(scratch)
       configuration.host = host
       #expect(throws: CollectorError.self) { try Collector(configuration) }
       // Nothing is left behind for a configuration that is refused.
@@ -167,8 +167,8 @@
 
     @Test func aFullLogTellsClientsToComeAgain() async throws {
       let scratch = try Scratch()
-      var configuration = Collector.Configuration(directory: scratch.path + "/log")
-      configuration.byteLimit = 64 << 20
+      var configuration = smallConfiguration(scratch)
+      configuration.byteLimit = 16 << 20
       let collector = try Collector(configuration)
       let client = RawClient(port: try await collector.start())
       let text = String(repeating: "x", count: 20_000)

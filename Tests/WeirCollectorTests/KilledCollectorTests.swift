@@ -61,7 +61,7 @@
 
     /// Ids that were sent, and those of them that were answered as taken.
     private final class IDs: Sendable {
-      private let state = Mutex((next: 0, acknowledged: Set<String>()))
+      private let state = Mutex((next: 0, acknowledged: Set<String>(), isOver: false))
 
       var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
 
@@ -72,8 +72,17 @@
         }
       }
 
+      /// Notes what was answered as taken; not after the end, when the port may be another's.
       func acknowledge(_ ids: [String]) {
-        state.withLock { $0.acknowledged.formUnion(ids) }
+        state.withLock { state in
+          if !state.isOver { state.acknowledged.formUnion(ids) }
+        }
+      }
+
+      /// Whether senders are to end.
+      var isOver: Bool {
+        get { state.withLock { $0.isOver } }
+        set { state.withLock { $0.isOver = newValue } }
       }
     }
 
@@ -96,17 +105,20 @@
         try #require(tool.port > 0)
         let senders = (0..<3).map { _ in
           Task {
-            while true {
+            while !ids.isOver {
               let batch = ids.next(20)
               let answer = try await client.post("/v1/batch", segmentBatch(batch.map { segmentEvent($0) }))
               if answer.status == 200, answer.isWhole { ids.acknowledge(batch) }
             }
           }
         }
-        try await Task.sleep(for: .milliseconds(Int64(chance.next() % 120) + 20))
+        let before = ids.acknowledged.count
+        try await eventually { ids.acknowledged.count > before }
+        try await Task.sleep(for: .milliseconds(Int64(chance.next() % 100)))
         #expect(tool.end(SIGKILL) == SIGKILL)
-        // Each ends when its connection is refused.
+        ids.isOver = true
         for sender in senders { _ = await sender.result }
+        ids.isOver = false
       }
       var found: Set<String> = []
       let reader = try EventReader(directory: directory)

@@ -1,3 +1,5 @@
+// What a status means where the vendor says nothing else, and how long an endpoint asks to be left alone.
+
 #if HTTP
   import Testing
   import Weir

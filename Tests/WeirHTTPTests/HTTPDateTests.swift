@@ -1,3 +1,5 @@
+// Dates of headers: the three forms, and what is none.
+
 #if HTTP
   import Testing
 

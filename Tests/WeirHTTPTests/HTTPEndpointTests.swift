@@ -1,3 +1,5 @@
+// Addresses: which are taken, what of them shows, and where a redirect may lead.
+
 #if HTTP
   import Testing
   import Weir

@@ -1,3 +1,5 @@
+// Requests within limits, at, below and above them; and the small parts that a request is made of.
+
 #if HTTP
   import Testing
   import Weir

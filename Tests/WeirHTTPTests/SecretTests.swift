@@ -1,3 +1,5 @@
+// Keys show in no text, and what a server says is made fit to be shown.
+
 #if HTTP
   import Foundation
   import Testing

@@ -107,7 +107,7 @@ public final class Dispatcher: Sendable {
     try claim(name, "is there already; remove it first, or give the other another name") { !$0.contains(name) }
     defer { state.withLock { _ = $0.busy.remove(name) } }
     // What was captured before the call is before the end that a provider may begin with.
-    if options.start == .end { _ = try? trackerReference.tracker?.drain(timeout: .seconds(5)) }
+    if options.start == .end { _ = try? trackerReference.tracker?.drain(timeout: .seconds(30)) }
     let worker = try ProviderWorker(
       WorkerOrders(
         provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log))

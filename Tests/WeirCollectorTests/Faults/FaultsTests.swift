@@ -52,6 +52,14 @@
       }
     }
 
+    /// What other faults there are does not move the ones that come first.
+    @Test func aRequestsNumberIsItsOwn() throws {
+      let alone = draw(try Faults("cut:0.3", seed: 5), 500)
+      let beside = draw(try Faults("cut:0.3,partial:0.4", seed: 5), 500)
+      #expect(zip(alone, beside).allSatisfy { ($0 == "cut") == ($1 == "cut") })
+      #expect(beside.contains("partial"))
+    }
+
     @Test func oneThatAsksForAFaultTakesNobodysNumber() throws {
       let faults = try Faults("status=500:0.5", seed: 3)
       let draw = FaultDraw(faults)

@@ -155,13 +155,13 @@
         // One client takes most of it and does not finish.
         let head = "POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 65000\r\n\r\n"
         let holder = try client.hold(Array((head + text(60_000)).utf8))
-        while collector.bufferedBytes < 60_000 { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually { collector.bufferedBytes >= 60_000 }
         let other = try await client.post("/events", text(10_000))
         #expect(other.status == 503)
         #expect(other.headers["retry-after"] == "1")
         #expect(try await client.post("/events", #"{"id":"1","name":"n"}"#).status == 200)
         holder.leave()
-        while collector.bufferedBytes > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually { collector.bufferedBytes == 0 }
         #expect(try await client.post("/events", text(10_000)).status == 400)
       }
     }

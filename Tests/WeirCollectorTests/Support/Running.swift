@@ -4,7 +4,8 @@
   import Foundation
   import Testing
   import Weir
-  import WeirCollector
+
+  @testable import WeirCollector
 
   /// A directory that vanishes with its owner.
   final class Scratch: Sendable {
@@ -18,13 +19,23 @@
     deinit { try? FileManager.default.removeItem(atPath: path) }
   }
 
+  /// A collector's configuration with a small log: many tests run at a time.
+  func smallConfiguration(_ scratch: Scratch) -> Collector.Configuration {
+    var configuration = Collector.Configuration(directory: scratch.path + "/log")
+    configuration.laneCount = 8
+    configuration.laneBytes = 256 << 10
+    configuration.segmentBytes = 1 << 20
+    configuration.maximumEventBytes = 64 << 10
+    return configuration
+  }
+
   /// Runs a collector, and `body` with it and a client for it.
   func withCollector(
     _ change: (inout Collector.Configuration) throws -> Void = { _ in },
     _ body: (Collector, RawClient) async throws -> Void
   ) async throws {
     let scratch = try Scratch()
-    var configuration = Collector.Configuration(directory: scratch.path + "/log")
+    var configuration = smallConfiguration(scratch)
     try change(&configuration)
     let collector = try Collector(configuration)
     let port = try await collector.start()
@@ -36,6 +47,15 @@
     }
     try await collector.stop()
     withExtendedLifetime(scratch) {}
+  }
+
+  /// Waits until something is so: a minute at most, for a test is not to hang.
+  func eventually(_ condition: () -> Bool) async throws {
+    for _ in 0..<12_000 {
+      if condition() { return }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    Issue.record("it never came")
   }
 
   /// An event as Segment has it.

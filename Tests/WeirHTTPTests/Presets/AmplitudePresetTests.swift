@@ -1,3 +1,5 @@
+// Amplitude: what an event becomes, and what every answer means.
+
 #if HTTP
   import Testing
   import Weir

@@ -1,3 +1,5 @@
+// ClickHouse: what a row is, what an insert is, and what every exception means.
+
 #if HTTP
   import Testing
   import Weir

@@ -1,3 +1,5 @@
+// JSON for endpoints of one's own, and presets by name.
+
 #if HTTP
   import Testing
   import Weir

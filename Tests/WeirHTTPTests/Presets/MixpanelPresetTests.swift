@@ -1,3 +1,5 @@
+// Mixpanel: what an event becomes, and what every answer means.
+
 #if HTTP
   import Testing
   import Weir

@@ -1,3 +1,5 @@
+// OpenTelemetry: what a record is, and what every answer means, partial success above all.
+
 #if HTTP
   import Foundation
   import Testing

@@ -1,3 +1,5 @@
+// PostHog: what an event becomes, and what every answer means.
+
 #if HTTP
   import Testing
   import Weir

@@ -1,3 +1,5 @@
+// Which vendors are told of users, and what becomes of it when they refuse.
+
 #if HTTP
   import Testing
   import Weir

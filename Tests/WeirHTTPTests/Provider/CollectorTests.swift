@@ -1,3 +1,5 @@
+// Every preset against the collector, which was written from the vendors' documents by itself.
+
 #if HTTP && Collector
   import Foundation
   import Testing

@@ -1,3 +1,5 @@
+// HTTPProvider keeps to the protocol of providers.
+
 #if HTTP
   import Foundation
   import Synchronization

@@ -1,3 +1,5 @@
+// Endpoints that fail in every way there is, and servers that repeat the keys they were sent.
+
 #if HTTP
   import Testing
   import Weir

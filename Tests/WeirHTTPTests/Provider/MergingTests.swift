@@ -1,3 +1,5 @@
+// Several requests of one call: what their verdicts come to when some fail.
+
 #if HTTP
   import Synchronization
   import Testing

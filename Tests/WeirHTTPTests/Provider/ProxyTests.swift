@@ -1,3 +1,5 @@
+// Delivery through a proxy.
+
 #if HTTP
   import Testing
   import Weir

@@ -1,3 +1,5 @@
+// What goes over the wire when all is well.
+
 #if HTTP
   import AsyncHTTPClient
   import Testing

@@ -1,3 +1,5 @@
+// Certificates that are trusted and those that are not.
+
 #if HTTP
   import Testing
   import Weir

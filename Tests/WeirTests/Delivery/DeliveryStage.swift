@@ -7,6 +7,10 @@ import WeirTesting
 
 @testable import Weir
 
+/// How long a test waits, by the machine's clock, for something that does not happen. Not for what does, however loaded
+/// the machine is: other tests may have all of it for a minute.
+private let deliveryPatience = Duration.seconds(300)
+
 /// A log in a directory of its own with a dispatcher, on a virtual clock.
 final class DeliveryStage: Sendable {
   let directory: String
@@ -56,7 +60,7 @@ final class DeliveryStage: Sendable {
   }
 
   /// Moves the clock from one deadline to the next until `condition` holds; false if it does not within that time of
-  /// the clock's, or within 20 s of the machine's.
+  /// the clock's.
   ///
   /// The clock is moved only when everybody waits who could do something by himself: the workers, and of `providers`
   /// those who are called. A call of another provider is waited for.
@@ -64,13 +68,16 @@ final class DeliveryStage: Sendable {
     _ providers: [ScriptedProvider] = [], upTo limit: Duration = .seconds(3600), until condition: () throws -> Bool
   ) async rethrows -> Bool {
     let end = clock.now.advanced(by: limit)
-    let patience = ContinuousClock.now + .seconds(20)
+    let patience = ContinuousClock.now + deliveryPatience
+    var pause = Duration.microseconds(100)
     while try !condition() {
       if ContinuousClock.now > patience { return false }
       guard areAtRest(providers) else {
-        try? await Task.sleep(for: .microseconds(100))
+        try? await Task.sleep(for: pause)
+        pause = min(pause * 2, .milliseconds(4))
         continue
       }
+      pause = .microseconds(100)
       if try condition() { return true }
       guard let next = clock.next, next <= end else { return false }
       clock.advance(to: next)
@@ -121,7 +128,7 @@ final class DeliveryStage: Sendable {
 /// Moves a clock on, for a dispatcher that is no stage's, until `condition` holds: a step at a time, with a moment of
 /// the machine's between, so that no call in progress takes long by that clock.
 func moving(_ clock: VirtualClock, until condition: () throws -> Bool) async rethrows -> Bool {
-  let patience = ContinuousClock.now + .seconds(20)
+  let patience = ContinuousClock.now + deliveryPatience
   while try !condition() {
     if ContinuousClock.now > patience { return false }
     try? await Task.sleep(for: .milliseconds(1))
