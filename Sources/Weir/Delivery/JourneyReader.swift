@@ -12,7 +12,7 @@ extension LogDirectory {
   /// ``EventReader`` throws. Writes nothing and takes no lock, so it may be called beside any process.
   ///
   /// Sensitive values are replaced unless `showsSensitive` is true. Nothing in the log's files tells where an identity
-  /// lies, so this goes over the log's events up to it, without decoding them: some millions a second.
+  /// lies, so this goes over the log's events up to it, without decoding them: ten or twenty millions a second.
   /// ``journey(at:showsSensitive:)`` reads one block. Both go over the logs of attempts and dead letters after that.
   public func journey(of id: EventID, showsSensitive: Bool = false) throws(WeirError) -> Journey {
     let reader = try EventReader(directory: path)

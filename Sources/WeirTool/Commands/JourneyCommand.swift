@@ -11,7 +11,7 @@ struct JourneyCommand: ParsableCommand {
     discussion: """
       EVENT is an offset, as weir cat prints it, or an id: 32 hex digits, or the UUID \
       that weir cat --context prints. Nothing in a log tells where an id lies, so the \
-      log is gone over up to it, some millions of events a second; an offset is found \
+      log is gone over up to it, ten million events a second or so; an offset is found \
       at once.
 
       Changes nothing, and may run beside a live writer and live deliveries: what these \
