@@ -18,8 +18,7 @@ let cSettings: [CSetting] = [
 let package = Package(
   name: "weir-benchmarks",
   products: [
-    .executable(name: "capture-bench", targets: ["CaptureBench"]),
-    .executable(name: "delivery-bench", targets: ["DeliveryBench"]),
+    .executable(name: "capture-bench", targets: ["CaptureBench"])
   ],
   dependencies: [
     .package(name: "weir", path: ".."),
@@ -41,14 +40,6 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: swiftSettings
-    ),
-    .executableTarget(
-      name: "DeliveryBench",
-      dependencies: [
-        .product(name: "Weir", package: "weir"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings
     ),

@@ -34,7 +34,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "batcher.h"
 #include "guard.h"
 #include "retention.h"
 #include "system.h"
@@ -240,7 +239,6 @@ void log_unreference(event_log *log) {
   destroy_locks(log);
   free(log->producer.slots);
   if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
-  batcher_free(log->batcher);
   retention_free(log);
   free(log->path);
   free(log);

@@ -273,8 +273,7 @@ static void run_to_call(stepper *stepper) {
     fprintf(stderr, "the child was stopped by %s\n", strsignal(WSTOPSIG(status)));
     exit(3);
   }
-  if (stepper->marked && stepper->calls_only) stepper->before_call(stepper->context);
-  if (!stepper->stopped) make_call(stepper, thread);
+  make_call(stepper, thread);
 }
 
 static void step(stepper *stepper) {
@@ -313,7 +312,7 @@ void stepper_run(stepper *stepper) {
       continue;
     }
     if (stepper->budget != UINT64_MAX) stepper->budget--;
-    if (stepper->marked && !stepper->calls_only) step(stepper);
+    if (stepper->marked) step(stepper);
     else run_to_call(stepper);
   }
 }

@@ -1,2 +1,0 @@
-/* The system's zlib: gzip. */
-#include <zlib.h>
