@@ -170,7 +170,7 @@ static void recover_log(const char *log, int killed) {
   CHECK_EQUAL(recovery.was_clean, !killed);
   CHECK_EQUAL(recovery.events_from_lanes > 0, killed);
   CHECK_EQUAL(recovery.dropped, killed ? 4 : 0);
-  /* 2 of the 4 may be in the log: a drain writes down what was sampled out once a while has passed. */
+  /* 2 of the 4 may be in the log: what was sampled out before a segment filled up is told of then. */
   CHECK(killed ? recovery.sampled == 4 || recovery.sampled == 2 : recovery.sampled == 0);
   CHECK_EQUAL(weir_close(opened, &error), WEIR_OK);
   weir_free(opened);
