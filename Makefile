@@ -18,8 +18,8 @@ endif
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean test-c test-c-headers \
-        test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-c need-python need-strace \
-        bench-build need-gcc stress stress-short soak test-aarch64 test-quickstart
+        test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-lz4-tool need-zlib need-c \
+        need-python need-strace bench-build need-gcc stress stress-short soak test-aarch64 test-quickstart
 
 help:
 	@echo 'make demo         see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
@@ -31,8 +31,11 @@ help:
 	@echo 'make bench-charts draws the charts and tables anew from the results of the last make bench'
 	@echo 'make bench-sync   what waiting for the disk costs, on the disk of DIR ($(BUILD))'
 	@echo 'make recovery-bench  what recovery costs: by the number of segments, by the byte, of a full ring'
+	@echo 'make batch-bench  what batch segments cost, and how much smaller they are, beside LZ4 itself'
+	@echo 'make delivery-bench  what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket'
 	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
+	@echo 'make delivery-crash  a million events delivered, 50 kills on the way; kills at each call of delivery'
 	@echo 'make format       lays out the Swift sources as .swift-format says'
 	@echo 'make lint         checks that they are laid out so'
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
@@ -44,6 +47,7 @@ help:
 	@echo 'make counts       that a capture allocates nothing, takes no lock and makes no system call'
 	@echo 'make test-consumer  what a package that depends on Weir fetches: without traits no swift-syntax'
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
+	@echo 'make test-second-reader  real requests in batch segments: lz4 -t, and weir cat beside a reader in Python'
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
 	@echo 'make loss-table   LOSS_KILLS kills of SQLite, JSON Lines, a queue in memory and Weir: what each loses'
@@ -86,7 +90,15 @@ install = { \
 need-lz4:
 	@[ -e /usr/include/lz4frame.h ] || pkg-config --exists liblz4 2>/dev/null || $(call install,liblz4-dev)
 
-need-c:
+# Delivery over HTTP packs its bodies with it.
+need-zlib:
+	@[ -e /usr/include/zlib.h ] || pkg-config --exists zlib 2>/dev/null || $(call install,zlib1g-dev)
+
+# The tests have batch segments read by it.
+need-lz4-tool:
+	@command -v lz4 >/dev/null 2>&1 || $(call install,lz4)
+
+need-c: need-lz4
 	@command -v $(CC) >/dev/null 2>&1 && command -v $(CXX) >/dev/null 2>&1 || $(call install,gcc g++ libc6-dev)
 
 # The tests kill the tool at chosen system calls with it; without it they would skip that.
@@ -100,29 +112,40 @@ need-python:
 
 SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 # The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes.
-TEST_TRAITS = --traits Macros,YAML
-BUILD_TRAITS = --traits YAML
+TEST_TRAITS = --traits Macros,YAML,HTTP,Collector,Lifecycle,Metrics
+BUILD_TRAITS = --traits YAML,HTTP,Collector
 
 demo: need-swift need-lz4
 	$(SWIFT_BUILD) -c release --product weir
 	$(BUILD)/release/weir demo
 
-build: need-swift need-lz4
+build: need-swift need-lz4 need-zlib
 	$(SWIFT_BUILD) -c release $(BUILD_TRAITS)
 
 # ---- Test ------------------------------------------------------------------------------------------------------------
 
-test: need-swift need-lz4 need-c need-strace need-python
+test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	@$(MAKE) --no-print-directory test-c
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest \
 	  $(TEST_TRAITS) $(SWIFT_FLAGS)
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-swift-testing \
 	  $(TEST_TRAITS) $(SWIFT_FLAGS) --filter WeirTestingTests.XCTestTests
+	@$(MAKE) --no-print-directory test-second-reader
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory test-consumer
 	@$(MAKE) --no-print-directory test-quickstart
 	@$(MAKE) --no-print-directory lint
+
+# Real requests in batch segments, to the tool and to the reader in Python. With the tool that the tests were built with.
+.PHONY: test-second-reader
+
+test-second-reader: need-python need-lz4-tool
+	@[ -x $(BUILD)/debug/weir ] || $(SWIFT_BUILD) --product weir $(TEST_TRAITS)
+	@rm -rf $(BUILD)/second-reader
+	timeout -s KILL 240 python3 -B Tests/Golden/compare.py $(BUILD)/debug/weir Sources/WeirTool/Sample/apache_access.log \
+	  $(BUILD)/second-reader
+	@rm -rf $(BUILD)/second-reader
 
 # What packages that depend on this one fetch.
 .PHONY: test-consumer
@@ -135,11 +158,24 @@ test-consumer: need-swift need-lz4
 test-quickstart: need-swift need-python
 	python3 Tests/Consumer/quickstart.py . $(BUILD)/quickstart $(SWIFT) $(JOBS)
 
-crash: need-swift need-lz4 need-strace
+crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(TEST_TRAITS) $(SWIFT_FLAGS) \
 	  --filter EndToEndTests
+
+# Real requests recorded and delivered over HTTP to a collector that fails at random, everybody killed on the way, and
+# the same beside a destination that is dead. With the release tool: a million events take a debug build too long.
+.PHONY: delivery-crash
+
+delivery-crash: need-swift need-lz4 need-lz4-tool need-zlib
+	$(SWIFT_BUILD) -c release $(BUILD_TRAITS) --product weir
+	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	WEIR_LONG_DELIVERY=1 WEIR_TOOL=$(abspath $(BUILD))/release/weir SWIFT_BACKTRACE=enable=no \
+	  $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest $(TEST_TRAITS) $(SWIFT_FLAGS) \
+	  --filter EndToEndTests.EndToEnd.DeliveryKills
+	WEIR_LONG=1 SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build \
+	  --disable-xctest $(TEST_TRAITS) $(SWIFT_FLAGS) --filter 'DeliveryCrashTests|DeliveryFateTests'
 
 format: need-swift
 	$(SWIFT) format -i -r $(SWIFT_SOURCES)
@@ -159,6 +195,8 @@ C_HEADERS = include/weir.h include/weir_capture.h include/weir_failing.h
 C_WARNINGS = -Wall -Wextra -Werror
 C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -MMD -MP
 C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
+# What a program with the library in it links as well: batch segments are LZ4.
+C_LIBS = -llz4
 INSTALLED_HEADERS = $(C_HEADERS:include/%=$(C)/include/%)
 
 libcweir: $(C)/libcweir.a $(INSTALLED_HEADERS)
@@ -178,8 +216,8 @@ $(C)/include/%: include/%
 install-free: libcweir
 	@echo 'Nothing needs to be installed. Compile and link against the build folder:'
 	@echo
-	@echo '  $(CC) -std=c11 -I$(abspath $(C)/include) program.c $(abspath $(C)/libcweir.a) -pthread'
-	@echo '  $(CXX) -std=c++17 -I$(abspath $(C)/include) program.cpp $(abspath $(C)/libcweir.a) -pthread'
+	@echo '  $(CC) -std=c11 -I$(abspath $(C)/include) program.c $(abspath $(C)/libcweir.a) $(C_LIBS) -pthread'
+	@echo '  $(CXX) -std=c++17 -I$(abspath $(C)/include) program.cpp $(abspath $(C)/libcweir.a) $(C_LIBS) -pthread'
 	@echo
 	@echo 'Tests/C/example.c and Tests/C/example.cpp are complete programs.'
 
@@ -196,7 +234,7 @@ PLAIN_TESTS = fork_test signal_test guard_test
 CHECKED_TESTS = $(filter-out $(PLAIN_TESTS),$(C_TESTS))
 C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%.run)
 
-test-c: need-c
+test-c: need-c need-lz4-tool
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
 	@$(MAKE) --no-print-directory --keep-going test-c-core
 	@$(MAKE) --no-print-directory models
@@ -224,9 +262,9 @@ test-c-headers:
 # What a user does: include the header, link the library, no Swift anywhere.
 test-c-examples: libcweir
 	@mkdir -p $(C)/examples
-	$(CC) -std=c11 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.c $(C)/libcweir.a -pthread \
+	$(CC) -std=c11 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.c $(C)/libcweir.a $(C_LIBS) -pthread \
 	  -o $(C)/examples/example-c
-	$(CXX) -std=c++17 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.cpp $(C)/libcweir.a -pthread \
+	$(CXX) -std=c++17 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.cpp $(C)/libcweir.a $(C_LIBS) -pthread \
 	  -o $(C)/examples/example-cpp
 	@for program in $(C)/examples/example-c $(C)/examples/example-cpp; do \
 	  if ldd $$program | grep -i swift; then echo "weir: $$program links Swift" >&2; exit 1; fi; \
@@ -236,7 +274,8 @@ test-c-examples: libcweir
 test-c-core: $(C_TEST_RUNS)
 
 # Logs of earlier versions, and a second reader of the format, in Python.
-$(C)/checked/golden_test.run: | need-python
+$(C)/checked/golden_test.run: | need-python need-lz4-tool
+$(C)/checked/batch_read_test.run: | need-lz4-tool
 
 test-golden: need-c $(C)/checked/golden_test.run
 
@@ -249,10 +288,10 @@ $(C)/checked/libcweir.a: $(CHECKED_OBJECTS)
 	ar rcs $@ $(CHECKED_OBJECTS)
 
 $(C)/checked/%_test: Tests/C/%_test.c $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) -ISources/CWeir $< $(C)/checked/libcweir.a -o $@
+	$(CC) $(CHECKED_FLAGS) -ISources/CWeir $< $(C)/checked/libcweir.a $(C_LIBS) -o $@
 
 $(C)/plain/%_test: Tests/C/%_test.c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 # Never up to date: a test runs each time that it is asked for.
 .PHONY: $(C_TEST_RUNS)
@@ -280,7 +319,19 @@ test-aarch64:
 	@$(MAKE) --no-print-directory --keep-going $(AARCH64_RUNS)
 	@echo 'not run on AArch64: fork_test, and the instruction steps of signal_test'
 
-$(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES)
+# liblz4 for that processor: its Debian package, unpacked here, so that nothing of the machine changes.
+AARCH64_APT = $(abspath $(C)/aarch64/apt)
+AARCH64_APT_GET = apt-get -qq -o APT::Architectures::=arm64 -o Dir::State::Lists=$(AARCH64_APT)/lists \
+                  -o Dir::Cache=$(AARCH64_APT)/cache
+
+$(C)/aarch64/liblz4.a:
+	@mkdir -p $(AARCH64_APT)/lists/partial $(AARCH64_APT)/cache/archives/partial
+	@echo 'weir: fetching liblz4-dev for AArch64'
+	@cd $(AARCH64_APT) && $(AARCH64_APT_GET) update && $(AARCH64_APT_GET) download liblz4-dev:arm64 2>/dev/null
+	dpkg-deb --fsys-tarfile $(AARCH64_APT)/liblz4-dev_*_arm64.deb | tar -xO ./usr/lib/aarch64-linux-gnu/liblz4.a >$@.new
+	mv $@.new $@
+
+$(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES) $(C)/aarch64/liblz4.a
 	@mkdir -p $(@D)
 	aarch64-linux-gnu-gcc $(filter-out -MMD -MP,$(C_FLAGS)) -O2 -g -static -DWEIR_FAULT_INJECTION -ISources/CWeir $^ -o $@
 
@@ -298,7 +349,7 @@ MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Model
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = scan window unsealed lost_ring dead_ring reader handover crc32c check stat verify dead route definitions \
                 directory quarantine error notice locator system failing start sizes retention event \
-                values
+                values source batch_source batch_frame scan_block check_batch columns batch batcher batch_all tally contents
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
@@ -339,7 +390,7 @@ $(MODELS)/own/%.o: Tests/Models/%.c
 	$(MODELS_CC) $(MODELS_FLAGS) -O2 -c $< -o $@
 
 $(MODELS)/models: $(MODELS_OBJECTS)
-	$(MODELS_CC) $(MODELS_OBJECTS) -pthread -o $@
+	$(MODELS_CC) $(MODELS_OBJECTS) $(C_LIBS) -pthread -o $@
 
 # ---- Counts ----------------------------------------------------------------------------------------------------------
 
@@ -368,7 +419,7 @@ counts-c: need-c need-strace need-python $(COUNTS)/c_counts
 $(COUNTS)/c_counts: Tests/Counts/C/c_counts.c $(COUNTING)/counting.c $(COUNTING)/include/counting.h $(C)/libcweir.a \
                     $(C_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -Iinclude -I$(COUNTING)/include $(filter %.c %.a,$^) -pthread -o $@
+	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -Iinclude -I$(COUNTING)/include $(filter %.c %.a,$^) $(C_LIBS) -pthread -o $@
 
 # ---- Stress ----------------------------------------------------------------------------------------------------------
 
@@ -409,14 +460,14 @@ $(C)/tsan/stress/%.o: Tests/Stress/%.c
 	$(TSAN_CC) $(TSAN_FLAGS) -ITests/C -c $< -o $@
 
 $(C)/tsan/stress/stress: $(TSAN_OBJECTS)
-	$(TSAN_CC) $(TSAN_FLAGS) $^ -o $@
+	$(TSAN_CC) $(TSAN_FLAGS) $^ $(C_LIBS) -o $@
 
 $(C)/plain/stress/%.o: Tests/Stress/%.c
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) -ITests/C -c $< -o $@
 
 $(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) $^ -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) $^ $(C_LIBS) -o $@
 
 # ---- Loss table ------------------------------------------------------------------------------------------------------
 
@@ -453,7 +504,7 @@ loss-table-short: need-c need-sqlite
 $(LOSS)/loss_table: $(LOSS_SOURCES) Tests/CrashReplay/LossTable/subject.h Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(C_FLAGS)) $(CFLAGS) -ITests/C $(filter %.c %.a,$^) \
-	  $$([ ! -e /usr/include/sqlite3.h ] || echo -lsqlite3) -o $@
+	  $(C_LIBS) $$([ ! -e /usr/include/sqlite3.h ] || echo -lsqlite3) -o $@
 
 # ---- Crash replay ----------------------------------------------------------------------------------------------------
 
@@ -494,6 +545,8 @@ crash-replay-short: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	timeout -s KILL 240 $(REPLAY)/power_replay --rounds 500 $(REPLAY_OPTIONS)
 	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 1:' $(if $(SEED),--seed $(SEED))
 	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 2: drain' $(if $(SEED),--seed $(SEED))
+	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 9:' $(if $(SEED),--seed $(SEED))
+	timeout -s KILL 240 $(REPLAY)/step_replay --only 'case 10:' $(if $(SEED),--seed $(SEED))
 
 crash-replay-cases: $(REPLAY_CASE_RUNS)
 
@@ -540,29 +593,30 @@ $(REPLAY)/libreplay.a: $(REPLAY_SHARED:%=$(REPLAY)/%.o)
 	ar rcs $@ $^
 
 $(REPLAY_PLAIN:%=$(REPLAY)/%): %: %.o $(REPLAY)/libreplay.a $(C)/libcweir.a
-	$(CC) $(REPLAY_FLAGS) $^ -o $@
+	$(CC) $(REPLAY_FLAGS) $^ $(C_LIBS) -o $@
 
 $(filter-out $(REPLAY_PLAIN:%=$(REPLAY)/%),$(REPLAY_PROGRAMS:%=$(REPLAY)/%)): %: %.o $(REPLAY)/libreplay.a \
                                                                              $(REPLAY)/seam/libcweir.a
-	$(CC) $(REPLAY_FLAGS) $^ -o $@
+	$(CC) $(REPLAY_FLAGS) $^ $(C_LIBS) -o $@
 
 # ---- Fuzz ------------------------------------------------------------------------------------------------------------
 
 # Hostile files: Tests/Fuzz/README.md. Each target is built with the Swift toolchain's clang, which has libFuzzer, and
 # again with the compiler of the other checks, to replay what was found. `make fuzz SECONDS=N` runs each target so long.
 FUZZ = $(C)/fuzz
-FUZZ_TARGETS = segment ring directory payload
+FUZZ_TARGETS = segment batch ring directory payload
 FUZZ_CC = $(dir $(shell readlink -f "$$(command -v $(SWIFT))"))clang
 FUZZ_SECONDS = $(if $(filter-out 0,$(SECONDS)),$(SECONDS),60)
 FUZZ_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),100000)
 FUZZ_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link $(FUZZ_SANITIZERS) \
              -fno-sanitize=function -ISources/CWeir -ITests/Fuzz
-FUZZ_SHARED = archive structure mutate examine
+FUZZ_SHARED = archive pack structure structure_batch mutate examine
 FUZZ_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(FUZZ)/lib/%.o) $(FUZZ_SHARED:%=$(FUZZ)/%.o)
 FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=30 -max_len=262144 -print_final_stats=1
 FUZZ_REPLAYS = $(FUZZ_TARGETS:%=$(FUZZ)/replay-%)
 FUZZ_focus_segment = -DFUZZ_FOCUS=FOCUS_SEGMENTS
+FUZZ_focus_batch = -DFUZZ_FOCUS=FOCUS_BATCH
 FUZZ_focus_ring = -DFUZZ_FOCUS=FOCUS_RING
 FUZZ_focus_directory = -DFUZZ_FOCUS=FOCUS_ALL
 
@@ -605,13 +659,13 @@ $(FUZZ)/%.o: Tests/Fuzz/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -c $< -o $@
 
-$(FUZZ)/segment_fuzz.o $(FUZZ)/ring_fuzz.o $(FUZZ)/directory_fuzz.o: $(FUZZ)/%_fuzz.o: Tests/Fuzz/directory_fuzz.c
+$(FUZZ)/segment_fuzz.o $(FUZZ)/batch_fuzz.o $(FUZZ)/ring_fuzz.o $(FUZZ)/directory_fuzz.o: $(FUZZ)/%_fuzz.o: Tests/Fuzz/directory_fuzz.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(FUZZ_focus_$*) -c $< -o $@
 
 # -fuse-ld: gold, the toolchain's default, warns of every symbol of the sanitizer.
 $(FUZZ_TARGETS:%=$(FUZZ)/%): $(FUZZ)/%: $(FUZZ)/%_fuzz.o $(FUZZ_OBJECTS)
-	$(FUZZ_CC) -fuse-ld=lld -fsanitize=fuzzer $(FUZZ_SANITIZERS) -pthread $^ -o $@
+	$(FUZZ_CC) -fuse-ld=lld -fsanitize=fuzzer $(FUZZ_SANITIZERS) -pthread $^ $(C_LIBS) -o $@
 
 $(FUZZ)/checked/%.o: Tests/Fuzz/%.c
 	@mkdir -p $(@D)
@@ -620,11 +674,11 @@ $(FUZZ)/checked/%.o: Tests/Fuzz/%.c
 $(FUZZ)/replay-payload: $(FUZZ)/checked/payload_fuzz.o
 $(filter-out %-payload,$(FUZZ_REPLAYS)): $(FUZZ)/checked/directory_fuzz.o
 $(FUZZ_REPLAYS): $(FUZZ)/checked/replay_inputs.o $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@
+	$(CC) $(CHECKED_FLAGS) $(filter %.o,$^) $(filter %.a,$^) $(C_LIBS) -o $@
 
 $(FUZZ)/mutated_files $(FUZZ)/input_cases $(FUZZ)/make_corpus: $(FUZZ)/%: $(FUZZ)/checked/%.o $(FUZZ)/checked/seeds.o \
                                            $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) $^ -o $@
+	$(CC) $(CHECKED_FLAGS) $^ $(C_LIBS) -o $@
 
 # ---- Benchmarks ------------------------------------------------------------------------------------------------------
 
@@ -644,6 +698,7 @@ bench-build: need-swift need-lz4 need-c
 bench: bench-build
 	$(BENCH_RUN) $(BENCH_FLAGS)
 	@$(MAKE) --no-print-directory bench-charts
+	@$(MAKE) --no-print-directory delivery-bench
 
 bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
@@ -659,7 +714,33 @@ recovery-bench: need-c $(C)/bench/recovery_bench
 
 $(C)/bench/recovery_bench: Benchmarks/Recovery/recovery_bench.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
+
+# What batch segments cost, and how much smaller they are. BATCH_BENCH_FLAGS: --rounds N, --mib N, --sample FILE.
+BATCH_BENCH_FLAGS =
+
+.PHONY: batch-bench
+
+batch-bench: need-c need-lz4-tool $(C)/bench/batch_bench
+	$(C)/bench/batch_bench $(BATCH_BENCH_FLAGS)
+
+$(C)/bench/batch_bench: Benchmarks/Batching/batch_bench.c Tests/C/check.h $(C)/libcweir.a
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
+
+# What delivery costs. The tool is the endpoint that takes events over HTTP and the process that sends them; its packages
+# are those of the traits. DELIVERY_BENCH_FLAGS: --events N, --rounds N, --batches 1000,10000.
+DELIVERY_BENCH_FLAGS =
+
+.PHONY: delivery-bench
+
+delivery-bench: need-swift need-lz4 need-zlib
+	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
+	  --product delivery-bench
+	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) --traits HTTP,Collector --product weir
+	$(BENCH)/package/release/delivery-bench --tool $(BENCH)/tool/release/weir --directory $(BENCH) \
+	  --results $(BENCH)/delivery.jsonl $(DELIVERY_BENCH_FLAGS)
 
 # Single calls under ordo-one's benchmark; in a folder of its own, for its packages are not those of the others.
 bench-micro: need-swift need-lz4
@@ -671,7 +752,7 @@ bench-deps: need-c
 # What waiting for the disk costs on the disk that $(DIR) is on.
 DIR = $(BUILD)
 bench-sync: need-c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) Benchmarks/Syncs/syncs.c $(C)/libcweir.a -o $(C)/syncs
+	$(CC) $(C_FLAGS) $(CFLAGS) Benchmarks/Syncs/syncs.c $(C)/libcweir.a $(C_LIBS) -o $(C)/syncs
 	$(C)/syncs $(DIR)
 
 # From the results of the last `make bench`: the charts and tables of the documentation.

@@ -23,6 +23,9 @@ let package = Package(
     .library(name: "CWeir", targets: ["CWeir"]),
     .library(name: "WeirMacros", targets: ["WeirMacros"]),
     .library(name: "WeirYAML", targets: ["WeirYAML"]),
+    .library(name: "WeirHTTP", targets: ["WeirHTTP"]),
+    .library(name: "WeirLifecycle", targets: ["WeirLifecycle"]),
+    .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
   ],
@@ -30,18 +33,30 @@ let package = Package(
   traits: [
     .trait(name: "Macros", description: "WeirMacros, the @Event macro: fetches and builds swift-syntax."),
     .trait(name: "YAML", description: "WeirYAML, contracts from YAML files, also in the tool: fetches Yams."),
+    .trait(name: "HTTP", description: "WeirHTTP, delivery over HTTP, also in the tool: fetches async-http-client."),
+    .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
+    .trait(name: "Metrics", description: "WeirMetrics, the ledger as metrics: fetches swift-metrics."),
+    .trait(name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
   ],
   targets: [
-    .target(name: "CWeir", cSettings: cSettings),
+    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings),
     .target(
       name: "Weir",
-      dependencies: ["CWeir", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["CWeir", "CLZ4", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
     .target(name: "WeirMacros", dependencies: ["Weir", "WeirMacrosPlugin"], swiftSettings: swiftSettings),
@@ -58,11 +73,52 @@ let package = Package(
       dependencies: ["Weir", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))],
       swiftSettings: swiftSettings
     ),
+    .target(
+      name: "WeirHTTP",
+      dependencies: [
+        "Weir", .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirLifecycle",
+      dependencies: [
+        "Weir", .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirMetrics",
+      dependencies: [
+        "Weir", .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirCollector",
+      dependencies: [
+        "Weir", .target(name: "CZlib", condition: .when(traits: ["Collector"])),
+        .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Collector"])),
+        .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Collector"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Collector"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Collector"])),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Collector"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
     .target(name: "WeirTesting", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
     .target(
       name: "WeirTool",
       dependencies: [
-        "Weir", "WeirYAML", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Weir", "WeirYAML", "WeirHTTP", "WeirCollector",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       resources: [.copy("Sample")],
       swiftSettings: swiftSettings
@@ -72,7 +128,7 @@ let package = Package(
     .executableTarget(name: "WeirToolMain", dependencies: ["WeirTool"], swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirTests",
-      dependencies: ["Weir", "CWeir", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["Weir", "CWeir", "WeirTesting", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -81,6 +137,36 @@ let package = Package(
         "Weir", "WeirMacros", "WeirMacrosPlugin", "WeirTesting",
         .product(
           name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "WeirHTTPTests",
+      dependencies: [
+        "Weir", "WeirHTTP", "WeirCollector", "WeirTesting",
+        .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
+        .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
+      ],
+      swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirCollectorTests",
+      dependencies: [
+        "Weir", "WeirCollector", "WeirTesting", "WeirToolMain",
+        .target(name: "CZlib", condition: .when(traits: ["Collector"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "WeirServiceTests",
+      dependencies: [
+        "Weir", "WeirLifecycle", "WeirMetrics", "WeirTesting",
+        .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+        .product(
+          name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
       ],
       swiftSettings: swiftSettings
     ),

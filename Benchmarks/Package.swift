@@ -18,7 +18,8 @@ let cSettings: [CSetting] = [
 let package = Package(
   name: "weir-benchmarks",
   products: [
-    .executable(name: "capture-bench", targets: ["CaptureBench"])
+    .executable(name: "capture-bench", targets: ["CaptureBench"]),
+    .executable(name: "delivery-bench", targets: ["DeliveryBench"]),
   ],
   dependencies: [
     .package(name: "weir", path: ".."),
@@ -40,6 +41,14 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "DeliveryBench",
+      dependencies: [
+        .product(name: "Weir", package: "weir"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings
     ),

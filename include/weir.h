@@ -42,9 +42,11 @@
  *     close                yes     yes           yes            yes    no
  *     free                 no      no            no             no     no
  *
+ * weir_set_delivered goes with the third row.
+ *
  * A reader belongs to one thread at a time. Nothing here prints, aborts, takes or blocks a signal of the caller's
- * threads. The log's own threads (drainer, preparer, sealer, and populator where the ring lies
- * on a disk) block all signals.
+ * threads. The log's own threads (drainer, preparer, sealer; populator where the ring lies on a disk; batchers where
+ * there are to be any) block all signals.
  *
  * Errors: a call that can fail answers a status and, where it takes a weir_error, fills it in with the errno, the path
  * and one line that says what is wrong, where, and what to do. `error` may always be null.
@@ -133,6 +135,9 @@ typedef struct weir_options {
   uint64_t retain_bytes;      /* sealed segments beyond it are removed, the oldest first. 0: all are kept */
   uint64_t retain_ns;         /* sealed segments whose last event is older are removed. 0: none is too old */
   uint32_t limit_policy;      /* what happens at the byte limit: WEIR_LIMIT_REFUSE */
+  uint32_t batch_threads;     /* threads that turn sealed segments into batch segments: 0, none. At most
+                                 WEIR_MAX_BATCH_THREADS. See Batch segments */
+  uint32_t remove_delivered;  /* 1: sealed segments below weir_set_delivered are removed. 0 */
   uint32_t reserved;
 } weir_options;
 
@@ -168,6 +173,22 @@ typedef struct weir_options {
  *
  * Cost: 16 bytes of memory a sealed segment; at the opening a look at each file.
  */
+
+/*
+ * Batch segments. With batch_threads a sealed segment becomes a standard LZ4 frame, `<base>.weir.lz4`, which the lz4
+ * tool reads as well: a half to a fifth as large, with an index by which readers find an offset without decompressing
+ * the rest. Every reader goes across raw and batch segments alike; offsets, ids and damage are told as before. It is
+ * made beside the raw file, which goes once the other is on the disk under its name: killed at any moment, one of the
+ * two is whole. The threads run at nice 10, and take up the raw segments of earlier openings too. A close waits for no
+ * more than what is being written right now: the rest stays raw. A segment with a damaged byte stays raw for good
+ * (weir_counters.unbatched). What a full disk or the byte limit prevents is tried again, after a second at first and
+ * after a minute at most; no capture is refused for it, and no event removed. With max_bytes the room of one segment
+ * stays free below it, for both files to be there: so much more is the least that is allowed.
+ *
+ * Memory: some 3 MiB a thread, while it works. Cost: 1 to 1.4 ms of processor time a MiB, one read of the segment, a
+ * write of what it becomes, two syncs; no part of any capture.
+ */
+enum { WEIR_MAX_BATCH_THREADS = 64 };
 
 /* What happens when the log's next segment would take it beyond max_bytes. */
 enum {
@@ -426,6 +447,17 @@ uint64_t weir_durable_offset(const weir_log *log);
  */
 weir_status weir_sync(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
+/*
+ * Says that every event with an offset below `offset` was delivered to whoever is to have it: their removal is no loss.
+ * With the option remove_delivered, sealed segments that lie below it as a whole are removed soon after, as Bounds says
+ * of others, but uncounted as lost; the last sealed one stays. Before the call whoever delivers must have it on the
+ * disk that they were: what is removed can't be asked for again. Nothing is kept of `offset`: it is to be said again
+ * after each opening, and until then nothing is removed for it. Only grows; a lower one does nothing. An offset beyond
+ * the log's end counts as its end. From any thread, with any other call but weir_free; after the close it does nothing.
+ * Cost: a store, and a wake-up of the sealer where there is something to remove.
+ */
+void weir_set_delivered(weir_log *log, uint64_t offset);
+
 typedef struct weir_counters {
   uint64_t accepted;    /* events that captures of this opening accepted: drained and in the lanes */
   uint64_t drained;     /* of them, in the segment log */
@@ -445,6 +477,15 @@ typedef struct weir_counters {
   uint32_t types;       /* defined by this opening */
   weir_status storage;  /* WEIR_OK, or why the log can't grow at present */
   uint32_t contexts;    /* different ones set by this opening */
+  uint64_t batched;      /* segments that this opening made batch segments of */
+  uint64_t batch_input;  /* their bytes before, */
+  uint64_t batch_output; /* and after */
+  uint64_t batch_waiting; /* sealed segments that are to become batch segments yet */
+  uint64_t unbatched;    /* those that stay raw, because something in them is damaged: weir_verify says what */
+  uint64_t batch_failures; /* attempts that failed: a full disk, the byte limit, an error of the disk. Tried again */
+  weir_status batching;  /* WEIR_OK, or why the last attempt failed */
+  uint32_t reserved;
+  uint64_t delivered_removed; /* events that were removed after their delivery: weir_set_delivered */
 } weir_counters;
 
 /*
@@ -512,7 +553,7 @@ typedef struct weir_event {
 typedef struct weir_skip {
   uint64_t first_offset;  /* the first offset missing */
   uint64_t count;         /* how many offsets are missing; 0 where none is, or none is known */
-  uint64_t position;      /* in the file */
+  uint64_t position;      /* in the file; of a batch segment in the segment, as `lz4 -dc` gives it */
   uint64_t bytes;
   char file[64];          /* name in the directory */
   const char *reason;     /* one phrase, static */
@@ -572,7 +613,7 @@ void weir_reader_close(weir_reader *reader);
 /* One finding of weir_verify. */
 typedef struct weir_finding {
   char file[64];
-  uint64_t position;
+  uint64_t position;     /* in the file; of a batch segment's blocks in the segment, as `lz4 -dc` gives it */
   uint64_t bytes;
   uint64_t first_offset; /* of the events that are not readable for it */
   uint64_t count;
@@ -601,8 +642,8 @@ weir_status weir_verify(const char *directory, void (*report)(void *context, con
                         void *context, weir_verification *verification, weir_error *error);
 
 typedef struct weir_stat {
-  uint64_t segments;
-  uint64_t segment_bytes;
+  uint64_t segments;       /* raw and batch segments */
+  uint64_t segment_bytes;  /* of their files */
   uint64_t total_bytes;    /* of all files, as the file system counts them (allocated blocks) */
   uint64_t first_offset;
   uint64_t next_offset;    /* after the last event, a dead writer's lanes included */
@@ -627,6 +668,66 @@ typedef struct weir_stat {
 
 /* Sums up a directory from headers and seals; reads blocks only of what is not sealed. Writes nothing. */
 weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_error *error);
+
+/* Where the accepted events of a log are, those of Weir's own notices left out. */
+typedef struct weir_tally {
+  uint64_t in_segments;   /* with an offset at or above the one asked for, in segments */
+  uint64_t missing;       /* the same, but not readable: damage or a lost file took them. By what seals and the offsets
+                             say; where no seal tells, offsets of notices count with the events. Of a sealed segment
+                             that begins at or above the offset its seal is believed: what is damaged in it is still
+                             among in_segments, until the offset has come there */
+  uint64_t in_lanes;      /* in the lanes: they have no offset yet, or will have one at or above it */
+  uint64_t removed;       /* below it or above, removed by retention, by the byte limit or after their delivery */
+  uint64_t removed_above; /* offsets at or above it that belong to removed segments, notices included */
+  uint64_t overwritten;   /* accepted, and overwritten in their lane before they had an offset: WEIR_FULL_DROP_OLDEST.
+                             Events whose only trace is a weir.hole are nowhere in these sums */
+  uint64_t below;         /* with an offset below it, in segments or missing from them */
+  uint64_t accepted;      /* by all openings of the log: in_segments + missing + in_lanes + removed + overwritten +
+                             below */
+  uint64_t next_offset;   /* after the last event that has an offset, a dead writer's lanes included */
+  uint64_t first_offset;  /* the first that is not removed */
+  uint32_t live;          /* a writer has the log open */
+  uint32_t reserved;
+} weir_tally;
+
+/*
+ * Counts the events at or above `offset`, wherever they are: pending ones, for whoever has come to there. They are
+ * counted, not found by subtraction. Of a live log it is a moment's picture, in which every event accepted before the
+ * call is counted once, be it drained meanwhile; those accepted since may be counted. Sealed segments that lie above or
+ * below as a whole are counted by their seals; blocks are read of the one that `offset` lies in and of what is not
+ * sealed. Writes nothing, takes no lock. Memory: a 64th of what the lanes hold. Errors: as weir_stat_directory.
+ *
+ *     weir_tally tally;
+ *     if (weir_count_from("events", cursor, &tally, &error) == WEIR_OK) {
+ *       printf("%llu to deliver\n", (unsigned long long)(tally.in_segments + tally.in_lanes));
+ *     }
+ */
+weir_status weir_count_from(const char *directory, uint64_t offset, weir_tally *tally, weir_error *error);
+
+/* ---- Batch segments of a log that nobody has open --------------------------------------------------------------- */
+
+typedef struct weir_batching {
+  uint64_t segments;   /* that were raw, sealed ones */
+  uint64_t done;       /* of them, those that are batch segments now */
+  uint64_t input;      /* bytes of the done ones before, */
+  uint64_t output;     /* and after */
+  uint64_t unbatched;  /* those that stay raw, because something in them is damaged */
+  uint64_t failed;     /* those that an error of the system kept; the first such error is the call's */
+} weir_batching;
+
+/*
+ * Turns every sealed raw segment of a log into a batch segment, with up to `threads` threads (1 to
+ * WEIR_MAX_BATCH_THREADS), as batch_threads does for an open log. Takes the writer's lock for as long. Recovers
+ * nothing: what is not sealed stays as it is for the next opening. `report` (may be null) is called after each segment,
+ * from any of the threads but one at a time, with the sums so far; if it answers other than 0, no further one is begun,
+ * and the call answers WEIR_OK. Killed at any moment, the log is whole. Memory and cost as of batch_threads.
+ *
+ * Errors: LOCKED (a writer has it open: it is for its own batch_threads to do), INVALID (threads), and as weir_open; of
+ * a segment that failed, its error, after all others were tried.
+ */
+weir_status weir_batch_directory(const char *directory, uint32_t threads,
+                                 int (*report)(void *context, const weir_batching *so_far), void *context,
+                                 weir_batching *batching, weir_error *error);
 
 #ifdef __cplusplus
 }

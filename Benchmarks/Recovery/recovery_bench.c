@@ -1,9 +1,9 @@
 /*
  * recovery_bench.c: what a recovery costs, and what it depends on. `make recovery-bench`.
  *
- *   1. Opening a log of 1, 100 and 10,000 sealed segments whose writer was killed, in turns; beside it a reader's first
- *      event from the middle of the log, weir_stat, and reading all of it. Each in a process of its own, whose peak
- *      memory is printed too.
+ *   1. Opening a log of 1, 100 and 10,000 sealed segments whose writer was killed, and of 10,000 batch segments, in
+ *      turns; beside it a reader's first event from the middle of the log, weir_stat, and reading all of it. Each in a
+ *      process of its own, whose peak memory is printed too.
  *   2. How fast recovery scans what was not sealed, against the CRC32C of the same bytes in memory: three streams of
  *      the processor's instruction, in chunks that stay in the cache and straight from memory; and against pread of
  *      those files alone, which no scan can beat.
@@ -229,19 +229,27 @@ static answer median(answer *answers, uint64_t count) {
   return middle;
 }
 
+enum { ROWS = 4 };
+
 typedef struct log_row {
   uint64_t count;
+  int batches; /* of all that is sealed */
   const char *path;
   answer opened[100], first[100], stat[100], all;
 } log_row;
 
+static void make_batches(const log_row *row) {
+  weir_error error;
+  if (row->batches && weir_batch_directory(row->path, 2, NULL, NULL, NULL, &error) != WEIR_OK) die(&error);
+}
+
 static void compare_counts(const plan *plan) {
-  static log_row rows[3];
-  uint64_t counts[3] = {1, plan->most < 100 ? plan->most : 100, plan->most};
-  for (int i = 0; i < 3; i++) {
+  static log_row rows[ROWS];
+  uint64_t counts[ROWS] = {1, plan->most < 100 ? plan->most : 100, plan->most, plan->most};
+  for (int i = 0; i < ROWS; i++) {
     char name[32];
     snprintf(name, sizeof name, "log-%d", i);
-    rows[i] = (log_row){.count = counts[i], .path = strdup(join(plan->folder, name))};
+    rows[i] = (log_row){.count = counts[i], .batches = i == ROWS - 1, .path = strdup(join(plan->folder, name))};
     struct plan wanted = *plan;
     wanted.most = counts[i];
     uint64_t started = now_ns();
@@ -251,8 +259,9 @@ static void compare_counts(const plan *plan) {
     run(open_once, plan, rows[i].path);
   }
   for (uint64_t round = 0; round < plan->rounds; round++) {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ROWS; i++) {
       keep_sealed(rows[i].path, rows[i].count);
+      make_batches(&rows[i]);
       rows[i].opened[round] = run(open_once, plan, rows[i].path);
       rows[i].first[round] = run(read_first, plan, rows[i].path);
       rows[i].stat[round] = run(sum_up, plan, rows[i].path);
@@ -261,19 +270,20 @@ static void compare_counts(const plan *plan) {
   printf("sealed    weir_open    of the     first event  weir_stat    memory of open, first, stat\n"
          "segments  after kill   smallest   mid-log                   (peak, KiB)\n");
   double least = 0;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < ROWS; i++) {
     log_row *row = &rows[i];
     answer opened = median(row->opened, plan->rounds), first = median(row->first, plan->rounds),
            stat = median(row->stat, plan->rounds);
     if (i == 0) least = (double)opened.ns;
-    printf("%-8" PRIu64 "  %7.2f ms   %5.2f x    %7.2f ms   %7.2f ms   %" PRIu64 ", %" PRIu64 ", %" PRIu64 "\n",
-           row->count, (double)opened.ns / 1e6, (double)opened.ns / least, (double)first.ns / 1e6,
-           (double)stat.ns / 1e6, opened.peak_kib, first.peak_kib, stat.peak_kib);
+    printf("%-8" PRIu64 "%s %7.2f ms   %5.2f x    %7.2f ms   %7.2f ms   %" PRIu64 ", %" PRIu64 ", %" PRIu64 "\n",
+           row->count, row->batches ? "*" : " ", (double)opened.ns / 1e6, (double)opened.ns / least,
+           (double)first.ns / 1e6, (double)stat.ns / 1e6, opened.peak_kib, first.peak_kib, stat.peak_kib);
   }
-  for (int i = 0; i < 3; i++) {
+  printf("* batch segments\n");
+  for (int i = 0; i < ROWS; i++) {
     answer all = run(read_all, plan, rows[i].path);
-    printf("reading all %" PRIu64 " events of %" PRIu64 " segments: %.1f ms, %" PRIu64 " KiB\n", all.extra,
-           rows[i].count, (double)all.ns / 1e6, all.peak_kib);
+    printf("reading all %" PRIu64 " events of %" PRIu64 "%s segments: %.1f ms, %" PRIu64 " KiB\n", all.extra,
+           rows[i].count, rows[i].batches ? " batch" : "", (double)all.ns / 1e6, all.peak_kib);
     remove_tree(rows[i].path);
   }
 }

@@ -291,7 +291,7 @@ static int check_after_seal(checker *checker, const segment_scan *scan) {
   if (seal && seal->flags & SEAL_RECOVERED) return 0;
   uint8_t bytes[4096];
   for (uint64_t at = scan->position; at < scan->file_bytes;) {
-    int64_t got = sys_read_at(scan->fd, bytes, sizeof bytes, at);
+    int64_t got = source_read(&scan->source, bytes, sizeof bytes, at);
     if (got < 0) return (int)got;
     if (got == 0) break;
     if (!all_zero(bytes, (uint64_t)got)) {
@@ -323,7 +323,8 @@ static int check_blocks(checker *checker, segment_scan *scan, int resync) {
     int error = 0;
     switch (scan_next(scan, resync, &damage)) {
       case SCAN_BLOCK:
-        error = check_block(checker, scan);
+        error = check_batch_block(checker, scan);
+        if (error == 0) error = check_block(checker, scan);
         break;
       case SCAN_DAMAGE: {
         uint64_t end = damage.first_offset + damage.count;
@@ -340,7 +341,8 @@ static int check_blocks(checker *checker, segment_scan *scan, int resync) {
           checker->damaged = 1;
           loosen_lanes(checker);
         }
-        if (!checker->damaged) error = check_sums(checker, scan);
+        error = check_batch_block(checker, scan);
+        if (error == 0 && !checker->damaged) error = check_sums(checker, scan);
         return error == 0 ? check_after_seal(checker, scan) : error;
       case SCAN_TAIL:
         check_tail(checker, scan, &damage, resync);
@@ -356,17 +358,21 @@ static void check_no_segment(checker *checker, const scan_damage *damage, int la
   int blank = damage->to == 0;
   if (blank && last && checker->name->active) return; /* a segment that was being begun */
   check_tell(checker, checker->name->name, 0, damage->to, checker->next_offset, 0,
-             blank ? "segment file holds only zeros" : "no segment: neither its header nor any block is right");
+             blank                    ? "segment file holds only zeros"
+             : checker->name->batch ? damage->reason
+                                    : "no segment: neither its header nor any block is right");
 }
 
-int check_segment(checker *checker, const segment_name *name, int last) {
+int check_segment(checker *checker, segment_name *name, int last) {
   segment_scan scan;
   scan_damage damage;
   checker->name = name;
   checker->damaged = 0;
   checker->undefined_told = 0;
   memset(&checker->sums, 0, sizeof checker->sums);
-  int error = scan_open(&scan, checker->directory, name->name, name->base, name->active, &damage);
+  checker->headers.count = 0;
+  checker->headers.columns_wrong = 0;
+  int error = scan_open_named(&scan, checker->directory, name, &damage);
   if (error == -ELOOP) {
     check_tell(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
     return 0;
@@ -384,9 +390,14 @@ int check_segment(checker *checker, const segment_name *name, int last) {
   }
   check_header(checker, &scan, &damage);
   checker->opening = scan.header.opening;
+  uint64_t bytes = checker->out->bytes;
   checker->out->bytes += scan.start;
   definitions_free(&checker->defined);
   error = check_blocks(checker, &scan, !(checker->live && last && name->active));
+  if (scan.source.batch) {
+    checker->out->bytes = bytes + scan.disk_bytes;
+    if (error == 0) error = check_batch(checker, &scan, scan.next_offset);
+  }
   checker->have_previous = 1;
   checker->previous_salt = scan.header.salt;
   checker->previous_base = name->base;

@@ -16,6 +16,13 @@ typedef struct lane_progress {
   int loose; /* damage may have taken a block of the lane: its positions may jump ahead once */
 } lane_progress;
 
+/* The first block header in each MiB of a batch segment, as its index should have them. */
+typedef struct batch_headers {
+  batch_block *items;
+  uint64_t count, room;
+  int columns_wrong; /* a payload is in columns that should not be, or the reverse */
+} batch_headers;
+
 typedef struct checker {
   const char *path;
   int directory;
@@ -41,6 +48,7 @@ typedef struct checker {
   int undefined_told;
   seal_summary sums;
   definition_table defined;
+  batch_headers headers;
   char last_name[64];      /* of the last segment, for what the ring says of it */
   uint64_t last_end;
   int last_active;
@@ -60,6 +68,12 @@ int check_start(checker *checker, uint64_t base);
  * Checks one segment; `last` says that no other follows. 0, or a negative errno: -ENOENT if the file has gone,
  * -ENOTSUP for a newer version.
  */
-int check_segment(checker *checker, const segment_name *name, int last);
+int check_segment(checker *checker, segment_name *name, int last);
+
+/* Notes a block, or the seal, that was just read of a batch. 0 or a negative errno. */
+int check_batch_block(checker *checker, const segment_scan *scan);
+
+/* After the last one: checks the file itself. `next_offset`: after the segment's last event. 0 or a negative errno. */
+int check_batch(checker *checker, const segment_scan *scan, uint64_t next_offset);
 
 #endif

@@ -15,6 +15,10 @@ void segment_file_name(char name[64], uint64_t base, int active) {
   snprintf(name, 64, "%020llu%s", (unsigned long long)base, active ? ACTIVE_SUFFIX : SEALED_SUFFIX);
 }
 
+void segment_batch_name(char name[64], uint64_t base) {
+  snprintf(name, 64, "%020llu" BATCH_SUFFIX, (unsigned long long)base);
+}
+
 /* Takes a name apart; 0 if it is not a segment's. */
 static int parse_name(const char *name, segment_name *parsed) {
   uint64_t base = 0;
@@ -22,13 +26,15 @@ static int parse_name(const char *name, segment_name *parsed) {
     if (name[i] < '0' || name[i] > '9') return 0;
     if (__builtin_mul_overflow(base, 10, &base) || __builtin_add_overflow(base, name[i] - '0', &base)) return 0;
   }
-  int active = strcmp(name + BASE_DIGITS, ACTIVE_SUFFIX) == 0;
-  if (!active && strcmp(name + BASE_DIGITS, SEALED_SUFFIX) != 0) return 0;
+  const char *suffix = name + BASE_DIGITS;
+  int active = strcmp(suffix, ACTIVE_SUFFIX) == 0, batch = strcmp(suffix, BATCH_SUFFIX) == 0;
+  if (!active && !batch && strcmp(suffix, SEALED_SUFFIX) != 0) return 0;
   if (base > MAX_OFFSET) return 0;
   memset(parsed, 0, sizeof *parsed);
   memcpy(parsed->name, name, strlen(name));
   parsed->base = base;
   parsed->active = active;
+  parsed->batch = batch;
   return 1;
 }
 
@@ -57,7 +63,20 @@ static int take_name(void *context, const char *name) {
 static int by_base(const void *left, const void *right) {
   const segment_name *a = left, *b = right;
   if (a->base != b->base) return a->base < b->base ? -1 : 1;
-  return a->active - b->active;
+  return a->active != b->active ? a->active - b->active : a->batch - b->batch;
+}
+
+/* Sorts, and leaves out batches whose raw file is there. */
+static void put_in_order(segment_list *list) {
+  if (list->count < 2) return;
+  qsort(list->items, list->count, sizeof *list->items, by_base);
+  uint64_t kept = 1;
+  for (uint64_t i = 1; i < list->count; i++) {
+    const segment_name *before = &list->items[kept - 1], *name = &list->items[i];
+    if (name->batch && !before->active && before->base == name->base) continue;
+    list->items[kept++] = *name;
+  }
+  list->count = kept;
 }
 
 int segment_list_read(int directory, segment_list *list) {
@@ -69,7 +88,7 @@ int segment_list_read(int directory, segment_list *list) {
     list->count = 0;
     return error;
   }
-  if (growing.list.count > 1) qsort(growing.list.items, growing.list.count, sizeof(segment_name), by_base);
+  put_in_order(&growing.list);
   *list = growing.list;
   return 0;
 }
@@ -83,22 +102,30 @@ void segment_list_free(segment_list *list) {
 typedef struct tail {
   growing_list from;      /* not sealed, or sealed and after the first that is not */
   uint64_t first;         /* the base of that one; UINT64_MAX: none yet */
-  segment_name last;      /* of the sealed ones up to there */
+  segment_name last;      /* of the sealed ones up to there; rather raw than a batch */
   int has_last;
   int again;              /* it is not the last one, which was passed over: `first` was not known yet */
   int (*other)(void *context, const char *name);
   void *context;
 } tail;
 
+/* By its length: of a name that begins with a digit. */
+static int is_sealed_name(const char *name) {
+  uint64_t length = strlen(name);
+  return length == BASE_DIGITS + strlen(SEALED_SUFFIX) || length == BASE_DIGITS + strlen(BATCH_SUFFIX);
+}
+
 static int take_tail(void *context, const char *name) {
   tail *tail = context;
   segment_name parsed;
   /* Nearly all of them, in a log of many segments: sealed, and before one that is. */
-  const char *last = tail->last.name;
-  if (tail->has_last && name[0] <= '9' && strlen(name) == strlen(last) && strcmp(name, last) < 0) return 0;
+  if (tail->has_last && name[0] <= '9' && strncmp(name, tail->last.name, BASE_DIGITS) < 0 && is_sealed_name(name)) {
+    return 0;
+  }
   if (!parse_name(name, &parsed)) return tail->other ? tail->other(tail->context, name) : 0;
   if (!parsed.active && parsed.base <= tail->first) { /* for one base the sealed one comes first */
     if (tail->has_last && parsed.base < tail->last.base) return 0;
+    if (tail->has_last && parsed.base == tail->last.base && parsed.batch) return 0;
     tail->last = parsed;
     tail->has_last = 1;
     return 0;
@@ -122,7 +149,7 @@ int segment_list_tail(int directory, segment_list *list, int (*other)(void *cont
   if (error == 0 && tail.has_last) error = append(&tail.from, &tail.last);
   *list = tail.from.list;
   if (error != 0) segment_list_free(list);
-  else if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, by_base);
+  else put_in_order(list);
   return error;
 }
 

@@ -8,10 +8,12 @@ typedef struct segment_name {
   char name[64];
   uint64_t base; /* from the name */
   int active;    /* not sealed: its name ends in .weir.active */
+  int batch;     /* sealed and compressed: in .weir.lz4 */
 } segment_name;
 
 typedef struct segment_list {
-  segment_name *items; /* sorted by base; for one base the sealed one comes first */
+  segment_name *items; /* sorted by base; for one base the sealed one comes first. Of one that is there raw and as a
+                          batch only the raw one: the other may be incomplete */
   uint64_t count;
 } segment_list;
 
@@ -28,8 +30,9 @@ void segment_list_free(segment_list *list);
 int segment_list_tail(int directory, segment_list *list, int (*other)(void *context, const char *name), void *context);
 int segment_list_equal(const segment_list *left, const segment_list *right);
 
-/* Writes the file name of a segment. */
+/* Writes the file name of a raw segment, or of a batch. */
 void segment_file_name(char name[64], uint64_t base, int active);
+void segment_batch_name(char name[64], uint64_t base);
 
 /*
  * Opens a directory for reading. Answers a descriptor in `*fd`, or an error as weir_reader_open documents it: MISSING

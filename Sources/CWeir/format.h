@@ -30,12 +30,15 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 #define PREPARED_PREFIX "prepared-"
 #define SEALED_SUFFIX ".weir"
 #define ACTIVE_SUFFIX ".weir.active"
+#define BATCH_SUFFIX ".weir.lz4"
+#define BATCH_PREFIX "batch-" /* and the 20 digits: a batch segment in the making */
 
 #define RING_MAGIC UINT64_C(0x474e495252494557)    /* "WEIRRING" */
 #define LOCATOR_MAGIC UINT64_C(0x41434f4c52494557) /* "WEIRLOCA" */
 #define START_MAGIC UINT64_C(0x5452545352494557)   /* "WEIRSTRT" */
 #define SEGMENT_MAGIC UINT64_C(0x4d47455352494557) /* "WEIRSEGM" */
 #define BLOCK_MAGIC UINT32_C(0x4b4c4257)           /* "WBLK" */
+#define BATCH_MAGIC UINT64_C(0x4843544252494557)   /* "WEIRBTCH" */
 
 /* ---- Ring ------------------------------------------------------------------------------------------------------ */
 
@@ -350,6 +353,67 @@ enum { SEAL_RECOVERED = 1, SEAL_POSITION_BYTES = 8 };
 
 static_assert(sizeof(seal_summary) == 192, "seal summary");
 static_assert(sizeof(gap_total) == 16, "gap total");
+
+/* ---- Batch segment --------------------------------------------------------------------------------------------- */
+
+/*
+ * A sealed segment as one LZ4 frame, and after it an empty legacy frame and a skippable one, whose user data is this,
+ * block_count batch_blocks and a batch_end. FileFormat.md has the frame's own layout, which is lz4's.
+ */
+typedef struct batch_index {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t crc;           /* CRC32C of the user data but these four bytes */
+  uint32_t flags;         /* BATCH_COLUMNS */
+  uint32_t block_bytes;   /* of content in each LZ4 block but the last */
+  uint64_t salt;          /* the segment's, as the next three */
+  uint64_t opening;
+  uint64_t base_offset;
+  uint64_t next_offset;
+  uint64_t content_bytes; /* of the segment */
+  uint64_t frame_bytes;   /* of the LZ4 frame */
+  uint64_t events;        /* in the segment, without notices */
+  uint32_t block_count;
+  uint32_t reserved;
+} batch_index;
+
+/* One LZ4 block. */
+typedef struct batch_block {
+  uint64_t position;    /* in the file, of its size */
+  uint64_t segment_at;  /* in the segment, of the first block header that begins in it; BATCH_NO_HEADER: none does */
+  uint64_t base_offset; /* of that one; BATCH_NO_HEADER */
+} batch_block;
+
+/* The file's last bytes: from the end the user data is found. */
+typedef struct batch_end {
+  uint64_t index_bytes; /* of the user data, this included */
+  uint64_t magic;
+} batch_end;
+
+#define BATCH_NO_HEADER UINT64_MAX
+#define LZ4_FRAME_MAGIC UINT32_C(0x184d2204)
+#define LZ4_SKIPPABLE_MAGIC UINT32_C(0x184d2a57) /* one of the sixteen that lz4 passes over */
+/*
+ * A frame of the first format; without a block it is these four bytes. The lz4 tool up to 1.9.4 at least swallows four
+ * bytes after a frame with checksums of its blocks and none of its content, as ours is: it may have these.
+ */
+#define LZ4_LEGACY_MAGIC UINT32_C(0x184c2102)
+
+enum {
+  BATCH_COLUMNS = 1,            /* payloads of blocks of events are in columns, see columns.h */
+  BATCH_BLOCK_BYTES = 1 << 20,  /* as Weir writes them */
+  BATCH_FRAME_HEADER_BYTES = 15,
+  BATCH_SKIPPABLE_BYTES = 12    /* in front of the user data: an empty legacy frame, magic and size of the skippable */
+};
+
+static_assert(offsetof(batch_index, crc) == 12, "batch index");
+static_assert(offsetof(batch_index, salt) == 24, "batch index");
+static_assert(offsetof(batch_index, content_bytes) == 56, "batch index");
+static_assert(offsetof(batch_index, block_count) == 80, "batch index");
+static_assert(sizeof(batch_index) == 88, "batch index");
+static_assert(sizeof(batch_block) == 24, "batch block");
+static_assert(sizeof(batch_end) == 16, "batch end");
 
 /* Caps that a reader holds every length from a file against before it believes it. */
 enum {

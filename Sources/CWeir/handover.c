@@ -152,9 +152,10 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
 
 /* `*settled`: the name of a sealed segment is its own, so those before it say no more than it does. */
 static int take_segment(handover *handover, int directory, const segment_name *name, int sealed, int *settled) {
+  segment_name found = *name;
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
+  int error = scan_open_named(&scan, directory, &found, &damage);
   if (error == -ENOENT) return -EAGAIN;
   if (error == -ELOOP) return 0; /* no plain file, so not ours: readers and verify tell of it */
   if (error != 0) return error;

@@ -34,6 +34,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "batcher.h"
 #include "guard.h"
 #include "retention.h"
 #include "system.h"
@@ -239,6 +240,7 @@ void log_unreference(event_log *log) {
   destroy_locks(log);
   free(log->producer.slots);
   if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
+  batcher_free(log->batcher);
   retention_free(log);
   free(log->path);
   free(log);

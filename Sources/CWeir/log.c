@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "batcher.h"
 #include "crc32c.h"
 #include "directory.h"
 #include "error.h"
@@ -53,6 +54,8 @@ static weir_status check_options(const weir_options *options, weir_error *error)
       {"segment_bytes", options->segment_bytes, LEAST_SEGMENT_BYTES(record), UINT64_C(1) << 30},
       {"drain_interval_ns", options->drain_interval_ns, 50000, UINT64_C(10000000000)},
       {"limit_policy", options->limit_policy, WEIR_LIMIT_REFUSE, WEIR_LIMIT_DROP_OLDEST},
+      {"batch_threads", options->batch_threads, 0, WEIR_MAX_BATCH_THREADS},
+      {"remove_delivered", options->remove_delivered, 0, 1},
       {"reserved", options->reserved, 0, 0},
   };
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
@@ -201,6 +204,12 @@ static weir_status start_threads(event_log *log, weir_error *error) {
   return WEIR_OK;
 }
 
+/* First: where they can't all be started, nothing else runs yet. They work beside the rest of the opening. */
+static weir_status start_batcher(event_log *log, weir_error *error) {
+  int result = batcher_start(log);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "start the threads of", log->path, NULL);
+}
+
 /* Where the old ring has another size, the new one is made beside it. */
 static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *error) {
   struct stat status;
@@ -229,8 +238,11 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
   recovery->first_offset = log->next_offset = log->counters.next_offset = log->durable_offset = next_offset;
   types_load(log);
   log->membarrier = sys_membarrier_register() == 0;
+  if (batcher_make(log) != 0) return fail_system(error, -ENOMEM, "open", log->path, NULL);
   status = begin_first_segment(log, error);
+  if (status == WEIR_OK) status = start_batcher(log, error);
   if (status == WEIR_OK) status = start_threads(log, error);
+  if (status != WEIR_OK) batcher_stop(log->batcher);
   return status;
 }
 
@@ -286,6 +298,31 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   return WEIR_OK;
 }
 
+weir_status log_hold_directory(const char *path, event_log **held, weir_error *error) {
+  int directory;
+  *held = NULL;
+  weir_status status = directory_open_read(path, &directory, error); /* an error of its own where there is no log */
+  if (status != WEIR_OK) return status;
+  sys_close(directory);
+  weir_options options;
+  weir_options_init(&options);
+  options.create = 0;
+  event_log *log = make_log(path, &options);
+  if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, path, "out of memory to open %s", path);
+  log_register(log);
+  status = open_directory(log, error);
+  if (status == WEIR_OK) status = lock_directory(log, error);
+  if (status == WEIR_OK) *held = log;
+  else log_let_directory_go(log);
+  return status;
+}
+
+void log_let_directory_go(event_log *log) {
+  log->state = STATE_CLOSED;
+  release_parts(log);
+  log_unreference(log);
+}
+
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
 static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
@@ -311,12 +348,14 @@ static void keep_counters(event_log *log) {
 /* After the drainer has ended: seals and syncs the last segment. */
 static int finish_segments(event_log *log) {
   int error = 0;
+  batcher_ask_to_stop(log->batcher);
   if (log->active && log->active->summary.blocks > 0 && !guard_tripped(log)) {
     drain_seal_active(log);
     error = sealer_change(log, NULL);
   }
   supply_stop(log);
   int stopped = sealer_stop(log);
+  batcher_stop(log->batcher); /* after what tells it of segments */
   return error != 0 ? error : stopped;
 }
 
@@ -467,6 +506,16 @@ weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_o
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
+static void count_batches(const batcher *batcher, weir_counters *counters) {
+  counters->batched = __atomic_load_n(&batcher->done, __ATOMIC_RELAXED);
+  counters->batch_input = __atomic_load_n(&batcher->input, __ATOMIC_RELAXED);
+  counters->batch_output = __atomic_load_n(&batcher->output, __ATOMIC_RELAXED);
+  counters->batch_waiting = __atomic_load_n(&batcher->waiting, __ATOMIC_RELAXED);
+  counters->unbatched = __atomic_load_n(&batcher->unbatched, __ATOMIC_RELAXED);
+  counters->batch_failures = __atomic_load_n(&batcher->failures, __ATOMIC_RELAXED);
+  counters->batching = __atomic_load_n(&batcher->status, __ATOMIC_RELAXED);
+}
+
 void weir_count(const weir_log *producer, weir_counters *counters) {
   event_log *log = (event_log *)producer;
   *counters = (weir_counters){0};
@@ -482,7 +531,9 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   if (log->retention) {
     counters->expired = __atomic_load_n(&log->retention->expired, __ATOMIC_RELAXED);
     counters->displaced = __atomic_load_n(&log->retention->displaced, __ATOMIC_RELAXED);
+    counters->delivered_removed = __atomic_load_n(&log->retention->delivered_removed, __ATOMIC_RELAXED);
   }
+  if (log->batcher) count_batches(log->batcher, counters);
   counters->lost = __atomic_load_n(&from->lost, __ATOMIC_RELAXED);
   counters->durable_offset = weir_durable_offset(producer);
   counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);

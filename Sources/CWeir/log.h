@@ -10,7 +10,7 @@
  *     sealer.c   segments to the disk         sync.c     waiting for it
  *     retire.c   the end of a full segment
  *     populate.c the ring's pages             retention.c bounds
- *     guard.c    files cut short
+ *     guard.c    files cut short              batcher.c  sealed segments to batch segments
  *     recover.c  what a dead writer left
  */
 #ifndef WEIR_LOG_H
@@ -184,6 +184,7 @@ typedef struct event_log {
 
   uint64_t start_offset;       /* retention removed what is below it, before this opening */
   struct retention *retention; /* null: the log has no bounds */
+  struct batcher *batcher;     /* null: sealed segments stay raw */
   int mapping_lost;            /* atomic: a mapped file was cut short, see guard.h */
 
   /* Types and contexts: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
@@ -304,6 +305,11 @@ sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns);
 void sync_notify(const event_log *log, sync_wait *wait); /* of a settled one with `notify`, which it frees */
 
 /* ---- log.c ---- */
+/*
+ * Takes the lock of a log that is there, without opening it: `*log` has path, directory and lock, and is known to fork.
+ */
+weir_status log_hold_directory(const char *path, event_log **log, weir_error *error);
+void log_let_directory_go(event_log *log);
 int log_enter(event_log *log); /* announces a caller that close has to wait for. 0 if the log is closed */
 void log_leave(event_log *log);
 uint64_t log_deadline(uint64_t timeout_ns); /* on the monotonic clock */

@@ -134,19 +134,20 @@ static int copy_range(const void *context, int fd) {
   return error;
 }
 
-int quarantine_block(int directory, int segment_fd, const segment_name *name, const scan_damage *damage) {
+int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage) {
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;
   char copy[NAME_ROOM];
   snprintf(copy, sizeof copy, "block-%020llu-%llu", (unsigned long long)name->base, (unsigned long long)damage->from);
+  file_range range = {.fd = source->fd};
+  source_place(source, damage->from, damage->to, &range.from, &range.to);
   note note = {.file = name->name,
                .reason = damage->reason,
                .lane = -1,
-               .position = damage->from,
-               .bytes = damage->to - damage->from,
+               .position = range.from,
+               .bytes = range.to - range.from,
                .first_offset = damage->first_offset,
                .offsets = damage->count};
-  file_range range = {segment_fd, damage->from, damage->to};
   int result = make(quarantine, copy, &note, copy_range, &range);
   sys_close(quarantine);
   return result;

@@ -18,8 +18,11 @@
 enum { QUARANTINE_FULL = 1, QUARANTINE_MOST_ENTRIES = 512 };
 #define QUARANTINE_MOST_BYTES (UINT64_C(256) << 20)
 
-/* Damaged bytes of a segment file: quarantine/block-<base>-<from>. */
-int quarantine_block(int directory, int segment_fd, const segment_name *name, const scan_damage *damage);
+/*
+ * Damaged bytes of a segment: quarantine/block-<base>-<from>. Of a batch the LZ4 blocks they lie in, as they are in the
+ * file.
+ */
+int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage);
 
 /* Bytes of a lane, by positions: quarantine/lane-<opening>-<lane>-<from>. */
 int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);

@@ -327,6 +327,7 @@ static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_e
     result = definitions_take(&reader->definitions, scan->block.opening, scan_seal_definitions(scan),
                               summary->definition_bytes);
     scan_rewind(scan);
+    scan_seek(scan, reader->next); /* with every definition in hand, the blocks before are not needed */
   }
   return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
 }

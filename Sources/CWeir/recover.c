@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "error.h"
 #include "lost_ring.h"
 #include "notice.h"
@@ -347,6 +348,7 @@ static weir_status drain_dead(recovery *recovery) {
 
 static int is_leftover(const char *name) {
   uint64_t prefix = strlen(PREPARED_PREFIX);
+  if (batch_is_temporary(name)) return 1;
   if (strncmp(name, PREPARED_PREFIX, prefix) != 0) return strcmp(name, RING_NEW_NAME) == 0;
   return name[prefix] != 0 && name[prefix + strspn(name + prefix, "0123456789")] == 0; /* else it is somebody's */
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batcher.h"
+#include "contents.h"
 #include "directory.h"
 #include "error.h"
 #include "log.h"
@@ -25,75 +27,6 @@ enum { MOST_AT_ONCE = 64, LEAST_PAUSE_NS = 1000000000 };
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 static uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
-
-/* ---- The oldest segment ------------------------------------------------------------------------------------------ */
-
-/* What a sealed segment holds. */
-typedef struct contents {
-  int there;     /* 0: somebody removed it, or it is not ours: nothing to say of it */
-  segment_end end;
-  uint64_t next_offset;
-  seal_summary summary;
-  uint64_t lost; /* of its events, those that were not delivered */
-} contents;
-
-/* How many of a block's events have an offset at or above `delivered`. */
-static uint64_t undelivered(const block_header *block, uint64_t delivered) {
-  if (block->kind != BLOCK_EVENTS || block->base_offset + block->count <= delivered) return 0;
-  return delivered > block->base_offset ? block->base_offset + block->count - delivered : block->count;
-}
-
-/* Sums up by the blocks: where the seal is damaged, or part of the segment was delivered. 0 or a negative errno. */
-static int sum_blocks(segment_scan *scan, contents *contents, uint64_t delivered, int sealed) {
-  scan_damage damage;
-  scan_result result;
-  scan_rewind(scan);
-  while ((result = scan_next(scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
-    if (result == SCAN_DAMAGE) continue;
-    const block_header *block = &scan->block;
-    contents->lost += undelivered(block, delivered);
-    if (sealed) continue;
-    if (block->kind == BLOCK_EVENTS) contents->summary.events += block->count;
-    if (block->kind == BLOCK_NOTICES) contents->summary.notices += block->count;
-    if (block->kind == BLOCK_EVENTS) contents->summary.last_ns = block->last_ns;
-    uint64_t at = 0;
-    for (uint32_t i = 0; block->kind == BLOCK_NOTICES && i < block->count; i++) {
-      record_header record;
-      memcpy(&record, scan->payload + at, sizeof record);
-      int32_t reason;
-      uint64_t dropped;
-      if (scan_gap(scan->payload + at, &reason, &dropped)) contents->summary.dropped[reason] += dropped;
-      at += record_size(record.length);
-    }
-  }
-  return result == SCAN_ERROR ? damage.error : 0;
-}
-
-/* 0 or a negative errno. */
-static int look_into(const retention *retention, uint64_t base, contents *contents) {
-  memset(contents, 0, sizeof *contents);
-  char name[64];
-  segment_scan scan;
-  scan_damage damage;
-  segment_file_name(name, base, 0);
-  int error = scan_open(&scan, retention->directory, name, base, 0, &damage);
-  if (error == -ENOENT || error == -ELOOP) return 0;
-  if (error != 0) return error;
-  uint64_t delivered = load(&retention->delivered);
-  if (scan.header.salt != 0) {
-    contents->there = 1;
-    contents->end = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = base};
-    int sealed = scan_seal(&scan) == 0;
-    if (sealed) contents->summary = *scan_summary(&scan);
-    contents->next_offset = scan.next_offset;
-    if (sealed && delivered <= scan.header.base_offset) contents->lost = contents->summary.events;
-    else if (!sealed || delivered < scan.next_offset) error = sum_blocks(&scan, contents, delivered, sealed);
-    if (!sealed) contents->next_offset = scan.next_offset;
-    if (contents->summary.events == 0) contents->summary.last_ns = scan.header.created_ns;
-  }
-  scan_close(&scan);
-  return error;
-}
 
 /* ---- The queue --------------------------------------------------------------------------------------------------- */
 
@@ -168,14 +101,34 @@ static int survey(retention *retention) {
 
 /* ---- Removing ---------------------------------------------------------------------------------------------------- */
 
+/* Unlinks a file and gives its room back. 0 or a negative errno. */
+static int unlink_file(retention *retention, int directory, const char *name) {
+  struct stat status = {0};
+  int error = sys_status_at(directory, name, &status);
+  if (error == 0) error = sys_unlink(directory, name);
+  if (error == 0) retention_give(retention, (uint64_t)status.st_blocks * 512);
+  return error;
+}
+
+/*
+ * Unlinks a sealed segment, raw or a batch or both, and has no batcher give it a name any more. 0 or a negative errno;
+ * -ENOENT if there was neither.
+ */
+static int unlink_both(retention *retention, int directory, uint64_t base) {
+  char raw[64], batch[64];
+  segment_file_name(raw, base, 0);
+  segment_batch_name(batch, base);
+  batcher *batcher = retention ? retention->batcher : NULL;
+  batcher_drop(batcher, base);
+  int of_batch = unlink_file(retention, directory, batch);
+  int error = of_batch == 0 || of_batch == -ENOENT ? unlink_file(retention, directory, raw) : of_batch;
+  batcher_dropped(batcher);
+  return error == -ENOENT ? of_batch : error;
+}
+
 /* 0 or a negative errno. */
 static int unlink_segment(retention *retention, const retained *segment) {
-  char name[64];
-  struct stat status = {0};
-  segment_file_name(name, segment->base, 0);
-  int error = sys_status_at(retention->directory, name, &status);
-  if (error == 0) error = sys_unlink(retention->directory, name);
-  if (error == 0) retention_give(retention, (uint64_t)status.st_blocks * 512);
+  int error = unlink_both(retention, retention->directory, segment->base);
   if (error != -ENOENT) return error;
   retention_give(retention, segment->bytes); /* somebody was faster */
   return 0;
@@ -193,16 +146,36 @@ static int remove_leftovers(retention *retention, int directory, const start_slo
     segment_scan scan;
     scan_damage damage;
     if (name->active || scan_open(&scan, directory, name->name, name->base, 0, &damage) != 0) continue;
-    struct stat status = {0};
-    int ours = scan.header.salt != 0, known = sys_status(scan.fd, &status) == 0;
+    int ours = scan.header.salt != 0;
     scan_close(&scan);
     if (!ours) continue;
-    error = sys_unlink(directory, name->name);
-    if (error == 0 && known) retention_give(retention, (uint64_t)status.st_blocks * 512);
+    error = unlink_both(retention, directory, name->base);
     if (error == -ENOENT) error = 0;
   }
   segment_list_free(&list);
   return error;
+}
+
+/* Segments that became batch segments since take less. */
+static void take_batched(retention *retention) {
+  batched_segment *each = __atomic_exchange_n(&retention->batched, NULL, __ATOMIC_ACQUIRE);
+  while (each) {
+    batched_segment *next = each->next;
+    uint64_t from = retention->first, to = retention->end;
+    while (from < to) {
+      uint64_t middle = from + (to - from) / 2;
+      if (retention->queue[middle].base < each->base) from = middle + 1;
+      else to = middle;
+    }
+    retained *segment = retention->queue + from;
+    if (from < retention->end && segment->base == each->base && segment->bytes != NOT_SEALED) {
+      retention->sealed_bytes -= segment->bytes;
+      segment->bytes = each->bytes;
+      retention->sealed_bytes += segment->bytes;
+    }
+    free(each);
+    each = next;
+  }
 }
 
 static void pop(retention *retention) {
@@ -229,11 +202,16 @@ static void account(start_slot *start, const contents *contents, int32_t reason)
   if (contents->next_offset > start->first_offset) start->first_offset = contents->next_offset;
 }
 
+static int oldest_contents(const retention *retention, contents *contents) {
+  uint64_t base = retention->queue[retention->first].base;
+  return contents_read(retention->directory, base, load(&retention->delivered), contents);
+}
+
 /* When the last event of the oldest segment was captured, in `*ns`. 0 or a negative errno. */
 static int oldest_time(retention *retention, int64_t *ns) {
   if (retention->oldest_ns == INT64_MIN) {
     contents contents;
-    int error = look_into(retention, retention->queue[retention->first].base, &contents);
+    int error = oldest_contents(retention, &contents);
     if (error != 0) return error;
     retention->oldest_ns = contents.there ? contents.summary.last_ns : LONG_AGO; /* nothing to keep */
   }
@@ -253,9 +231,16 @@ static int has_one_to_remove(const retention *retention) {
   return retention->queue[retention->first].bytes != NOT_SEALED;
 }
 
+/* The base of the segment after the oldest: once what is below it is delivered, so is all of the oldest. */
+static uint64_t second_base(const retention *retention) {
+  return has_one_to_remove(retention) ? retention->queue[retention->first + 1].base : UINT64_MAX;
+}
+
 /* Why the oldest segment is to go, 0 if it is to stay, or a negative errno. */
 static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
   if (!has_one_to_remove(retention)) return 0;
+  /* Any reason does: what was delivered is not counted as lost. */
+  if (retention->remove_delivered && second_base(retention) <= load(&retention->delivered)) return WEIR_LOST_EXPIRED;
   if (retention->sealed_bytes > retention->retain_bytes) return WEIR_LOST_EXPIRED;
   if (retention->retain_ns != UINT64_MAX) {
     int64_t last_ns;
@@ -274,6 +259,7 @@ static int remove_some(retention *retention, uint64_t needed) {
   start_slot start = retention->start;
   retained going[MOST_AT_ONCE];
   uint64_t lost[WEIR_DROP_REASONS] = {0}, freed = 0, first = retention->first, sealed = retention->sealed_bytes;
+  uint64_t events = start.events;
   int count = 0, error = 0;
   while (count < MOST_AT_ONCE) {
     int32_t reason = verdict(retention, needed, freed);
@@ -282,7 +268,7 @@ static int remove_some(retention *retention, uint64_t needed) {
       break;
     }
     contents contents;
-    error = look_into(retention, retention->queue[retention->first].base, &contents);
+    error = oldest_contents(retention, &contents);
     if (error != 0) break;
     if (contents.there) {
       going[count++] = retention->queue[retention->first];
@@ -303,6 +289,8 @@ static int remove_some(retention *retention, uint64_t needed) {
   retention->start = start;
   __atomic_fetch_add(&retention->expired, lost[WEIR_LOST_EXPIRED], __ATOMIC_RELAXED);
   __atomic_fetch_add(&retention->displaced, lost[WEIR_LOST_DISPLACED], __ATOMIC_RELAXED);
+  uint64_t delivered = start.events - events - lost[WEIR_LOST_EXPIRED] - lost[WEIR_LOST_DISPLACED];
+  __atomic_fetch_add(&retention->delivered_removed, delivered, __ATOMIC_RELAXED);
   /* The names go from the disk when they may: until then they are leftovers below the start. */
   for (int i = 0; i < count && error == 0; i++) error = unlink_segment(retention, &going[i]);
   retention->leftovers = error != 0;
@@ -322,6 +310,7 @@ static uint64_t next_look(retention *retention) {
 
 /* Removes all that is to go. 0 or a negative errno. */
 static int remove_due(retention *retention, uint64_t needed) {
+  take_batched(retention);
   int result = retention->unlisted ? list_sealed(retention) : 0;
   if (result == 0 && retention->leftovers) {
     /* No others before these: each would be lost, and make no room either. */
@@ -334,6 +323,7 @@ static int remove_due(retention *retention, uint64_t needed) {
   }
   __atomic_store_n(&retention->failure, result, __ATOMIC_RELEASE);
   retention->look_at = result < 0 ? sys_monotonic_ns() + LOOK_AGAIN_NS : next_look(retention);
+  __atomic_store_n(&retention->removable_at, second_base(retention), __ATOMIC_RELEASE);
   if (!is_short_of(retention, retention->reserve, 0)) __atomic_store_n(&retention->limited, 0, __ATOMIC_RELEASE);
   return result;
 }
@@ -350,17 +340,19 @@ weir_status retention_check(const weir_options *options, uint64_t ring_bytes, we
   if (options->max_bytes == 0) return WEIR_OK;
   uint64_t least = ring_bytes + 3 * options->segment_bytes + 2 * SLACK_BYTES;
   if (options->limit_policy == WEIR_LIMIT_REFUSE) least += reserve_of(options);
+  if (options->batch_threads > 0) least += options->segment_bytes;
   if (options->max_bytes >= least) return WEIR_OK;
   return fail(error, WEIR_ERROR_INVALID, 0, NULL,
               "the option max_bytes is %llu; with these lanes and segments it must be at least %llu, for the ring, "
-              "three segments and, where the limit refuses events, what the ring holds; raise it, or take fewer or "
-              "smaller lanes or smaller segments",
+              "three segments, a fourth where batch segments are made and, where the limit refuses events, what the "
+              "ring holds; raise it, or take fewer or smaller lanes or smaller segments",
               (unsigned long long)options->max_bytes, (unsigned long long)least);
 }
 
 static weir_status make_retention(event_log *log, const start_slot *start, weir_error *error) {
   const weir_options *options = &log->options;
-  if (options->max_bytes == 0 && options->retain_bytes == 0 && options->retain_ns == 0) return WEIR_OK;
+  int bounded = options->max_bytes != 0 || options->retain_bytes != 0 || options->retain_ns != 0;
+  if (!bounded && !options->remove_delivered) return WEIR_OK;
   retention *made = log->retention = calloc(1, sizeof *made);
   if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
   made->directory = log->directory;
@@ -369,6 +361,9 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
   made->retain_ns = options->retain_ns ? options->retain_ns : UINT64_MAX;
   made->displaces = options->limit_policy == WEIR_LIMIT_DROP_OLDEST;
   made->reserve = made->displaces || options->max_bytes == 0 ? 0 : reserve_of(options);
+  made->batch_reserve = options->batch_threads > 0 && options->max_bytes != 0 ? options->segment_bytes : 0;
+  made->remove_delivered = options->remove_delivered != 0;
+  made->removable_at = UINT64_MAX;
   made->start = *start;
   made->look_at = UINT64_MAX;
   made->recovering = 1;
@@ -425,6 +420,7 @@ weir_status retention_settle(event_log *log, weir_error *error) {
 
 void retention_free(event_log *log) {
   if (!log->retention) return;
+  take_batched(log->retention);
   free(log->retention->queue);
   free(log->retention);
   log->retention = NULL;
@@ -473,10 +469,11 @@ int retention_take(event_log *log, uint64_t bytes, int urgent) {
   retention *retention = log->retention;
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
   bytes = (bytes + 4095) & ~UINT64_C(4095);
-  uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted));
+  uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
+  uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted)) + for_batches;
   int taken = try_take(retention, bytes, reserve), error = 0;
   if (!taken && urgent) {
-    error = make_room(log, plus(bytes, load(&retention->copy_wanted)));
+    error = make_room(log, plus(bytes, load(&retention->copy_wanted)) + for_batches);
     taken = try_take(retention, bytes, reserve);
   }
   if (!taken && urgent) {
@@ -501,6 +498,30 @@ int retention_take_copy(retention *retention, uint64_t base, uint64_t bytes) {
     __atomic_store_n(&retention->copy_wanted, 0, __ATOMIC_RELEASE);
   }
   return taken ? 0 : -BYTE_LIMIT_REACHED;
+}
+
+int retention_take_batch(retention *retention, uint64_t bytes) {
+  if (!retention) return 0;
+  if (try_take(retention, bytes, plus(retention->reserve, load(&retention->copy_wanted)))) return 0;
+  return -BYTE_LIMIT_REACHED;
+}
+
+void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated) {
+  if (!retention) return;
+  __atomic_fetch_add(&retention->used, allocated, __ATOMIC_ACQ_REL);
+  retention_give(retention, taken);
+}
+
+void retention_batched(retention *retention, batched_segment *segment) {
+  if (!retention) {
+    free(segment);
+    return;
+  }
+  segment->next = __atomic_load_n(&retention->batched, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&retention->batched, &segment->next, segment, 0, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED)) {
+    continue;
+  }
 }
 
 void retention_hold(retention *retention, uint64_t base) {
@@ -537,7 +558,7 @@ void retention_deliver(retention *retention, uint64_t offset) {
 
 uint64_t retention_due(const retention *retention) {
   if (!retention) return UINT64_MAX;
-  return retention->answered < retention->asked ? 0 : retention->look_at;
+  return retention->answered < retention->asked || retention->told ? 0 : retention->look_at;
 }
 
 void retention_deny(event_log *log, int error) {
@@ -552,9 +573,25 @@ void retention_serve(event_log *log) {
   retention *retention = log->retention;
   sealer *sealer = &log->sealer;
   uint64_t asked = retention->asked, wanted = retention->answered < asked ? retention->wanted : 0;
+  retention->told = 0;
   pthread_mutex_unlock(&sealer->mutex);
   remove_due(retention, wanted);
   pthread_mutex_lock(&sealer->mutex);
   retention->answered = asked;
   pthread_cond_broadcast(&sealer->settled);
+}
+
+void weir_set_delivered(weir_log *producer, uint64_t offset) {
+  event_log *log = (event_log *)producer;
+  retention *retention = log->retention;
+  /* In a fork the lock may be held for ever, by a thread that there is not. */
+  if (!retention || lane_log_state(log) != STATE_OPEN) return;
+  /* What lies beyond the end now will be of events that nobody was given. */
+  uint64_t end = load(&log->counters.next_offset);
+  retention_deliver(retention, offset < end ? offset : end);
+  if (!retention->remove_delivered || load(&retention->delivered) < load(&retention->removable_at)) return;
+  pthread_mutex_lock(&log->sealer.mutex);
+  retention->told = 1;
+  pthread_cond_signal(&log->sealer.wakes);
+  pthread_mutex_unlock(&log->sealer.mutex);
 }

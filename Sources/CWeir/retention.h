@@ -26,6 +26,13 @@ typedef struct retained {
 
 #define NOT_SEALED UINT64_MAX
 
+/* A segment that a batcher is done with, on its way to the sealer. Allocated. */
+typedef struct batched_segment {
+  struct batched_segment *next;
+  uint64_t base;
+  uint64_t bytes; /* allocated, of the batch segment */
+} batched_segment;
+
 typedef struct retention {
   int directory; /* the log's */
   uint64_t max_bytes;    /* UINT64_MAX: no limit */
@@ -33,6 +40,9 @@ typedef struct retention {
   uint64_t retain_ns;    /* UINT64_MAX: for ever */
   int displaces;         /* WEIR_LIMIT_DROP_OLDEST */
   uint64_t reserve;      /* below the limit, so that what a full ring holds can be recovered. 0 if it can displace */
+  uint64_t batch_reserve; /* below the limit, so that a segment and the batch of it can both be there; 0 without any */
+  int remove_delivered;
+  struct batcher *batcher; /* null: none runs */
 
   uint64_t used;        /* atomic: bytes of all files */
   uint64_t measured_at; /* monotonic: when they were last added up. The preparer's */
@@ -57,7 +67,11 @@ typedef struct retention {
   int failure;        /* atomic: the negative errno of the last removal, 0 */
 
   uint64_t copy_wanted; /* atomic: with displaces, what a copy lacks: files made ahead don't take it. 0: nothing */
+  batched_segment *batched; /* atomic: a stack that batchers push on, and the sealer takes */
   uint64_t delivered; /* atomic: every offset below it was delivered, wherever it had to be */
+  uint64_t removable_at; /* atomic: once so much is delivered there is a segment to remove for it. UINT64_MAX: none */
+  int told;              /* it is. Guarded by the sealer's mutex */
+  uint64_t delivered_removed; /* atomic: events removed in this opening that were delivered */
   uint64_t expired;   /* atomic: events removed in this opening that were not */
   uint64_t displaced; /* the same, to make room */
 } retention;
@@ -95,6 +109,15 @@ void retention_hold(retention *retention, uint64_t base);
 
 /* A segment has its sealed name; of it `taken` bytes counted, now `bytes` are allocated. */
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes);
+
+/*
+ * The room of a batch segment, as it grows: `bytes`, a multiple of 4096, from what retention_take leaves free for that.
+ * 0 or -BYTE_LIMIT_REACHED. Once it is whole, of `taken` bytes that counted, `allocated` do. And that it has taken the
+ * raw one's place, whose bytes were given back, is told to the sealer. From any thread, as retention_give.
+ */
+int retention_take_batch(retention *retention, uint64_t bytes);
+void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated);
+void retention_batched(retention *retention, batched_segment *segment);
 
 /*
  * Says that every event with an offset below it was delivered to whoever is to have it: removing those is no loss. Only

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batcher.h"
 #include "directory.h"
 #include "guard.h"
 #include "retention.h"
@@ -168,6 +169,7 @@ retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *syn
     renamed = each->next;
     if (done.directory_error != 0 && each->retention) each->retention->names_unsure = 1;
     tell_retention(each);
+    if (done.directory_error == 0) batcher_add(each->batcher, each->base_offset);
     segment_abandon(each);
   }
   return done;

@@ -73,10 +73,11 @@ static uint64_t first_candidate(const route *route, const segment_list *list, ui
  * is a segment that somebody gave another name.
  */
 static int misleads(const route *route, const segment_name *name) {
+  segment_name found = *name;
   segment_scan scan;
   scan_damage damage;
   if (is_refused(route, name)) return 1;
-  if (scan_open(&scan, route->directory, name->name, name->base, name->active, &damage) != 0) return 0;
+  if (scan_open_named(&scan, route->directory, &found, &damage) != 0) return 0;
   int blank = scan.header.salt == 0 && damage.to == 0;
   int renamed = scan.header_valid && scan.header.base_offset != name->base;
   scan_close(&scan);
@@ -95,7 +96,7 @@ static route_result open_candidate(route *route, const segment_list *list, uint6
     const segment_name *item = &list->items[i];
     if (is_refused(route, item)) continue;
     *name = *item;
-    int error = scan_open(scan, route->directory, item->name, item->base, item->active, damage);
+    int error = scan_open_named(scan, route->directory, name, damage);
     if (error == 0 && scan->header.salt != 0) {
       if (!is_visited(route, item, scan->header.salt)) return ROUTE_OPENED;
       scan_close(scan);
@@ -111,7 +112,7 @@ static route_result open_candidate(route *route, const segment_list *list, uint6
       return ROUTE_FAILED;
     }
     if (peek) continue;
-    damage->error = refuse(route, item);
+    damage->error = refuse(route, name);
     return damage->error == 0 ? ROUTE_FOREIGN : ROUTE_FAILED;
   }
   return ROUTE_NONE;
@@ -138,7 +139,7 @@ static int open_ahead(route *route, uint64_t wanted, segment_scan *scan, segment
   if (route->ahead_at == route->ahead_count) return 0;
   *name = route->ahead[route->ahead_at++];
   if (name->base == wanted && !is_refused(route, name) &&
-      scan_open(scan, route->directory, name->name, name->base, name->active, damage) == 0) {
+      scan_open_named(scan, route->directory, name, damage) == 0) {
     if (scan->header_valid && !damage->reason && scan->header.base_offset == wanted) return 1;
     scan_close(scan);
   }

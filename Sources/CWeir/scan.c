@@ -1,8 +1,4 @@
-/*
- * scan.c: see scan.h. A block is believed only when its header's checksum, its salt, its position, its payload's
- * checksum and the shape of its payload all agree; so neither a half-written block, nor a copy of one, nor bytes of
- * an event that look like one, ever pass.
- */
+/* scan.c: see scan.h. Goes from block to block; scan_block.c says whether one is good. */
 #include "scan.h"
 
 #include <errno.h>
@@ -11,163 +7,16 @@
 
 #include "crc32c.h"
 #include "notice.h"
-#include "system.h"
+#include "scan_block.h"
 #include "values.h"
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES };
-
-static const char WRONG_SUM[] = "block checksum does not match";
-static const char WRONG_SHAPE[] = "block is not filled by what its header says";
 
 int all_zero(const void *bytes, uint64_t count) {
   const uint8_t *byte = bytes;
   uint8_t any = 0;
   for (uint64_t i = 0; i < count; i++) any |= byte[i];
   return any == 0;
-}
-
-static uint32_t block_header_crc(const block_header *header) {
-  return crc32c((const uint8_t *)header + 8, sizeof *header - 8);
-}
-
-/* ---- One block ------------------------------------------------------------------------------------------------- */
-
-/* What is wrong with the fields of a block header whose checksum is right; null if nothing. */
-static const char *field_problem(const segment_scan *scan, const block_header *header, uint64_t position) {
-  if (scan->header.salt != 0 && header->salt != scan->header.salt) return "block of another file";
-  if (header->salt == 0) return "block without a salt";
-  if (header->position != position) return "block lies elsewhere than it says";
-  if (scan->header.salt != 0 && header->opening != scan->header.opening) return "block of another opening";
-  int hands_over_none = header->kind != BLOCK_NOTICES || header->lane == NOTICE_LANE;
-  if (hands_over_none && header->index != 0) return "reserved bytes of a block are not zero";
-  if (header->payload_bytes % 8 != 0 || header->payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) {
-    return "block has an impossible length";
-  }
-  if (header->payload_bytes > scan->file_bytes - position - sizeof *header) return "block runs past the file's end";
-  if (header->base_offset > MAX_OFFSET || header->count > MAX_OFFSET - header->base_offset) {
-    return "block has an impossible offset";
-  }
-  if (header->kind == BLOCK_EVENTS) {
-    if (header->lane >= scan->header.lane_count) return "block of a lane that there is not";
-    if (header->lane_from % 8 != 0 || header->lane_to < header->lane_from ||
-        header->lane_to - header->lane_from != header->payload_bytes) {
-      return "block's lane positions do not fit its length";
-    }
-    return NULL;
-  }
-  if (header->kind == BLOCK_NOTICES && header->lane < scan->header.lane_count) { /* hands over a hole */
-    return header->lane_from % 8 == 0 && header->lane_to % 8 == 0 && header->lane_from < header->lane_to
-               ? NULL
-               : "block's lane positions are impossible";
-  }
-  if (header->lane != NOTICE_LANE || header->lane_from != 0 || header->lane_to != 0) {
-    return "block has lane positions that its kind does not have";
-  }
-  if (header->kind == BLOCK_NOTICES) return NULL;
-  if (header->kind != BLOCK_DEFINITIONS && header->kind != BLOCK_SEAL) return "block of an unknown kind";
-  return header->count == 0 ? NULL : "block has a count that its kind does not have";
-}
-
-static const char *header_problem(const segment_scan *scan, const block_header *header, uint64_t position) {
-  if (header->magic != BLOCK_MAGIC) return "no block where one should be";
-  if (header->header_crc != block_header_crc(header)) return "block header checksum does not match";
-  return field_problem(scan, header, position);
-}
-
-/* Walks records, one right after the other, that are to fill a payload. */
-typedef struct record_walk {
-  uint64_t at;
-  uint64_t count;
-} record_walk;
-
-/* Goes on to the first record that begins at or after `until`. 0: one runs past the payload's end. */
-static inline int walk_records(record_walk *walk, const uint8_t *payload, uint64_t bytes, uint64_t until) {
-  uint64_t at = walk->at, count = walk->count;
-  while (at < until) {
-    uint32_t length;
-    if (bytes - at < sizeof(record_header)) return 0;
-    memcpy(&length, payload + at + offsetof(record_header, length), sizeof length);
-    uint64_t size = record_size(length);
-    if (size > bytes - at) return 0;
-    at += size;
-    count++;
-  }
-  walk->at = at;
-  walk->count = count;
-  return 1;
-}
-
-/*
- * What is wrong with a payload of records; null if nothing. It is summed and walked a piece at a time: the processor
- * sums one piece while it waits for the lengths of the other, and a piece is read from memory once.
- */
-static const char *records_problem(const uint8_t *payload, const block_header *header) {
-  enum { PIECE_BYTES = 768 }; /* one step of crc_extend */
-  uint64_t bytes = header->payload_bytes, state = CRC_START;
-  record_walk walk = {0, 0};
-  int filled = 1;
-  for (uint64_t at = 0; at < bytes;) {
-    uint64_t count = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
-    state = crc_extend(state, payload + at, count);
-    at += count;
-    filled = filled && walk_records(&walk, payload, bytes, at);
-  }
-  if (crc_end(state) != header->payload_crc) return WRONG_SUM;
-  return filled && walk.count == header->count ? NULL : WRONG_SHAPE;
-}
-
-static int definitions_fill(const uint8_t *payload, uint64_t bytes, uint64_t opening) {
-  uint64_t at = 0;
-  while (definition_next(payload, bytes, &at, opening)) continue;
-  return at == bytes;
-}
-
-static int seal_is_well_formed(const uint8_t *payload, const block_header *header) {
-  seal_summary summary;
-  uint64_t position;
-  if (header->payload_bytes < sizeof summary + SEAL_POSITION_BYTES) return 0;
-  memcpy(&summary, payload, sizeof summary);
-  uint64_t totals = summary.totals * (uint64_t)sizeof(gap_total);
-  if (summary.reserved != 0 || summary.definition_bytes % 8 != 0) return 0;
-  if (summary.definition_bytes + totals != header->payload_bytes - sizeof summary - SEAL_POSITION_BYTES) return 0;
-  memcpy(&position, payload + header->payload_bytes - SEAL_POSITION_BYTES, sizeof position);
-  if (position != header->position) return 0;
-  return definitions_fill(payload + sizeof summary, summary.definition_bytes, header->opening);
-}
-
-static const char *payload_problem(const uint8_t *payload, const block_header *header) {
-  uint64_t bytes = header->payload_bytes;
-  if (header->kind == BLOCK_EVENTS || header->kind == BLOCK_NOTICES) return records_problem(payload, header);
-  if (crc32c(payload, bytes) != header->payload_crc) return WRONG_SUM;
-  int filled = header->kind == BLOCK_SEAL ? seal_is_well_formed(payload, header)
-                                          : definitions_fill(payload, bytes, header->opening);
-  return filled ? NULL : WRONG_SHAPE;
-}
-
-/*
- * Reads the block at `position`, its header into `header`. 0, with `*problem` null for a good block, whose payload is
- * then scan->payload; or a negative errno. `*whole_header` tells whether the header at least is right.
- */
-static int read_block(segment_scan *scan, uint64_t position, block_header *header, const char **problem,
-                      int *whole_header) {
-  const uint8_t *bytes;
-  *whole_header = 0;
-  *problem = "the file ends where a block should be";
-  memset(header, 0, sizeof *header);
-  if (position > scan->file_bytes || scan->file_bytes - position < sizeof *header) return 0;
-  int64_t got = window_get(&scan->window, scan->fd, position, sizeof *header, 0, &bytes);
-  if (got < 0) return (int)got;
-  if (got < (int64_t)sizeof *header) return 0;
-  memcpy(header, bytes, sizeof *header);
-  if ((*problem = header_problem(scan, header, position))) return 0;
-  *whole_header = 1;
-  /* With the next block's header: then one call reads each large block. */
-  uint64_t whole = sizeof *header + header->payload_bytes;
-  got = window_get(&scan->window, scan->fd, position, whole, sizeof *header, &bytes);
-  if (got < 0) return (int)got;
-  *problem = got < (int64_t)whole ? "the file ends within a block" : payload_problem(bytes + sizeof *header, header);
-  if (!*problem) scan->payload = bytes + sizeof *header;
-  return 0;
 }
 
 /* ---- Looking further ------------------------------------------------------------------------------------------- */
@@ -188,8 +37,22 @@ static uint64_t used_bytes(const uint8_t *chunk, uint64_t count) {
 typedef struct search {
   segment_scan *scan;
   uint8_t *chunk;
+  uint64_t chunk_from, chunk_count; /* what it has of the segment: right headers of bad blocks may come one by one */
+  int chunk_last;                   /* nothing comes after it */
   uint64_t used; /* position after the last byte that is not zero, as far as was looked */
 } search;
+
+/* Has the chunk hold the bytes at `at`; how many it has of them, or a negative errno. */
+static int64_t fill_chunk(search *search, uint64_t at) {
+  uint64_t end = search->chunk_from + search->chunk_count;
+  int there = at >= search->chunk_from && at < end;
+  if (there && (search->chunk_last || end - at >= sizeof(block_header))) return (int64_t)(end - at);
+  int64_t got = source_read(&search->scan->source, search->chunk, CHUNK_BYTES, at);
+  search->chunk_from = at;
+  search->chunk_count = got < 0 ? 0 : (uint64_t)got;
+  search->chunk_last = got < CHUNK_BYTES;
+  return got;
+}
 
 /*
  * The first multiple of 8 from `from` on where a right block header lies: 1, 0 if there is none, or a negative errno.
@@ -198,23 +61,24 @@ static int find_header(search *search, uint64_t from, uint64_t *found) {
   segment_scan *scan = search->scan;
   uint64_t at = from;
   while (at < scan->file_bytes) {
-    int64_t got = sys_read_at(scan->fd, search->chunk, CHUNK_BYTES, at);
+    int64_t got = fill_chunk(search, at);
     if (got < 0) return (int)got;
-    uint64_t count = (uint64_t)got, used = used_bytes(search->chunk, count), p = 0;
+    const uint8_t *bytes = search->chunk + (at - search->chunk_from);
+    uint64_t count = (uint64_t)got, used = used_bytes(bytes, count), p = 0;
     if (used > 0 && at + used > search->used) search->used = at + used;
     for (; p < used && p + sizeof(block_header) <= count; p += 8) {
       uint32_t magic;
-      memcpy(&magic, search->chunk + p, sizeof magic);
+      memcpy(&magic, bytes + p, sizeof magic);
       if (magic != BLOCK_MAGIC) continue;
       block_header header;
-      memcpy(&header, search->chunk + p, sizeof header);
-      if (header_problem(scan, &header, at + p)) continue;
+      memcpy(&header, bytes + p, sizeof header);
+      if (scan_header_problem(scan, &header, at + p)) continue;
       *found = at + p;
       return 1;
     }
-    if (count < CHUNK_BYTES) break;
+    if (search->chunk_last) break;
     /* The last bytes of this chunk may hold the beginning of a header. */
-    at += CHUNK_BYTES - sizeof(block_header);
+    at += count - sizeof(block_header) + 8;
   }
   return 0;
 }
@@ -224,7 +88,7 @@ static int find_header(search *search, uint64_t from, uint64_t *found) {
  * are not zero end, if there is none.
  */
 static int find_block(segment_scan *scan, uint64_t from, block_header *header, uint64_t *used) {
-  search search = {scan, malloc(CHUNK_BYTES), from};
+  search search = {.scan = scan, .chunk = malloc(CHUNK_BYTES), .used = from};
   if (!search.chunk) return -ENOMEM;
   int result;
   uint64_t at = from;
@@ -233,7 +97,7 @@ static int find_block(segment_scan *scan, uint64_t from, block_header *header, u
     int whole_header;
     result = find_header(&search, at, &at);
     if (result != 1) break;
-    int error = read_block(scan, at, header, &problem, &whole_header);
+    int error = scan_read_block(scan, at, header, &problem, &whole_header);
     if (error != 0) {
       result = error;
       break;
@@ -259,11 +123,32 @@ static int repair_header(const segment_scan *scan, block_header *header, uint64_
     for (int change = 1; change < 256; change++) {
       bytes[i] = (uint8_t)(was ^ change);
       if (header->magic != BLOCK_MAGIC) continue;
-      if (header->header_crc == block_header_crc(header) && !field_problem(scan, header, position)) return 1;
+      if (header->header_crc == scan_header_crc(header) && !scan_field_problem(scan, header, position)) return 1;
     }
     bytes[i] = was;
   }
   return 0;
+}
+
+/* Damage to what a segment was compressed to is what to tell of, rather than what it makes of the block. */
+static const char *compressed_problem(const segment_scan *scan, uint64_t from, uint64_t to, const char *problem) {
+  const char *compressed = source_problem(&scan->source, from, to);
+  return compressed ? compressed : problem;
+}
+
+/*
+ * The end of a batch segment that has lost its seal: the index knows up to which offset it went, if that can be. The
+ * scan then is at the end, with nothing left to ask for.
+ */
+static void end_of_batch(segment_scan *scan, const char *problem, scan_damage *damage) {
+  const batch_index *index = source_index(&scan->source);
+  if (scan->position >= scan->file_bytes) return;
+  damage->to = scan->file_bytes;
+  damage->reason = compressed_problem(scan, damage->from, damage->to, problem);
+  uint64_t most = (scan->file_bytes - scan->position) / sizeof(record_header), next = index ? index->next_offset : 0;
+  if (next > scan->next_offset && next - scan->next_offset <= most) damage->count = next - scan->next_offset;
+  scan->next_offset += damage->count;
+  scan->position = scan->file_bytes;
 }
 
 /* After a bad block at scan->position: finds the next good one, or tells what the tail is. */
@@ -281,7 +166,7 @@ static scan_result look_further(segment_scan *scan, const block_header *bad, con
   damage->first_offset = scan->next_offset;
   if (found == 1) {
     damage->to = header.position;
-    damage->reason = problem;
+    damage->reason = compressed_problem(scan, from, header.position, problem);
     if (header.base_offset > scan->next_offset) {
       damage->count = header.base_offset - scan->next_offset;
       scan->next_offset = header.base_offset;
@@ -296,6 +181,7 @@ static scan_result look_further(segment_scan *scan, const block_header *bad, con
     uint64_t end = repaired.base_offset + repaired.count;
     if (end > scan->next_offset) damage->count = end - scan->next_offset;
   }
+  if (scan->source.batch) end_of_batch(scan, problem, damage);
   return SCAN_TAIL;
 }
 
@@ -310,11 +196,12 @@ static void accept(segment_scan *scan, const block_header *header) {
 }
 
 static int look_at_size(segment_scan *scan) {
-  struct stat status;
-  int error = sys_status(scan->fd, &status);
+  source_size size;
+  int error = source_look(&scan->source, &size);
   if (error != 0) return error;
-  scan->file_bytes = (uint64_t)status.st_size;
-  scan->inode = (uint64_t)status.st_ino;
+  scan->file_bytes = size.bytes;
+  scan->disk_bytes = size.file_bytes;
+  scan->inode = size.inode;
   return 0;
 }
 
@@ -327,11 +214,11 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
   /* A block that is good in the window is good: none ever changes. One that is not may have been written since. */
   int old = scan->window.count > 0;
   int error = old ? 0 : look_at_size(scan);
-  if (error == 0) error = read_block(scan, scan->position, &header, &problem, &whole_header);
+  if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
   if (error == 0 && problem && old) {
     window_forget(&scan->window);
     error = look_at_size(scan);
-    if (error == 0) error = read_block(scan, scan->position, &header, &problem, &whole_header);
+    if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
   }
   if (error == 0 && !problem) {
     accept(scan, &header);
@@ -348,10 +235,10 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
 int scan_peek(segment_scan *scan, block_header *header) {
   if (scan->sealed || scan->position > scan->file_bytes || scan->file_bytes - scan->position < sizeof *header) return 0;
   const uint8_t *bytes;
-  int64_t got = window_get(&scan->window, scan->fd, scan->position, sizeof *header, 0, &bytes);
+  int64_t got = window_get(&scan->window, &scan->source, scan->position, sizeof *header, 0, &bytes);
   if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
   memcpy(header, bytes, sizeof *header);
-  if (!header_problem(scan, header, scan->position)) return 1;
+  if (!scan_header_problem(scan, header, scan->position)) return 1;
   window_forget(&scan->window); /* it may be written by the time that somebody looks again */
   return 0;
 }
@@ -367,12 +254,33 @@ void scan_rewind(segment_scan *scan) {
 segment_scan scan_again(const segment_scan *scan) {
   segment_scan again = *scan;
   again.window = (window){0};
+  again.rows = NULL;
+  again.rows_room = 0;
   again.payload = NULL;
   scan_rewind(&again);
   return again;
 }
 
-void scan_again_close(segment_scan *again) { window_free(&again->window); }
+static void free_buffers(segment_scan *scan) {
+  window_free(&scan->window);
+  free(scan->rows);
+  scan->rows = NULL;
+  scan->rows_room = 0;
+}
+
+void scan_again_close(segment_scan *again) { free_buffers(again); }
+
+void scan_seek(segment_scan *scan, uint64_t offset) {
+  uint64_t position, base;
+  block_header header;
+  if (!scan->header_valid || !source_seek(&scan->source, offset, &position, &base)) return;
+  if (position % 8 != 0 || position <= scan->position) return;
+  uint64_t before = scan->position;
+  scan->position = position;
+  /* The index has no say: only a header that its checksum vouches for, in its place, has. */
+  if (scan_peek(scan, &header) == 1 && header.base_offset == base && base <= offset) scan->next_offset = base;
+  else scan->position = before;
+}
 
 int scan_seal(segment_scan *scan) {
   uint64_t position, end = scan->file_bytes;
@@ -384,11 +292,11 @@ int scan_seal(segment_scan *scan) {
   uint64_t from = end > READ_AHEAD_LEAST ? end - READ_AHEAD_LEAST : 0;
   const uint8_t *bytes;
   window_forget(&scan->window);
-  int64_t got = window_get(&scan->window, scan->fd, from, end - from, 0, &bytes);
+  int64_t got = window_get(&scan->window, &scan->source, from, end - from, 0, &bytes);
   if (got < (int64_t)(end - from)) return -1;
   memcpy(&position, bytes + (end - from) - sizeof position, sizeof position);
   if (position % 8 != 0 || position < scan->start || position > end) return -1;
-  if (read_block(scan, position, &header, &problem, &whole_header) != 0 || problem) return -1;
+  if (scan_read_block(scan, position, &header, &problem, &whole_header) != 0 || problem) return -1;
   if (header.kind != BLOCK_SEAL || position + sizeof header + header.payload_bytes != end) return -1;
   accept(scan, &header);
   return 0;
@@ -449,6 +357,17 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
   return NULL;
 }
 
+/* Of a batch without a header or a block that is right: what its index says it was. */
+static void open_by_index(segment_scan *scan, scan_damage *damage) {
+  const batch_index *index = source_index(&scan->source);
+  damage->to = scan->disk_bytes; /* no file of zeros, whatever it is */
+  if (!index || index->base_offset != scan->name_base) return;
+  scan->header.salt = index->salt;
+  scan->header.opening = index->opening;
+  scan->header.base_offset = index->base_offset;
+  scan->start = damage->to = SEGMENT_HEADER_BYTES < scan->file_bytes ? SEGMENT_HEADER_BYTES : scan->file_bytes;
+}
+
 /* Without a header to trust: salt, opening and base are those of the first good block. */
 static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int blank, scan_damage *damage) {
   memset(&scan->header, 0, sizeof scan->header);
@@ -464,6 +383,7 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
   }
   if (found < 0) return found;
   damage->first_offset = base_from_name;
+  damage->reason = compressed_problem(scan, 0, SEGMENT_HEADER_BYTES, damage->reason);
   scan->start = found ? first.position : scan->file_bytes;
   damage->to = found ? first.position : used < scan->file_bytes ? used : scan->file_bytes;
   if (!found && blank && used == SEGMENT_HEADER_BYTES) damage->to = 0;
@@ -472,6 +392,8 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
     scan->header.opening = first.opening;
     scan->header.base_offset = first.base_offset;
     if (first.base_offset > base_from_name) damage->count = first.base_offset - base_from_name;
+  } else if (scan->source.batch) {
+    open_by_index(scan, damage);
   }
   scan_rewind(scan);
   return 0;
@@ -488,14 +410,14 @@ static int is_newer(segment_scan *scan) {
   block_header header;
   const char *problem;
   int whole_header;
-  if (read_block(scan, scan->start, &header, &problem, &whole_header) != 0) return 1;
+  if (scan_read_block(scan, scan->start, &header, &problem, &whole_header) != 0) return 1;
   return problem && !all_zero(&header, sizeof header);
 }
 
 static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
   _Alignas(8) uint8_t bytes[HEADER_ROOM] = {0};
   const uint8_t *there;
-  int64_t got = window_get(&scan->window, scan->fd, 0, sizeof bytes, 0, &there);
+  int64_t got = window_get(&scan->window, &scan->source, 0, sizeof bytes, 0, &there);
   if (got < 0) return (int)got;
   memcpy(bytes, there, (uint64_t)got);
   memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
@@ -509,6 +431,11 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   if (scan->header.incompatible != 0) return -ENOTSUP;
   memcpy(scan->handed, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);
   scan->header_valid = 1;
+  const batch_index *index = source_index(&scan->source);
+  if (index && (index->salt != scan->header.salt || index->opening != scan->header.opening ||
+                index->base_offset != scan->header.base_offset)) {
+    source_disown_index(&scan->source); /* of another segment */
+  }
   scan->start = length;
   scan_rewind(scan);
   if (is_newer(scan)) return -ENOTSUP;
@@ -523,17 +450,32 @@ int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base
   memset(damage, 0, sizeof *damage);
   scan->active = active;
   scan->name_base = base_from_name;
-  scan->fd = sys_open_read(directory, name);
-  if (scan->fd < 0) return scan->fd;
-  int error = look_at_size(scan);
+  int error = source_open(&scan->source, directory, name);
+  if (error != 0) return error;
+  error = look_at_size(scan);
   if (error == 0) error = read_segment_header(scan, base_from_name, damage);
   if (error != 0) scan_close(scan);
   return error;
 }
 
+int scan_open_named(segment_scan *scan, int directory, segment_name *name, scan_damage *damage) {
+  /* Raw becomes a batch, once; who decompresses by hand may take it the other way while this looks. */
+  enum { TRIES = 6 };
+  int error = -ENOENT;
+  for (int i = 0; i < TRIES && error == -ENOENT; i++) {
+    if (i > 0 && name->active) break;
+    if (i > 0) {
+      name->batch = !name->batch;
+      if (name->batch) segment_batch_name(name->name, name->base);
+      else segment_file_name(name->name, name->base, 0);
+    }
+    error = scan_open(scan, directory, name->name, name->base, name->active, damage);
+  }
+  return error;
+}
+
 void scan_close(segment_scan *scan) {
-  if (scan->fd >= 0) sys_close(scan->fd);
-  window_free(&scan->window);
-  scan->fd = -1;
+  source_close(&scan->source);
+  free_buffers(scan);
   scan->payload = NULL;
 }

@@ -1,17 +1,20 @@
 /*
- * scan.h: reading one segment file block by block with pread, never trusting a length or a count from it. Shared by
- * recovery, readers, verify and stat.
+ * scan.h: reading one segment, raw or a batch, block by block with pread, never trusting a length or a count from it.
+ * Shared by recovery, readers, verify and stat. Positions are those in the segment, whatever file it lies in.
  */
 #ifndef WEIR_SCAN_H
 #define WEIR_SCAN_H
 
 #include "format.h"
+#include "directory.h"
+#include "source.h"
 #include "window.h"
 
 typedef struct segment_scan {
-  int fd;
+  segment_source source;
   int active;              /* by its name */
-  uint64_t file_bytes;     /* as of the last look; grows never, shrinks at sealing */
+  uint64_t file_bytes;     /* of the raw segment, as of the last look; grows never, shrinks at sealing */
+  uint64_t disk_bytes;     /* of the file that it lies in: fewer of a batch */
   uint64_t inode;          /* which file it is, whatever its name has become */
   uint64_t name_base;      /* the base offset that its name says */
   int header_valid;        /* its checksum vouches for salt, opening, base and `handed` */
@@ -21,8 +24,11 @@ typedef struct segment_scan {
   uint64_t next_offset;    /* the offset expected there */
   int sealed;              /* the seal has been read */
   block_header block;      /* the block last read */
-  const uint8_t *payload;  /* its payload, in the window: valid until the next call */
+  const uint8_t *payload;  /* its payload, in the window or in `rows`: valid until the next call */
+  int in_columns;          /* there it lay in columns */
   window window;
+  uint8_t *rows;           /* a payload that lies in columns there, and what it takes to bring it back */
+  uint64_t rows_room;
   /* The fixed part; with a damaged header: opening, salt, base from the first good block. Last, for its open end; what
    * follows it in the file is in `handed`. */
   segment_header header;
@@ -60,6 +66,12 @@ int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base
               scan_damage *damage);
 
 /*
+ * The same for a segment from a listing, under its name or, where a batch was made of it since, the batch's, which
+ * `name` then is. -ENOENT: neither is there.
+ */
+int scan_open_named(segment_scan *scan, int directory, segment_name *name, scan_damage *damage);
+
+/*
  * Reads the next block. With `resync` 0 a bad block answers SCAN_TAIL at once (for a live active segment, where it is
  * one being written); with 1 it looks for a good block further on.
  */
@@ -74,6 +86,12 @@ void scan_pass(segment_scan *scan, const block_header *header);
 
 /* Goes back to the first block. */
 void scan_rewind(segment_scan *scan);
+
+/*
+ * Goes on at the block that has `offset`, or somewhere before it, if an index knows where that is; so nothing has to be
+ * decompressed that lies before. What was passed over was not looked at: damage in it is not told of.
+ */
+void scan_seek(segment_scan *scan, uint64_t offset);
 
 /* A second scan of the same file, at the first block. Ends with scan_again_close, before the first one's scan_close. */
 segment_scan scan_again(const segment_scan *scan);

@@ -24,6 +24,7 @@ typedef struct segment {
   int synced;   /* the sealer's: whole on the disk */
   uint64_t lost; /* events that a file which took the place of a poisoned one does not have */
   struct retention *retention; /* of a log with bounds */
+  struct batcher *batcher;     /* of one that makes batch segments */
   uint64_t taken; /* bytes that count there */
   uint8_t *kept; /* what is still to be written to such a file */
   seal_summary summary;

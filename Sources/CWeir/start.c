@@ -78,10 +78,10 @@ int start_fits(int directory, const start_slot *slot) {
   segment_list list;
   int error = segment_list_read(directory, &list), proven = 0, leftovers = 0, above = 0, foreign = 0;
   for (uint64_t i = 0; error == 0 && !foreign && !above && i < list.count; i++) {
-    const segment_name *name = &list.items[i];
+    segment_name *name = &list.items[i];
     segment_scan scan;
     scan_damage damage;
-    int opened = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
+    int opened = scan_open_named(&scan, directory, name, &damage);
     if (opened != 0) {
       /* A plain failure to read is no sign that it is another's. */
       if (opened != -ENOENT && opened != -ELOOP && opened != -ENOTSUP) error = opened;

@@ -108,11 +108,11 @@ static int take_blocks(summing *summing, segment_scan *scan, int resync) {
   }
 }
 
-static int take_segment(summing *summing, const segment_name *name, int last) {
+static int take_segment(summing *summing, segment_name *name, int last) {
   weir_stat *stat = summing->stat;
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open(&scan, summing->directory, name->name, name->base, name->active, &damage);
+  int error = scan_open_named(&scan, summing->directory, name, &damage);
   if (error == -ELOOP) {
     stat->damaged = 1;
     return 0;
@@ -121,7 +121,7 @@ static int take_segment(summing *summing, const segment_name *name, int last) {
   if (damage.reason && damage.to > 0) stat->damaged = 1;
   if (scan.header.salt != 0) {
     if (stat->segments++ == 0) stat->first_offset = scan.header.base_offset;
-    stat->segment_bytes += scan.file_bytes;
+    stat->segment_bytes += scan.disk_bytes;
     reach(stat, scan.header.base_offset);
     if (scan_seal(&scan) == 0) take_seal(summing, &scan);
     else error = take_blocks(summing, &scan, !(stat->live && last && name->active));

@@ -43,6 +43,7 @@ static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
     return NULL;
   }
   made->retention = log->retention;
+  made->batcher = log->batcher;
   made->taken = bytes;
   guard_add(log, made->map, made->capacity);
   return made;

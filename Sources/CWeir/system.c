@@ -548,6 +548,12 @@ void sys_sleep_ns(uint64_t ns) {
   errno = before;
 }
 
+void sys_be_nice(void) {
+  enum { NICE = 10 };
+  pid_t thread = (pid_t)syscall(SYS_gettid);
+  if (getpriority(PRIO_PROCESS, (id_t)thread) < NICE) setpriority(PRIO_PROCESS, (id_t)thread, NICE);
+}
+
 void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns) {
   struct timespec time = timespec_of(timeout_ns);
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns == UINT64_MAX ? NULL : &time, NULL, 0);

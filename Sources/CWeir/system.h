@@ -56,6 +56,7 @@ int64_t sys_wall_ns(void);
 uint64_t sys_monotonic_ns(void);
 uint64_t sys_coarse_ns(void);
 void sys_sleep_ns(uint64_t ns);
+void sys_be_nice(void); /* the calling thread gives way to others: nice 10, or what it has if that is more. A hint */
 
 /* Waits while *word == value, at most timeout_ns (UINT64_MAX: for ever). Wakes early at will. */
 void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);

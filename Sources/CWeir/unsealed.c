@@ -94,7 +94,7 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
   report->damaged_bytes += damage->to - damage->from;
   uint64_t end = damage->first_offset + damage->count;
   if (end > found->damaged_end) found->damaged_end = end;
-  int result = quarantine_block(directory, scan->fd, name, damage);
+  int result = quarantine_block(directory, &scan->source, name, damage);
   if (result == QUARANTINE_FULL) report->unkept_bytes += damage->to - damage->from;
   return result < 0 ? result : 0;
 }
@@ -214,17 +214,31 @@ static int write_seal(unsealed *found, int fd, const event_log *dead) {
   return error;
 }
 
-/* Whether the sealed segment of that base is this very one, of which somebody put a copy back. Or a negative errno. */
+/*
+ * Whether the sealed segment of that base, raw or a batch, is this very one, of which somebody put a copy back. Or a
+ * negative errno.
+ */
 static int is_sealed_already(const unsealed *found, int directory, uint64_t base) {
-  char sealed[64];
+  segment_name sealed = {.base = base};
   segment_scan scan;
   scan_damage damage;
-  segment_file_name(sealed, base, 0);
-  int error = scan_open(&scan, directory, sealed, base, 0, &damage);
+  segment_file_name(sealed.name, base, 0);
+  int error = scan_open_named(&scan, directory, &sealed, &damage);
   if (error != 0) return error;
   int same = scan.header.salt == found->salt;
   scan_close(&scan);
   return same;
+}
+
+/* Gives a file a sealed name that neither a raw segment nor a batch has. 0, -EEXIST or another negative errno. */
+static int rename_to_free(int directory, const char *name, uint64_t base) {
+  char sealed[64];
+  struct stat status;
+  segment_batch_name(sealed, base);
+  int error = sys_status_at(directory, sealed, &status);
+  if (error != -ENOENT) return error == 0 ? -EEXIST : error;
+  segment_file_name(sealed, base, 0);
+  return sys_rename_new(directory, name, sealed);
 }
 
 /*
@@ -234,10 +248,8 @@ static int is_sealed_already(const unsealed *found, int directory, uint64_t base
  */
 static int name_sealed(const unsealed *found, int directory, const segment_name *name, uint64_t *base) {
   enum { TRIES = 1000 };
-  char sealed[64];
   for (*base = name->base; *base < name->base + TRIES; ++*base) {
-    segment_file_name(sealed, *base, 0);
-    int error = sys_rename_new(directory, name->name, sealed);
+    int error = rename_to_free(directory, name->name, *base);
     if (error != -EEXIST) return error;
     int already = is_sealed_already(found, directory, *base);
     if (already < 0 && already != -ELOOP) return already;

@@ -159,7 +159,8 @@ static int is_last(const checker *checker, const segment_list *list, uint64_t at
     segment_scan scan;
     scan_damage damage;
     const segment_name *name = &list->items[i];
-    if (scan_open(&scan, checker->directory, name->name, name->base, name->active, &damage) != 0) continue;
+    segment_name found = *name;
+    if (scan_open_named(&scan, checker->directory, &found, &damage) != 0) continue;
     scan_close(&scan);
     if (scan.header.salt != 0) return 0;
   }
@@ -213,6 +214,7 @@ weir_status weir_verify(const char *directory, void (*report)(void *context, con
   checker->context = context;
   checker->out = verification;
   status = check_all(checker, error);
+  free(checker->headers.items);
   free(checker);
   sys_close(fd);
   return status;

@@ -38,6 +38,12 @@ public final class ScriptedProvider: Provider, Sendable {
     case slow(Duration, then: Answer)
     /// No answer until the task is cancelled; then the call throws.
     case hang
+    /// No answer until ``ScriptedProvider/release()``, whether the task is cancelled or not; then the answer inside.
+    case stubborn(then: Answer)
+    /// The call throws ``BatchRefused`` if one of the events is as this says, and otherwise all are accepted.
+    case refuseBatch(String, with: @Sendable (PreparedEvent) -> Bool)
+    /// The call throws ``DeliveryStopped``.
+    case stop(String)
   }
 
   /// A call that was made.
@@ -68,6 +74,9 @@ public final class ScriptedProvider: Provider, Sendable {
     var delivered: [PreparedEvent] = []
     var inProgress = 0
     var overlaps = 0
+    var waiting = 0
+    var isReleased = false
+    var stubborn: [CheckedContinuation<Void, Never>] = []
   }
 
   /// The provider's name.
@@ -103,6 +112,9 @@ public final class ScriptedProvider: Provider, Sendable {
 
   /// How many calls of ``deliver(_:)`` came while another had not returned. A dispatcher never makes one.
   public var overlaps: Int { state.withLock { $0.overlaps } }
+
+  /// How many calls wait, as the script has it: for the time of ``Answer/slow(_:then:)``, or for ever.
+  public var waiting: Int { state.withLock { $0.waiting } }
 
   /// Answers that no call has used yet.
   public var unusedAnswers: Int { state.withLock { $0.answers.count } }
@@ -152,12 +164,45 @@ extension ScriptedProvider {
       _ = keep(events, events.map { _ in .accepted })
       throw Failure(message)
     case .slow(let time, let answer):
-      try await clock.sleep(for: time)
+      try await whileWaiting { try await clock.sleep(for: time) }
       return try await verdicts(for: events, by: answer)
+    case .stubborn(let answer):
+      await whileWaiting { await waitForRelease() }
+      return try await verdicts(for: events, by: answer)
+    case .refuseBatch(let reason, let isBad):
+      if events.contains(where: isBad) { throw BatchRefused(reason) }
+      return keep(events, events.map { _ in .accepted })
+    case .stop(let reason): throw DeliveryStopped(reason)
     case .hang:
       // Sleeping ends by cancellation alone: nobody waits for the centuries.
-      while true { try await Task.sleep(for: .seconds(3600)) }
+      while true { try await whileWaiting { try await Task.sleep(for: .seconds(3600)) } }
     }
+  }
+
+  /// Lets the calls answered ``Answer/stubborn(then:)`` go on, those of now and those to come.
+  public func release() {
+    let waiting = state.withLock { state in
+      state.isReleased = true
+      defer { state.stubborn = [] }
+      return state.stubborn
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  private func waitForRelease() async {
+    await withCheckedContinuation { continuation in
+      let isReleased = state.withLock { state in
+        if !state.isReleased { state.stubborn.append(continuation) }
+        return state.isReleased
+      }
+      if isReleased { continuation.resume() }
+    }
+  }
+
+  private func whileWaiting(_ body: () async throws -> Void) async rethrows {
+    state.withLock { $0.waiting += 1 }
+    defer { state.withLock { $0.waiting -= 1 } }
+    try await body()
   }
 
   /// Keeps the events that are accepted; answers the verdicts.

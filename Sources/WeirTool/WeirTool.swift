@@ -20,26 +20,35 @@ struct RootCommand: ParsableCommand {
         tail -F app.log | weir record events          record lines as they come
         weir cat events --limit 10                    print ten events as JSON
         weir cat events --follow                      print events as they come
+        weir export events --format csv               a table for a spreadsheet
         weir verify events && weir stat events        check every byte, and sum up
         weir schema events                            what types of events there are
         weir contract check events shop.json          hold them against a contract
+        weir deliver events --to http://localhost:8080   deliver them, once for all
+        weir journey events 4711                      the way of one event
+        weir collect collected --port 4100            take events over HTTP, as vendors do
 
       Exit codes:
         0    done; or whoever read standard output had enough (cat)
-        1    damage found: a part of the log can't be read (verify, cat, schema,
-             contract check); or events are against the contract (contract check);
-             or what differs breaks something (schema diff, contract diff)
+        1    damage found: a part of the log can't be read (verify, cat, export,
+             schema, contract check); or events are against the contract (contract
+             check); or what differs breaks something (schema diff, contract diff)
         2    can't run: bad arguments, no such log, no permission, locked
         3    the disk is full: what the log holds is kept
-        4    events of the input were refused, being too large (record)
+        4    events of the input were refused, being too large (record), or a
+             destination rejected events (deliver, redrive)
+        5    events are still to be delivered (deliver, redrive)
+        6    a destination takes nothing before somebody mends a key, an address or
+             the like (deliver, redrive)
         130  ended by SIGINT; the log was closed in order
         143  ended by SIGTERM; the log was closed in order
         141  nobody takes the acknowledgements; the log was closed in order (record)
       """,
     version: "0.1.0",
     subcommands: [
-      RecordCommand.self, CatCommand.self, VerifyCommand.self, RecoverCommand.self, StatCommand.self,
-      SchemaCommand.self, ContractCommand.self, DemoCommand.self,
+      RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
+      StatCommand.self, SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self,
+      DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
     ])
 
   static func main() {

@@ -2,7 +2,7 @@
  * golden_test.c: reads the golden logs, which were made once for each version of the format, and holds what it finds
  * against what was found then; and holds two readers against one another, this library's and Tests/Golden/read_log.py,
  * which was made from the format's documentation alone: on the golden logs, on logs made just now, before and after
- * recovery. Run from the top of the source tree; WEIR_GOLDEN names the folder otherwise. Needs python3.
+ * recovery. Run from the top of the source tree; WEIR_GOLDEN names the folder otherwise. Needs python3 and the lz4 tool.
  */
 #include "check.h"
 
@@ -294,9 +294,11 @@ int main(void) {
   check_golden(folder, "v1-closed", 0, 0);
   check_golden(folder, "v1-killed", 1, 0);
   check_golden(folder, "v1-damaged", 1, 1);
+  check_golden(folder, "v1-batched", 1, 0);
   check_made_now(folder, "closed", make_closed, 0, 0);
   check_made_now(folder, "killed", make_killed, 1, 0);
   check_made_now(folder, "damaged", make_damaged, 1, 1);
+  check_made_now(folder, "batched", make_batched, 1, 0);
   check_made_now(folder, "retained", make_retained, 1, 0);
   check_made_now(folder, "killed, another boot", make_killed_before, 1, 0);
   check_made_now(folder, "damaged, another boot", make_damaged_before, 1, 1);

@@ -1,10 +1,11 @@
 #!/bin/sh
-# What a package that depends on Weir fetches and builds: without traits neither swift-syntax nor Yams, with the trait
-# Macros the first of them.
+# What a package that depends on Weir fetches and builds: without traits swift-argument-parser and swift-log alone, with
+# a trait what that one needs.
 #
 # Works on a copy of the tree, as somebody else would have it: without build folders and pins, under another folder
-# name. The consumer without traits is built and run; that of the macro only fetches, for quickstart.py builds such a
-# one. SWIFT and JOBS are as in the Makefile.
+# name. The consumers without traits and of services are built and run; that of the macro only fetches, for
+# quickstart.py builds such a one, and so does that of HTTP, whose packages take minutes to build: `make test` builds
+# them elsewhere. With an argument, --long, that one is built and run too. SWIFT and JOBS are as in the Makefile.
 set -eu
 
 SWIFT=${SWIFT:-swift}
@@ -23,17 +24,28 @@ fetched() {
   ls "$1/.build/checkouts" | tr 'A-Z' 'a-z' | sort | tr '\n' ' '
 }
 
-# $1: the consumer, then the packages that it should have, sorted.
+# Packages of traits: what is not asked for must not be there.
+optional='async-http-client hummingbird swift-metrics swift-nio swift-service-lifecycle swift-syntax yams'
+
+# $1: the consumer, then the packages of $optional that it should have.
 expect_fetched() {
   consumer=$scratch/$1
   shift
-  [ "$(fetched "$consumer")" = "$* " ] || fail "fetched $(fetched "$consumer")instead of $*"
-  # Fetched but unpacked nowhere, or pinned for later, would be as bad.
-  for name in swift-syntax yams; do
-    case " $* " in *" $name "*) continue ;; esac
-    if grep -qi "/$name" "$consumer/Package.resolved"; then fail "Package.resolved has $name"; fi
-    if ls "$consumer/.build/repositories" | grep -qi "^$name"; then fail "$name was fetched"; fi
+  [ -s "$consumer/Package.resolved" ] && [ -d "$consumer/.build/repositories" ] || fail "$consumer fetched nothing"
+  for name in $optional; do
+    case " $* " in
+      *" $name "*)
+        ls "$consumer/.build/checkouts" | grep -qix "$name" || fail "$name was not fetched"
+        continue ;;
+    esac
+    # Fetched but unpacked nowhere, or pinned for later, would be as bad.
+    if grep -qiE "/$name(\.git)?\"" "$consumer/Package.resolved"; then fail "Package.resolved has $name"; fi
+    if ls "$consumer/.build/repositories" | grep -qi "^$name-[0-9a-f]*$"; then fail "$name was fetched"; fi
   done
+}
+
+resolve() {
+  $SWIFT package --package-path "$scratch/$1" resolve >"$scratch/log" 2>&1 || { cat "$scratch/log"; fail "resolve $1"; }
 }
 
 build_and_run() {
@@ -46,12 +58,22 @@ build_and_run() {
 mkdir "$scratch/library"
 tar -C "$root" -cf - --exclude='./.build*' --exclude=./.git --exclude=./.swiftpm --exclude=Package.resolved \
   --exclude='*/.build*' . | tar -C "$scratch/library" -xf -
-cp -r "$root/Tests/Consumer/Plain" "$root/Tests/Consumer/WithMacro" "$scratch"
+for consumer in Plain WithMacro WithHTTP WithServices; do cp -r "$root/Tests/Consumer/$consumer" "$scratch"; done
 
 build_and_run Plain
-expect_fetched Plain swift-argument-parser swift-log
-echo 'ok: a consumer without traits fetches neither swift-syntax nor Yams'
+expect_fetched Plain
+[ "$(fetched "$scratch/Plain")" = 'swift-argument-parser swift-log ' ] || fail "Plain: $(fetched "$scratch/Plain")"
+echo 'ok: a consumer without traits fetches swift-argument-parser and swift-log, nothing else'
 
-$SWIFT package --package-path "$scratch/WithMacro" resolve >"$scratch/log" 2>&1 || { cat "$scratch/log"; fail resolve; }
-expect_fetched WithMacro swift-argument-parser swift-log swift-syntax
+resolve WithMacro
+expect_fetched WithMacro swift-syntax
 echo 'ok: a consumer with the trait Macros fetches swift-syntax'
+
+build_and_run WithServices
+expect_fetched WithServices swift-metrics swift-service-lifecycle
+echo 'ok: a consumer with the traits Lifecycle and Metrics fetches swift-service-lifecycle and swift-metrics'
+
+if [ "${1-}" = --long ]; then build_and_run WithHTTP; else resolve WithHTTP; fi
+# swift-nio-extras, which the client of HTTP needs, names the service package as its own.
+expect_fetched WithHTTP async-http-client swift-nio swift-service-lifecycle
+echo 'ok: a consumer with the trait HTTP fetches async-http-client, no server'

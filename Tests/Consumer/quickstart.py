@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The README's quick start, as printed: quickstart.py ROOT BUILD SWIFT [JOBS]
 
-Takes the first program of ROOT/README.md, the program with the macro, and the dependency lines with the trait, makes a
-package of them beside a link to ROOT, builds it under BUILD, runs both programs, and looks at what they print.
+Takes the first program of ROOT/README.md, the program with the macro, that which delivers, and the dependency lines with
+the macro's trait, makes a package of them beside a link to ROOT, builds it under BUILD, runs the programs, and looks at
+what they print.
 """
 
+import json
 import os
 import re
 import shutil
@@ -31,12 +33,12 @@ def only(found, what):
 
 
 def manifest(dependencies):
-    """A package with both programs, from the README's lines: one for the package, then one for each product."""
+    """A package with all programs, from the README's lines: one for the package, then one for each product."""
     lines = [line.strip().rstrip(",") for line in dependencies.splitlines()]
     package = only([line for line in lines if line.startswith(".package(")], "line for the package")
     products = ",\n      ".join(line for line in lines if line.startswith(".product("))
     targets = ",\n    ".join(
-        f'.executableTarget(name: "{name}", dependencies: [\n      {products}\n    ])' for name in ("plain", "macro"))
+        f'.executableTarget(name: "{name}", dependencies: [\n      {products}\n    ])' for name in ("plain", "macro", "deliver"))
     return f"""// swift-tools-version: 6.2
 import PackageDescription
 
@@ -77,6 +79,23 @@ def check(program, name):
     print(f"ok: the README's quick start, {name}")
 
 
+def check_delivery(program):
+    with tempfile.TemporaryDirectory() as directory:
+        run = subprocess.run([program], cwd=directory, capture_output=True, text=True, timeout=60, check=False)
+        if run.returncode != 0:
+            fail(f"the delivery ended with status {run.returncode}:\n{run.stderr}")
+        lines = run.stdout.splitlines()
+        if len(lines) != 2 or not lines[0].startswith("Checkout.completed ") or lines[1] != "all is delivered":
+            fail(f"the delivery printed:\n{run.stdout}")
+        spool = os.path.join(directory, "spool")
+        files = [name for name in os.listdir(spool) if name.endswith(".jsonl")]
+        events = [json.loads(line) for name in files for line in open(os.path.join(spool, name), encoding="utf-8")]
+        if [(event["name"], event["fields"]) for event in events] != [
+                ("Checkout.completed", {"order": 41, "total": 19.9})]:
+            fail(f"the delivery left {events}")
+    print("ok: the README's delivery")
+
+
 def main():
     root, build, swift = (os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3])
     jobs = sys.argv[4] if len(sys.argv) > 4 else "2"
@@ -87,8 +106,9 @@ def main():
     if plain != found[0] or "@Event" in plain:
         fail("the first block of README.md is not the program without the macro")
     macro = only([block for block in programs if "@Event" in block], "program with the macro")
+    deliver = only([block for block in programs if "Dispatcher(" in block], "program that delivers")
     dependencies = only(
-        [block for block in found if ".package(" in block and "traits:" in block], "dependency with the trait")
+        [block for block in found if ".package(" in block and '"Macros"' in block], "dependency with the trait")
 
     link = os.path.join(build, "weir")
     if os.path.islink(link):
@@ -101,12 +121,14 @@ def main():
     write(os.path.join(package, "Package.swift"), manifest(dependencies))
     write(os.path.join(package, "Sources", "plain", "main.swift"), plain)
     write(os.path.join(package, "Sources", "macro", "main.swift"), macro)
+    write(os.path.join(package, "Sources", "deliver", "main.swift"), deliver)
     command = [swift, "build", "-j", jobs, "--package-path", package, "--scratch-path", os.path.join(build, "build")]
     if subprocess.run(command, check=False).returncode != 0:
         fail("it does not build as printed")
     binaries = subprocess.run(command + ["--show-bin-path"], capture_output=True, text=True, check=True).stdout.strip()
     check(os.path.join(binaries, "plain"), "without the macro")
     check(os.path.join(binaries, "macro"), "with the macro")
+    check_delivery(os.path.join(binaries, "deliver"))
 
 
 main()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """cases.py: which test puts the log through which fault. The faults are numbered 1 to 56; a test of one begins its name
-with "case N: ". Without an argument this prints the tests of each case, and fails if a case has neither a test nor a
-reason why not (below). With --write it puts the table into README.md beside it. Run from the top of the source tree.
+with "case N: ", or is listed below by what it is named. Without an argument this prints the tests of each case, and
+fails if a case has neither a test nor a reason why not (below), or if a listed test is gone. With --write it puts the
+table into README.md beside it. Run from the top of the source tree.
 """
 
 import pathlib
@@ -68,13 +69,38 @@ the same kill schedule against what users run today
 """.strip().splitlines()
 
 # Why a case has no test.
-UNTESTED = {
-    case: "comes with delivery: there are no cursors, providers and batch segments yet"
-    for case in (6, 7, 9, 27, 28, 45, 46, 52, 53, 54)
+UNTESTED = {}
+
+# Tests that are named after what they show of a component, and show a case too: file, and words of the name.
+ALSO = {
+    6: [("WeirTests/Delivery/CursorTests.swift", "killed before any call while a damaged cursor is made anew"),
+        ("WeirTests/Delivery/CursorTests.swift", "a slot half written")],
+    7: [("WeirTests/Delivery/DeliveryRestartTests.swift", "what was settled after the cursor's last move comes again"),
+        ("EndToEndTests/Delivery/DeliveryKills.swift", "every acknowledged event arrives, whoever is killed")],
+    9: [("C/batch_test.c", "killed before any call of the system, the log is whole"),
+        ("C/batch_open_test.c", "killed at any moment, with batch segments in the making")],
+    10: [("C/release_test.c", "killed while delivered segments are removed")],
+    27: [("WeirTests/Delivery/ResumptionTests.swift", "a log that ends below the cursor")],
+    45: [("WeirTests/Delivery/CursorTests.swift", "every byte flipped"),
+         ("WeirTests/Delivery/DeliveryRestartTests.swift", "both slots bad: it starts over"),
+         ("WeirTests/Delivery/DeliveryRestartTests.swift", "a cursor beyond the end, and one of another log"),
+         ("WeirTests/Delivery/SettlementTests.swift", "any order"),
+         ("WeirTests/Delivery/VerdictTests.swift", "a provider that does not return is not called again"),
+         ("WeirTests/Delivery/DispatcherTests.swift", "a provider known by its cursor only pins the log"),
+         ("WeirHTTPTests/Provider/FaultTests.swift", "anEndpointThatAcknowledgesEventsItWasNotGiven")],
+    52: [("WeirTests/Delivery/VerdictTests.swift", "a call that takes too long is cancelled"),
+         ("WeirTests/Delivery/VerdictTests.swift", "its late verdicts do not count"),
+         ("WeirTests/Delivery/VerdictTests.swift", "what arrived though the answer was lost comes again"),
+         ("WeirHTTPTests/Provider/FaultTests.swift", "anEndpointThatAcknowledgesEventsItWasNotGiven"),
+         ("EndToEndTests/Delivery/DeliveryKills.swift", "every acknowledged event arrives, whoever is killed")],
+    53: [("WeirTests/Delivery/DeliveryRestartTests.swift", "the ledger balances after each of fifty kills"),
+         ("EndToEndTests/Delivery/DeliveryKills.swift", "every acknowledged event arrives, whoever is killed")],
+    54: [("WeirTests/Delivery/VerdictTests.swift", "one dead provider does not make another slower"),
+         ("EndToEndTests/Delivery/DeliveryKills.swift", "with a second destination that is dead all the time")],
 }
 
 HERE = pathlib.Path("Tests/CrashReplay")
-NAMED = re.compile(r'"case ((?:\d+)(?:(?:, | and )\d+)*)\b')
+NAMED = re.compile(r'["`]case ((?:\d+)(?:(?:, | and )\d+)*)\b')
 
 
 def find_tests():
@@ -87,6 +113,12 @@ def find_tests():
                 name = str(path.relative_to(HERE if HERE in path.parents else "Tests"))
                 if int(case) in found and name not in found[int(case)]:
                     found[int(case)].append(name)
+    for case, tests in ALSO.items():
+        for name, words in tests:
+            if words not in pathlib.Path("Tests", name).read_text(errors="replace"):
+                sys.exit(f"case {case}: {name} has no test with the words: {words}")
+            if name not in found[case]:
+                found[case].append(name)
     return found
 
 
@@ -110,7 +142,8 @@ def main():
     missing = [case for case in found if not found[case] and case not in UNTESTED]
     if missing:
         sys.exit(f"no test is named after: {', '.join(map(str, missing))}")
-    print(f"{sum(map(bool, found.values()))} of {len(FAULTS)} cases have tests, the others a reason", file=sys.stderr)
+    reasons = ", the others a reason" if UNTESTED else ""
+    print(f"{sum(map(bool, found.values()))} of {len(FAULTS)} cases have tests{reasons}", file=sys.stderr)
 
 
 main()

@@ -321,8 +321,17 @@ static void hold_counts(holding *holding, uint64_t opening) {
 /* The counts of a log of which something was removed, gap records too: its sums have them all. */
 static void hold_totals(holding *holding) {
   const uint64_t *counted = holding->log->stat.dropped;
-  uint64_t lost = counted[WEIR_LOST_OVERWRITTEN] + counted[WEIR_LOST_EXPIRED] + counted[WEIR_LOST_DISPLACED];
-  uint64_t missing = holding->sums.missing, flight = 0;
+  uint64_t undelivered = counted[WEIR_LOST_EXPIRED] + counted[WEIR_LOST_DISPLACED];
+  uint64_t removed = holding->log->stat.removed, delivered = holding->report->delivered;
+  uint64_t lost = counted[WEIR_LOST_OVERWRITTEN] + removed, missing = holding->sums.missing, flight = 0;
+  if (undelivered > removed || removed - undelivered > delivered) {
+    judge_fault(holding->judge, "%" PRIu64 " events were removed, %" PRIu64 " of them undelivered, and %" PRIu64
+                " offsets were delivered", removed, undelivered, delivered);
+  }
+  if (undelivered == 0 && holding->log->first_kept > delivered) {
+    judge_fault(holding->judge, "offset %" PRIu64 " is the first that is kept, and %" PRIu64 " was delivered",
+                holding->log->first_kept, delivered);
+  }
   for (uint64_t i = 0; i < holding->report->openings; i++) flight += holding->unanswered[i];
   if (lost < missing || lost - missing > flight) {
     judge_fault(holding->judge, "%" PRIu64 " events are not there, and the log counts %" PRIu64 " lost", missing, lost);

@@ -3,7 +3,8 @@
  * whose writers were merely killed:
  *
  *   whatever was accepted is there, once, under its id, each byte right, its scope's too, and in a global context that
- *   was in force while it was captured; or it was counted as overwritten or removed;
+ *   was in force while it was captured; or it was counted as overwritten or removed; what is gone uncounted lay below
+ *   what was said to be delivered;
  *   whatever was refused is not there, and was counted once, by its reason;
  *   of each thread at most one event a life is there of which no answer is known: the one in flight;
  *   a thread's events are in the order of their numbers (in a lane, where it had several);

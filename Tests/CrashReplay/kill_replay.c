@@ -10,6 +10,8 @@
 #include "judge.h"
 #include "replay.h"
 
+#include <dirent.h>
+
 /* What a kill is aimed at. It lands where it lands: the victim does not wait for it. */
 typedef enum aim { AIM_START, AIM_OPENING, AIM_CAPTURING, AIM_SYNC, AIM_CLOSING, AIMS } aim;
 
@@ -108,11 +110,12 @@ static void look(life *life, const victim_plan *plan) {
   life->first = 0;
 }
 
-/* Every fifth log has its oldest segments removed: beyond a few, or at a limit of all its files. */
+/* Half of the logs have their oldest segments removed: beyond a few, at a limit of all its files, or once delivered. */
 static void choose_bounds(life *life, victim_plan *of_log) {
   uint64_t choice = replay_below(&life->state, 10);
   if (choice == 0) of_log->retain_bytes = VICTIM_LEAST_SEGMENT * (1 + replay_below(&life->state, 3));
-  if (choice != 1) return;
+  if (choice >= 6) of_log->remove_delivered = 1;
+  if (choice != 1 && choice != 9) return;
   of_log->limit_policy = WEIR_LIMIT_DROP_OLDEST;
   of_log->max_bytes = (2 << 20) + replay_below(&life->state, 1 << 20);
 }
@@ -127,6 +130,8 @@ static victim_plan next_plan(life *life, const victim_plan *of_log) {
   plan.limit_policy = of_log->limit_policy;
   plan.max_bytes = of_log->max_bytes;
   plan.retain_bytes = of_log->retain_bytes;
+  plan.remove_delivered = of_log->remove_delivered;
+  plan.deliver_every = 1 + replay_below(&life->state, 300);
   return plan;
 }
 
@@ -148,6 +153,19 @@ static void kill_recoveries(life *life, const victim_plan *of_log) {
     kill_one(life, &plan, AIM_OPENING);
     look(life, &plan);
   }
+}
+
+static uint64_t delivered_removed(const judged_log *log) {
+  const uint64_t *dropped = log->stat.dropped;
+  return log->stat.removed - dropped[WEIR_LOST_EXPIRED] - dropped[WEIR_LOST_DISPLACED];
+}
+
+static uint64_t count_batches(const char *directory) {
+  uint64_t count = 0;
+  DIR *names = opendir(directory);
+  for (struct dirent *entry; names && (entry = readdir(names));) count += strstr(entry->d_name, ".weir.lz4") != NULL;
+  if (names) closedir(names);
+  return count;
 }
 
 static void round_of_kills(replay *replay, uint64_t seed) {
@@ -173,6 +191,8 @@ static void round_of_kills(replay *replay, uint64_t seed) {
   replay_count(replay, "events accepted", sums.accepted);
   replay_count(replay, "of them overwritten or removed, each counted in the log", sums.missing);
   replay_count(replay, "logs of which segments were removed", life.last.removed > 0);
+  replay_count(replay, "of them events that were delivered", delivered_removed(&life.last));
+  replay_count(replay, "batch segments", count_batches(directory));
   replay_count(replay, "events in flight found in the log", sums.in_flight);
   replay_count(replay, "captures refused, each counted in the log", sums.refused);
   replay_count(replay, on_disk ? "logs on a disk" : "logs in memory", 1);

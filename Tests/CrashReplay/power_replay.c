@@ -26,6 +26,8 @@ static void count(replay *replay, const image_plan *image, const power_sums *sum
   replay_count(replay, "images with holes", found->missing_events > 0);
   replay_count(replay, "images of a closed log", found->rebooted && !found->unknown_tail);
   replay_count(replay, "images without a log", (uint64_t)!sums->was_log);
+  replay_count(replay, "images of which delivered segments were removed", sums->first_kept > 0);
+  replay_count(replay, "images with batch segments", sums->batches > 0);
   replay_count(replay, "images with torn blocks", found->torn_bytes > 0);
   replay_count(replay, "images with garbage in unwritten blocks", image->blanks != BLANKS_ZERO);
 }

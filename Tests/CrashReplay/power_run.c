@@ -33,6 +33,13 @@ victim_plan power_plan(const char *directory, uint64_t seed) {
   if (plan.full_wait_ns == UINT64_MAX) plan.full_wait_ns = 1000000;
   plan.drain_interval_ns = UINT64_C(50000) << replay_below(&state, 9);
   plan.idle_at_end = 0;
+  plan.remove_delivered = replay_below(&state, 3) == 0;
+  if (plan.remove_delivered) {
+    plan.largest = VICTIM_MAX_EVENT - VICTIM_FIXED_BYTES; /* so that there are segments to go */
+    plan.events = 200 + replay_below(&state, 300);
+    if (plan.full_policy == WEIR_FULL_DROP_OLDEST) plan.full_policy = WEIR_FULL_DROP_NEWEST; /* its word may go, too */
+    plan.full_wait_ns = 100000000;
+  }
   return plan;
 }
 
@@ -54,6 +61,7 @@ static void mark(void *context, uint64_t marks[MOST_MARKS]) {
   }
   marks[MARK_OFFSET] = live.last_offset;
   marks[MARK_WATERMARK] = live.watermark;
+  marks[MARK_DELIVERED] = report->delivered;
   for (int t = 0; t < POWER_THREADS; t++) {
     marks[MARK_DURABLE + t] = report->threads[t].durable;
     marks[MARK_BEGAN + t] = report->threads[t].began;
@@ -64,7 +72,7 @@ static void mark(void *context, uint64_t marks[MOST_MARKS]) {
 typedef struct producer {
   power_run *run;
   uint32_t thread, first_type;
-  uint64_t state;
+  uint64_t events, state;
 } producer;
 
 /* Each thread has a lane of its own, so what it awaits covers all that it captured before. */
@@ -81,7 +89,7 @@ static void await(producer *producer, const weir_id *id) {
 static void *produce(void *context) {
   producer *producer = context;
   const victim_plan *plan = &producer->run->plan;
-  for (uint64_t i = 1; i <= plan->events; i++) {
+  for (uint64_t i = 1; i <= producer->events; i++) {
     weir_id id;
     int32_t answer =
         victim_capture(plan, producer->run->report, live.log, producer->first_type, producer->thread, &id);
@@ -104,9 +112,50 @@ static void set_log(power_run *run, weir_log *log) {
   pthread_mutex_unlock(&run->recording->mutex);
 }
 
-static void do_opening(power_run *run) {
+static void capture_all(power_run *run, uint32_t first_type, uint64_t events) {
   producer producers[POWER_THREADS];
   pthread_t threads[POWER_THREADS];
+  for (uint32_t t = 0; t < run->plan.threads; t++) {
+    producers[t] = (producer){run, t, first_type, events, replay_mix(run->plan.seed, 300 + t)};
+    REQUIRE(pthread_create(&threads[t], NULL, produce, &producers[t]) == 0);
+  }
+  for (uint32_t t = 0; t < run->plan.threads; t++) pthread_join(threads[t], NULL);
+}
+
+/* Reads what is there, and keeps what was not there before: what is removed later is known by this alone. */
+static void read_on(power_run *run) {
+  judged_log now, *whole = &run->whole;
+  judge_read(&run->judge, &run->plan, run->report, &now);
+  uint64_t known = 0, next = whole->count > 0 ? whole->events[whole->count - 1].offset + 1 : 0;
+  while (known < now.count && now.events[known].offset < next) known++;
+  whole->events = realloc(whole->events, (whole->count + now.count + 1) * sizeof *whole->events);
+  REQUIRE(whole->events);
+  memcpy(whole->events + whole->count, now.events + known, (now.count - known) * sizeof *now.events);
+  whole->count += now.count - known;
+  for (uint64_t i = 0; i < now.count; i++) {
+    const judged_event *event = &now.events[i];
+    if (event->notice || event->thread >= POWER_THREADS || event->number >= REPORT_EVENTS) continue;
+    run->offset[event->thread * (uint64_t)REPORT_EVENTS + event->number] = event->offset + 1;
+  }
+  judged_log_free(&now);
+}
+
+/* Half of an opening's captures come before some of what there is then is said to be delivered, half while it goes. */
+static void capture_and_deliver(power_run *run, weir_log *log, uint32_t first_type) {
+  uint64_t state = replay_mix(run->plan.seed, 400 + live.closed);
+  capture_all(run, first_type, run->plan.events / 2);
+  read_on(run);
+  /* Only what was read is said to be: a reader does not see what is still in a lane of a live log. */
+  if (run->whole.count > 0) {
+    uint64_t end = run->whole.events[run->whole.count - 1].offset + 1;
+    uint64_t offset = end - replay_below(&state, replay_below(&state, 2) ? 10 : end);
+    report_delivered(run->report, offset);
+    weir_set_delivered(log, offset);
+  }
+  capture_all(run, first_type, run->plan.events - run->plan.events / 2);
+}
+
+static void do_opening(power_run *run) {
   weir_log *log;
   weir_error error;
   weir_recovery recovery;
@@ -116,11 +165,8 @@ static void do_opening(power_run *run) {
   }
   set_log(run, log);
   uint32_t first_type = victim_define(log);
-  for (uint32_t t = 0; t < run->plan.threads; t++) {
-    producers[t] = (producer){run, t, first_type, replay_mix(run->plan.seed, 300 + t)};
-    REQUIRE(pthread_create(&threads[t], NULL, produce, &producers[t]) == 0);
-  }
-  for (uint32_t t = 0; t < run->plan.threads; t++) pthread_join(threads[t], NULL);
+  if (run->plan.remove_delivered) capture_and_deliver(run, log, first_type);
+  else capture_all(run, first_type, run->plan.events);
   if (weir_close(log, &error) != WEIR_OK) report_failure(run->report, "weir_close", &error);
   live.closed++;
   set_log(run, NULL);
@@ -133,17 +179,20 @@ void power_run_do(power_run *run, const victim_plan *plan, report *report) {
   run->plan = *plan;
   run->report = report;
   live.run = run;
+  run->offset = calloc((uint64_t)POWER_THREADS * REPORT_EVENTS, sizeof *run->offset);
+  REQUIRE(run->offset);
   REQUIRE(mkdir(plan->directory, 0700) == 0);
   run->recording = recording_start(plan->directory, replay_mix(plan->seed, 5), mark, run);
   for (uint32_t i = 0; i < plan->openings; i++) do_opening(run);
   recording_stop(run->recording);
-  judge_read(&run->judge, plan, report, &run->whole);
+  read_on(run);
   if (report->failed) judge_fault(&run->judge, "the run: %s", report->message);
 }
 
 void power_run_free(power_run *run) {
   recording_free(run->recording);
   judged_log_free(&run->whole);
+  free(run->offset);
 }
 
 /* ---- Holding an image to it -------------------------------------------------------------------------------------- */
@@ -158,6 +207,7 @@ typedef struct holding {
   const image_plan *image;
   uint64_t (*handed)[POWER_LANES]; /* of each opening's lanes, the position that a header in the image vouches for */
   uint64_t offsets;      /* below it, all had been given by the run */
+  uint64_t first_kept;   /* what the log says that it begins with */
   int dead;              /* the number of the opening whose ring was there, or -1 */
   uint8_t *seen;         /* [thread][number] */
 } holding;
@@ -234,6 +284,7 @@ static void hold_watermark(const holding *holding, const judged_log *log) {
   const judged_log *whole = &holding->run->whole;
   uint64_t watermark = holding->least[MARK_WATERMARK], at = 0;
   for (uint64_t i = 0; i < whole->count && whole->events[i].offset < watermark; i++) {
+    if (whole->events[i].offset < holding->first_kept) continue;
     while (at < log->count && log->events[at].offset < whole->events[i].offset) at++;
     if (at < log->count && log->events[at].offset == whole->events[i].offset) continue;
     judge_fault(holding->judge, "offset %" PRIu64 " is missing, and %" PRIu64 " was the durable watermark",
@@ -260,6 +311,12 @@ static int is_owed(const holding *holding, uint32_t thread, uint64_t number, int
   return number < holding->least[MARK_DURABLE + thread] || (uint64_t)opening < holding->least[MARK_CLOSED];
 }
 
+/* Delivered, and removed by the log's own word. */
+static int is_removed(const holding *holding, uint32_t thread, uint64_t number) {
+  uint64_t offset = holding->run->offset[thread * (uint64_t)REPORT_EVENTS + number];
+  return offset > 0 && offset - 1 < holding->first_kept;
+}
+
 static absent count_absent(const holding *holding, int opening) {
   const report *report = holding->run->report;
   uint64_t last[POWER_LANES]; /* of each lane the last survivor, or how far a segment's header says that it had come */
@@ -282,7 +339,7 @@ static absent count_absent(const holding *holding, int opening) {
       const report_event *event = &thread->events[n];
       if (event->opening != opening || event->answer != ANSWER_ACCEPTED) continue;
       absent.accepted++;
-      if (*seen_of(holding, t, n)) continue;
+      if (*seen_of(holding, t, n) || is_removed(holding, t, n)) continue;
       absent.all += n < holding->least[MARK_RETURNED + t];
       absent.owed += (uint64_t)is_owed(holding, t, n, opening);
       absent.known += event->sequence < last[event->sequence >> LANE_SHIFT];
@@ -341,7 +398,7 @@ static void raise_handed(holding *holding, int opening, uint32_t lane, uint64_t 
 }
 
 /* The positions in the image's segments: proof that so much was captured, whatever is left of it. */
-static void take_positions(holding *holding, const char *directory) {
+static void take_positions(holding *holding, const char *directory, uint64_t *batches) {
   int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   segment_list list;
   REQUIRE(fd >= 0 && segment_list_read(fd, &list) == 0);
@@ -349,6 +406,7 @@ static void take_positions(holding *holding, const char *directory) {
     segment_scan scan;
     scan_damage damage;
     const segment_name *name = &list.items[i];
+    *batches += name->batch;
     if (scan_open(&scan, fd, name->name, name->base, name->active, &damage) != 0) continue;
     int opening = opening_of(holding->run->report, scan.header.opening);
     /* It is synced before it gets that name. */
@@ -420,11 +478,17 @@ static void recover_and_hold(holding *holding, const victim_plan *plan, int agai
     holding->dead = opening_of(run->report, sums->found.previous_opening);
     judge_read(holding->judge, plan, run->report, &after);
     if (!again) hold_same(holding, &before, &after);
+    holding->first_kept = after.first_kept;
+    if (after.first_kept > holding->most[MARK_DELIVERED]) {
+      judge_fault(holding->judge, "offset %" PRIu64 " is the first that is kept, and %" PRIu64 " was delivered",
+                  after.first_kept, holding->most[MARK_DELIVERED]);
+    }
     hold_events(holding, &after);
     hold_watermark(holding, &after);
     hold_absent(holding, &after, again, sums);
     sums->events = after.count - after.notices;
     sums->holes = after.holes;
+    sums->first_kept = after.first_kept;
     if (sums->found.previous_opening != 0 && !sums->found.rebooted) {
       judge_fault(holding->judge, "it does not say that the machine was started anew");
     }
@@ -456,6 +520,7 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   sums->was_log = judge_is_log(directory);
   victim_plan plan = run->plan;
   plan.directory = directory;
+  plan.remove_delivered = 0;
   plan.sampled = 0; /* what it captures is to be taken */
   plan.sync_interval_ns = 0;
   plan.full_policy = WEIR_FULL_DROP_NEWEST;
@@ -463,7 +528,7 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   holding.seen = calloc(REPORT_THREADS, REPORT_EVENTS);
   holding.handed = calloc(REPORT_OPENINGS, sizeof *holding.handed);
   REQUIRE(holding.seen && holding.handed);
-  take_positions(&holding, directory);
+  take_positions(&holding, directory, &sums->batches);
   report *report = run->report;
   uint64_t openings = report->openings;
   weir_fault_boot_id(power_boot_id);

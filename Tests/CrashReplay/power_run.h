@@ -11,6 +11,7 @@
  *   holes are exact: of each lane, the events before its last survivor that are not there are as many as the recovery's
  *   missing_events and the log's gap records of overwritten ones say; and unknown_tail is 1 unless nothing is missing;
  *   no offset that had been given is given to another event, none that a reader may have seen to a new one;
+ *   what was removed because it was delivered lay below what had been said to be, and `start` says so;
  *   refusals are counted at most once; reading before recovery, after it and after a second one gives the same.
  */
 #ifndef WEIR_REPLAY_POWER_RUN_H
@@ -27,6 +28,7 @@ typedef enum power_mark {
   MARK_CLOSED, /* openings that were closed */
   MARK_OFFSET, /* offsets given so far are below it */
   MARK_WATERMARK, /* weir_durable_offset: offsets below it are on the disk */
+  MARK_DELIVERED, /* offsets below it were said to be delivered */
   MARK_DURABLE, /* and the next ones: of each thread, as in the report */
   MARK_BEGAN = MARK_DURABLE + POWER_THREADS,
   MARK_RETURNED = MARK_BEGAN + POWER_THREADS
@@ -36,7 +38,8 @@ typedef struct power_run {
   victim_plan plan;
   report *report;
   recording *recording;
-  judged_log whole; /* what the log held in the end */
+  judged_log whole; /* what the log held in the end, and what was removed before */
+  uint64_t *offset; /* [thread][number]: one more than the offset of the event in `whole`; 0: not there */
   judge judge;
 } power_run;
 
@@ -51,6 +54,8 @@ void power_run_free(power_run *run);
 typedef struct power_sums {
   weir_recovery found;
   uint64_t events, accepted, missing, holes;
+  uint64_t first_kept; /* what lies below it was removed, because it was delivered */
+  uint64_t batches; /* batch segments in the image */
   int was_log; /* there was a log in it at all */
 } power_sums;
 

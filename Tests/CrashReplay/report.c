@@ -117,6 +117,11 @@ void report_watermark(report *report, uint64_t offset) {
   while (known < offset && !atomic_compare_exchange_weak(&report->watermark, &known, offset)) continue;
 }
 
+void report_delivered(report *report, uint64_t offset) {
+  uint64_t known = atomic_load_explicit(&report->delivered, memory_order_relaxed);
+  while (known < offset && !atomic_compare_exchange_weak(&report->delivered, &known, offset)) continue;
+}
+
 void report_enter(report *report, report_phase phase) {
   atomic_store_explicit(&report->phase, (uint32_t)phase, memory_order_release);
 }

@@ -65,6 +65,7 @@ typedef struct report {
   _Atomic uint32_t failed;   /* a call of the library failed in a way that the plan does not allow for; see `message` */
   _Atomic uint64_t openings; /* that returned */
   _Atomic uint64_t watermark; /* weir_durable_offset as last seen: offsets below it survive power cuts */
+  _Atomic uint64_t delivered; /* the most that weir_set_delivered was told: what is below it may be removed uncounted */
   uint64_t opening[REPORT_OPENINGS]; /* the random number of each */
   uint64_t first_offset[REPORT_OPENINGS];
   _Atomic uint32_t context_begun; /* the number of the last global context that a victim began to set, of all lives */
@@ -117,6 +118,9 @@ static inline int report_is_durable(const report *report, uint32_t thread, uint6
 
 /* Notes the log's durable watermark. */
 void report_watermark(report *report, uint64_t offset);
+
+/* Notes what weir_set_delivered is about to be told. */
+void report_delivered(report *report, uint64_t offset);
 
 void report_enter(report *report, report_phase phase);
 void report_failure(report *report, const char *what, const weir_error *error);

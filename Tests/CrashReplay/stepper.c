@@ -273,7 +273,8 @@ static void run_to_call(stepper *stepper) {
     fprintf(stderr, "the child was stopped by %s\n", strsignal(WSTOPSIG(status)));
     exit(3);
   }
-  make_call(stepper, thread);
+  if (stepper->marked && stepper->calls_only) stepper->before_call(stepper->context);
+  if (!stepper->stopped) make_call(stepper, thread);
 }
 
 static void step(stepper *stepper) {
@@ -312,7 +313,7 @@ void stepper_run(stepper *stepper) {
       continue;
     }
     if (stepper->budget != UINT64_MAX) stepper->budget--;
-    if (stepper->marked) step(stepper);
+    if (stepper->marked && !stepper->calls_only) step(stepper);
     else run_to_call(stepper);
   }
 }

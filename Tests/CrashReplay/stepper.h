@@ -4,8 +4,9 @@
  * wait in the kernel (a futex, a sleep). So the child's files are, between any two steps, exactly what a SIGKILL at
  * that moment would leave.
  *
- * A step is one instruction, or one system call. Outside of the part that the child marks it runs from system call to
- * system call. On processors other than x86-64, or where ptrace is forbidden, stepper_available says no.
+ * A step is one instruction, or one system call; with calls_only the latter alone. Outside of the part that the child
+ * marks it runs from system call to system call. On processors other than x86-64, or where ptrace is forbidden,
+ * stepper_available says no.
  */
 #ifndef WEIR_REPLAY_STEPPER_H
 #define WEIR_REPLAY_STEPPER_H
@@ -31,6 +32,7 @@ typedef struct stepper {
   uint64_t quantum;     /* the largest budget; 0: until it waits in the kernel */
   uint64_t random;      /* state of the random choices */
   int marked;           /* in the part that the child marked */
+  int calls_only;       /* a step is all up to a system call, and that: for what stores nothing into mapped files */
   int stopped;          /* set by one of the functions: enough */
   int ended;            /* the child has */
   int exit_status;

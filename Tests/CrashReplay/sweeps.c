@@ -1,5 +1,6 @@
 /* sweeps.c: see sweeps.h. */
 #include "check.h"
+#include "batch_sweeps.h"
 #include "context_sweeps.h"
 #include "format.h"
 #include "stepper.h"
@@ -501,6 +502,22 @@ const sweep sweeps[] = {
      .instructions = 50000, .stores = 40, .calls = 100},
     {"case 10: opening that removes segments", .shape = keep_little, .prepare = closed_with_segments,
      .run = open_and_remove, .instructions = 20000, .stores = 9, .calls = 100},
+    {"case 9: batching of what is there, by calls", .shape = batch_shape, .prepare = batch_three_raw,
+     .run = batch_taken_up, .calls_only = 1, .calls = 130},
+    {"case 9: batching of what is there", .shape = batch_shape, .prepare = batch_one_raw, .run = batch_taken_up,
+     .instructions = 30000, .stores = 9, .calls = 120},
+    {"case 9: batching of a segment that is full, by calls", .shape = batch_shape, .run = batch_rolled,
+     .calls_only = 1, .calls = 40},
+    {"case 9: raw and batch both there, by calls", .shape = batch_shape, .prepare = batch_both_there,
+     .run = batch_taken_up, .calls_only = 1, .calls = 130},
+    {"case 9: a batch in the making, by calls", .shape = batch_shape, .prepare = batch_in_the_making,
+     .run = batch_taken_up, .calls_only = 1, .calls = 130},
+    {"case 10: removal of delivered segments", .shape = batch_shape_removing, .prepare = batch_three_raw,
+     .run = batch_delivered, .instructions = 1000, .stores = 2, .calls = 10},
+    {"case 10: removal that was begun", .shape = batch_shape_removing, .prepare = batch_removal_begun,
+     .run = reopen, .instructions = 20000, .stores = 9, .calls = 100},
+    {"case 10: delivered while being batched, by calls", .shape = batch_shape_both, .prepare = batch_three_raw,
+     .run = batch_delivered_meanwhile, .calls_only = 1, .quantum = 3, .calls = 110},
     {"case 2: interleaved captures and drains", .shape = two_lanes, .run = capture_while_draining, .quantum = 300,
      .instructions = 5000, .stores = 80, .calls = 10},
     {"case 2: interleaved evictions and drains", .shape = overwriting, .run = capture_while_draining, .quantum = 150,

@@ -16,6 +16,7 @@ typedef struct sweep {
   void (*shape)(victim_plan *plan);                      /* changes the smallest plan; may be null */
   void (*prepare)(const victim_plan *plan, report *report); /* makes the log that is there before; may be null */
   void (*run)(swept *swept);
+  int calls_only;        /* from system call to system call: nothing is stored into mapped files but by captures */
   uint64_t quantum;      /* instructions until another thread may go on, at most; 0: until one waits */
   uint64_t instructions; /* fewer than these mean that it did not go through what it should */
   uint64_t stores;       /* likewise: instructions after which the files had changed */

@@ -57,6 +57,7 @@ victim_plan victim_plan_random(const char *directory, const char *ring_directory
   plan.context_every = 1 + replay_below(&state, replay_below(&state, 2) ? 4 : 100);
   plan.scoped = (int)replay_below(&state, 2);
   plan.sampled = (int)replay_below(&state, 2);
+  plan.batch_threads = (uint32_t)replay_below(&state, 3);
   return plan;
 }
 
@@ -66,12 +67,13 @@ const char *victim_describe(const victim_plan *plan) {
            "%u threads, %u openings, %" PRIu64 " events each, hold %" PRIu64 ", pause %" PRIu64 " ns, sync every "
            "%" PRIu64 ", durable every %" PRIu64 ", synced each %" PRIu64 " ns, largest %" PRIu64 ", lanes %u "
            "(%u spare) of %" PRIu64 ", segments of %" PRIu64 ", interval %" PRIu64 " ns, policy %u, wait %" PRIu64
-           " ns, clock %u, ring %s, %u contexts, each for %" PRIu64 "%s%s",
+           " ns, clock %u, ring %s, %u contexts, each for %" PRIu64 "%s%s, %u batchers, delivered every %" PRIu64,
            plan->threads, plan->openings, plan->events, plan->hold, plan->pause_ns, plan->sync_every,
            plan->durable_every, plan->sync_interval_ns, plan->largest, plan->lane_count, plan->spare_lanes,
            plan->lane_bytes, plan->segment_bytes, plan->drain_interval_ns, plan->full_policy, plan->full_wait_ns,
            plan->clock, plan->ring_directory ? "elsewhere" : "here", plan->contexts, plan->context_every,
-           plan->scoped ? ", scoped" : "", plan->sampled ? ", sampled" : "");
+           plan->scoped ? ", scoped" : "", plan->sampled ? ", sampled" : "", plan->batch_threads,
+           plan->remove_delivered ? plan->deliver_every : 0);
   return text;
 }
 
@@ -244,6 +246,15 @@ static void wait_for_event(producer *producer, weir_id id) {
   own->syncing = 0;
 }
 
+void victim_deliver(report *report, weir_log *log, uint64_t *state) {
+  weir_counters counters;
+  weir_count(log, &counters);
+  if (counters.next_offset <= report->delivered) return;
+  uint64_t offset = report->delivered + replay_below(state, counters.next_offset - report->delivered + 1);
+  report_delivered(report, offset);
+  weir_set_delivered(log, offset);
+}
+
 static void *produce(void *context) {
   producer *producer = context;
   const victim_plan *plan = producer->plan;
@@ -260,6 +271,9 @@ static void *produce(void *context) {
       wait_for_event(producer, id);
     }
     if (plan->sync_every > 0 && producer->captures % plan->sync_every == 0) wait_for_disk(producer);
+    if (plan->remove_delivered && producer->captures % plan->deliver_every == 0) {
+      victim_deliver(producer->report, producer->log, &producer->state);
+    }
     if (plan->pause_ns > 0 && replay_below(&producer->state, 8) == 0) {
       sleep_ns(replay_below(&producer->state, plan->pause_ns));
     }
@@ -306,6 +320,8 @@ weir_status victim_open(const victim_plan *plan, report *report, weir_log **log,
   options.max_bytes = plan->max_bytes;
   options.retain_bytes = plan->retain_bytes;
   options.limit_policy = plan->limit_policy;
+  options.batch_threads = plan->batch_threads;
+  options.remove_delivered = plan->remove_delivered;
   if (report) report_enter(report, PHASE_OPENING);
   weir_status status = weir_open(plan->directory, &options, log, recovery, error);
   if (status == WEIR_OK && report) report_opened(report, recovery);

@@ -31,12 +31,13 @@ typedef struct victim_plan {
   uint64_t context_every; /* captures of a thread between its changes of the context */
   int scoped;             /* one event in four has a scope, if it fits */
   int sampled;            /* one event in eight is left out */
+  uint64_t deliver_every; /* captures of a thread until it says that some more was delivered; 0: never */
 
   /* As in weir_options. */
   uint32_t lane_count, spare_lanes, full_policy, clock;
   uint64_t lane_bytes, segment_bytes, max_event_bytes, drain_interval_ns, full_wait_ns, sync_interval_ns;
   uint64_t max_bytes, retain_bytes;
-  uint32_t limit_policy;
+  uint32_t limit_policy, batch_threads, remove_delivered;
 } victim_plan;
 
 enum {
@@ -82,6 +83,9 @@ const char *victim_type_name(uint32_t type);
 /* Captures a thread's next event and notes it; answers what the library answered. */
 int32_t victim_capture(const victim_plan *plan, report *report, weir_log *log, uint32_t first_type, uint32_t thread,
                        weir_id *id);
+
+/* Says that some of what is in the log was delivered, as far as `state` has it; notes it before. */
+void victim_deliver(report *report, weir_log *log, uint64_t *state);
 
 /* Does all that the plan says, in this process. 0, or 1 if something failed that the plan does not allow for. */
 int victim_run(const victim_plan *plan, report *report);

@@ -5,6 +5,7 @@
 //   WEIR_TOOL    the executable to test; otherwise the one beside the test bundle
 //   WEIR_SEED    the seed of every random choice, printed by each test that makes any
 //   WEIR_KILLS   how often to kill in KillReplay (25)
+//   WEIR_LONG_DELIVERY  1: a million events delivered and 50 kills in DeliveryKills, where the default is 20,000 and 8
 //   WEIR_LONG    1: a million events, every byte, every system call, where the default takes a sample
 import Foundation
 import Testing
@@ -16,6 +17,7 @@ struct EndToEnd {}
 enum Run {
   static let environment = ProcessInfo.processInfo.environment
   static let isLong = environment["WEIR_LONG"] == "1"
+  static let isLongDelivery = environment["WEIR_LONG_DELIVERY"] == "1"
   static let kills = environment["WEIR_KILLS"].flatMap { Int($0) } ?? 25
   static let givenSeed = environment["WEIR_SEED"].flatMap { UInt64($0) }
 

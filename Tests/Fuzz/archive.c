@@ -13,6 +13,7 @@
 
 #include "crc32c.h"
 #include "format.h"
+#include "pack.h"
 #include "system.h"
 
 typedef struct entry_header {
@@ -132,6 +133,7 @@ static int kind_of(const char *name, uint64_t *base) {
   *base = strtoull(name, &end, 10);
   if (end == name + 20 && strcmp(end, SEALED_SUFFIX) == 0) return FILE_SEALED;
   if (end == name + 20 && strcmp(end, ACTIVE_SUFFIX) == 0) return FILE_ACTIVE;
+  if (end == name + 20 && strcmp(end, BATCH_SUFFIX) == 0) return FILE_BATCH;
   *base = 0;
   if (strcmp(name, RING_NAME) == 0) return FILE_RING;
   if (strcmp(name, LOCATOR_NAME) == 0) return FILE_LOCATOR;
@@ -198,12 +200,21 @@ const char *archive_far(void) {
   return far;
 }
 
+static int is_packed(const archived *file) { return file->kind == FILE_SEALED && (file->flags & FILE_PACKED); }
+
 static void put_file(const char *directory, const char *name, const archived *file) {
   char path[160];
   snprintf(path, sizeof path, "%s/%s", directory, name);
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   need(fd >= 0, path);
-  if (file && file->bytes) need(write(fd, file->data, file->bytes) == (ssize_t)file->bytes, path);
+  if (file && is_packed(file)) {
+    uint64_t count;
+    uint8_t *packed = pack_segment(file, &count);
+    need(write(fd, packed, count) == (ssize_t)count, path);
+    free(packed);
+  } else if (file && file->bytes) {
+    need(write(fd, file->data, file->bytes) == (ssize_t)file->bytes, path);
+  }
   close(fd);
 }
 
@@ -237,7 +248,9 @@ static void name_of(const archive *archive, const archived *file, char name[64])
   if (file->kind == FILE_FAR_RING) snprintf(name, 64, "weir-%016llx.ring", (unsigned long long)number);
   else if (fixed[file->kind]) snprintf(name, 64, "%s", fixed[file->kind]);
   else snprintf(name, 64, "%020llu%s", (unsigned long long)file->base,
-                file->kind == FILE_SEALED ? SEALED_SUFFIX : ACTIVE_SUFFIX);
+                file->kind == FILE_BATCH || is_packed(file) ? BATCH_SUFFIX
+                : file->kind == FILE_SEALED                 ? SEALED_SUFFIX
+                                                            : ACTIVE_SUFFIX);
 }
 
 void archive_unpack(const archive *archive) {

@@ -24,11 +24,24 @@ typedef enum file_kind {
   FILE_START,     /* start */
   FILE_RING_NEW,  /* ring.new */
   FILE_ANNOUNCED, /* ring.at.new */
+  FILE_BATCH,     /* <base>.weir.lz4 */
   FILE_KINDS
 } file_kind;
 
-/* The locator is made to be of the directory that it is unpacked into, else it would always be a copy's. */
-enum { FILE_AT_HOME = 1 };
+/*
+ * The locator is made to be of the directory that it is unpacked into, else it would always be a copy's. A sealed
+ * segment may be made a batch when it is unpacked, as Weir does, or of another form.
+ */
+enum {
+  FILE_AT_HOME = 1,
+  FILE_PACKED = 2,
+  FILE_COLUMNS = 4,
+  FILE_NO_INDEX = 8,
+  FILE_LINKED = 16,
+  FILE_NO_SIZE = 32,
+  FILE_PIECES = 64,
+  FILE_FORMS = 6 /* flags from FILE_PACKED on */
+};
 
 typedef struct archived {
   uint8_t kind, flags;

@@ -1,5 +1,5 @@
 /*
- * directory_fuzz.c: the fuzz targets `segment`, `ring` and `directory`. All three take a whole directory through every
+ * directory_fuzz.c: the fuzz targets `segment`, `batch`, `ring` and `directory`. All take a directory through every
  * reader and through recovery, twice; they differ in what of it they change: FUZZ_FOCUS, one of mutate.h's.
  */
 #include <stdio.h>

@@ -190,7 +190,9 @@ static void change_blocks(archived *file, const archived *other, dice *dice) {
 
 static void change_files(archive *archive, archived *file, dice *dice) {
   archived *other = &archive->files[roll(dice, archive->count)];
-  switch (roll(dice, 6)) {
+  switch (roll(dice, 8)) {
+    case 6: file->flags ^= (uint8_t)(FILE_PACKED << roll(dice, FILE_FORMS)); break;
+    case 7: file->kind = file->kind == FILE_BATCH ? FILE_SEALED : FILE_BATCH; break;
     case 0: file->base = hostile(dice, file, file->base, 8); break;
     case 1: file->base = other->base; break;
     case 2: { /* swapped names */
@@ -212,6 +214,9 @@ static void change_files(archive *archive, archived *file, dice *dice) {
 
 static int in_focus(const archived *file, focus focus) {
   int segment = file->kind == FILE_SEALED || file->kind == FILE_ACTIVE;
+  if (focus == FOCUS_BATCH) {
+    return file->kind == FILE_BATCH || (file->kind == FILE_SEALED && (file->flags & FILE_PACKED));
+  }
   return focus == FOCUS_ALL || (focus == FOCUS_SEGMENTS) == segment;
 }
 

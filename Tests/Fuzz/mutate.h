@@ -15,7 +15,7 @@ typedef struct dice {
 uint64_t roll(dice *dice, uint64_t limit); /* 0 to limit - 1 */
 
 /* What is changed most: the other files are, too, but seldom. */
-typedef enum focus { FOCUS_SEGMENTS, FOCUS_RING, FOCUS_ALL } focus;
+typedef enum focus { FOCUS_SEGMENTS, FOCUS_RING, FOCUS_ALL, FOCUS_BATCH } focus;
 
 /* One change. Checksums stay as they are. */
 void mutate_once(archive *archive, dice *dice, focus focus);

@@ -1,6 +1,7 @@
 /* seeds.c: see seeds.h. */
 #include "../C/log_fixture.h"
 
+#include "pack.h"
 #include "seeds.h"
 
 static archive *next_seed(seed *seeds, uint32_t *count, const char *name) {
@@ -17,6 +18,31 @@ static void take_directory(seed *seeds, uint32_t *count, const char *name, const
   if (far) archive_add_directory(archive, far);
 }
 
+/* The same log with batch segments: as files, and made of raw ones when the seed is unpacked, of several forms. */
+static void add_batches(seed *seeds, uint32_t *count, const fixture *fixture) {
+  archived first = {.flags = FILE_PACKED, .data = fixture->first.bytes, .bytes = (uint32_t)fixture->first.count};
+  archived second = {
+      .flags = FILE_PACKED | FILE_COLUMNS, .data = fixture->second.bytes, .bytes = (uint32_t)fixture->second.count};
+  for (int kind = 0; kind < 3; kind++) {
+    static const char *const batch_names[] = {"batches", "batches-packed", "batches-of-others"};
+    archive *archive = next_seed(seeds, count, batch_names[kind]);
+    for (int i = 0; i < 2; i++) {
+      archived *file = i == 0 ? &first : &second;
+      if (kind == 0) {
+        uint64_t bytes;
+        uint8_t *packed = pack_segment(file, &bytes);
+        archive_add(archive, FILE_BATCH, i * UINT64_C(8), packed, bytes);
+        free(packed);
+      } else {
+        archive_add(archive, FILE_SEALED, i * UINT64_C(8), file->data, file->bytes);
+        archive->files[i].flags = kind == 1 ? file->flags : FILE_PACKED | (i == 0 ? FILE_LINKED : FILE_NO_SIZE);
+      }
+    }
+    archive_add(archive, FILE_ACTIVE, 14, fixture->last.bytes, fixture->last.count);
+    archive_add(archive, FILE_RING, 0, fixture->ring.bytes, fixture->ring.count);
+  }
+}
+
 static void add_fixture(seed *seeds, uint32_t *count) {
   fixture fixture;
   build(&fixture);
@@ -29,6 +55,7 @@ static void add_fixture(seed *seeds, uint32_t *count) {
     if (parts >= 2) archive_add(archive, FILE_ACTIVE, 14, fixture.last.bytes, fixture.last.count);
     if (parts >= 3) archive_add(archive, FILE_RING, 0, fixture.ring.bytes, fixture.ring.count);
   }
+  add_batches(seeds, count, &fixture);
   demolish(&fixture);
 }
 
@@ -79,10 +106,10 @@ static void add_elsewhere(seed *seeds, uint32_t *count) {
 }
 
 uint32_t seeds_make(seed seeds[MAX_SEEDS], const char *golden) {
-  static const char *const names_of_golden[] = {"v1-closed", "v1-killed", "v1-damaged"};
+  static const char *const names_of_golden[] = {"v1-closed", "v1-killed", "v1-damaged", "v1-batched"};
   uint32_t count = 0;
   add_fixture(seeds, &count);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     take_directory(seeds, &count, names_of_golden[i], join(join(golden, names_of_golden[i]), "log"), NULL);
   }
   add_elsewhere(seeds, &count);

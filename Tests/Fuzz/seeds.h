@@ -1,6 +1,7 @@
 /*
  * seeds.h: the logs that all mutations begin with: the one that Tests/C/log_fixture.h builds by hand, as a whole and in
- * parts; the golden logs; and logs made at the call whose ring lies in another directory, in use and closed.
+ * parts and with batch segments; the golden logs; and logs made at the call whose ring lies in another directory, in
+ * use and closed.
  */
 #ifndef WEIR_FUZZ_SEEDS_H
 #define WEIR_FUZZ_SEEDS_H

@@ -6,6 +6,7 @@
 #include "crc32c.h"
 #include "format.h"
 #include "record.h"
+#include "structure_batch.h"
 
 #define FIELD(type, member) {offsetof(type, member), sizeof(((type *)0)->member)}
 
@@ -64,6 +65,18 @@ static const field start_fields[] = {
     FIELD(start_slot, sequence), FIELD(start_slot, first_offset), FIELD(start_slot, salt),   FIELD(start_slot, end),
     FIELD(start_slot, base),    FIELD(start_slot, segments), FIELD(start_slot, events),      FIELD(start_slot, notices),
     FIELD(start_slot, incompatible), {136, 8}, {264, 8}};
+static const field frame_fields[] = {{0, 4}, {4, 1}, {5, 1}, {6, 8}, {14, 1}};
+static const field lz4_block_fields[] = {{0, 4}, {4, 1}, {5, 2}, {7, 4}};
+static const field index_fields[] = {FIELD(batch_index, magic),         FIELD(batch_index, major),
+                                     FIELD(batch_index, minor),         FIELD(batch_index, crc),
+                                     FIELD(batch_index, flags),         FIELD(batch_index, block_bytes),
+                                     FIELD(batch_index, salt),          FIELD(batch_index, opening),
+                                     FIELD(batch_index, base_offset),   FIELD(batch_index, next_offset),
+                                     FIELD(batch_index, content_bytes), FIELD(batch_index, frame_bytes),
+                                     FIELD(batch_index, events),        FIELD(batch_index, block_count),
+                                     FIELD(batch_index, reserved)};
+static const field index_block_fields[] = {{0, 8}, {8, 8}, {16, 8}};
+static const field index_end_fields[] = {{0, 8}, {8, 8}};
 static const field word_fields[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}};
 
 #define TABLE(fields) {fields, sizeof fields / sizeof *fields}
@@ -75,7 +88,10 @@ static const struct {
     [PART_RECORD] = TABLE(record_fields),          [PART_SEAL] = TABLE(seal_fields),
     [PART_DEFINITION] = TABLE(definition_fields),  [PART_RING_HEADER] = TABLE(ring_fields),
     [PART_LANE] = TABLE(lane_fields),              [PART_LOCATOR] = TABLE(locator_fields),
-    [PART_START] = TABLE(start_fields),            [PART_WORDS] = TABLE(word_fields)};
+    [PART_START] = TABLE(start_fields),            [PART_FRAME] = TABLE(frame_fields),
+    [PART_LZ4_BLOCK] = TABLE(lz4_block_fields),    [PART_INDEX] = TABLE(index_fields),
+    [PART_INDEX_BLOCK] = TABLE(index_block_fields), [PART_INDEX_END] = TABLE(index_end_fields),
+    [PART_WORDS] = TABLE(word_fields)};
 
 const field *fields_of(part_kind kind, uint32_t *count) {
   *count = tables[kind].count;
@@ -216,6 +232,9 @@ void find_parts(const archived *file, parts *found) {
         if (at + sizeof(start_slot) <= file->bytes) add(found, PART_START, at, sizeof(start_slot));
       }
       break;
+    case FILE_BATCH:
+      find_in_batch(file, found);
+      break;
     default:
       for (uint64_t at = 0; at + 8 <= file->bytes && at < 1024; at += 8) add(found, PART_WORDS, at, 8);
   }
@@ -334,6 +353,7 @@ void repair_file(archived *file, int adopt) {
     case FILE_LOCATOR:
     case FILE_ANNOUNCED: repair_locator(file); break;
     case FILE_START: repair_start(file); break;
+    case FILE_BATCH: repair_batch(file); break;
     default: break;
   }
 }

@@ -18,6 +18,11 @@ typedef enum part_kind {
   PART_LANE,
   PART_LOCATOR,
   PART_START,
+  PART_FRAME,       /* the header of an LZ4 frame */
+  PART_LZ4_BLOCK,
+  PART_INDEX,
+  PART_INDEX_BLOCK,
+  PART_INDEX_END,
   PART_WORDS, /* of a file whose structure is not known here: eight bytes anywhere */
   PART_KINDS
 } part_kind;

@@ -215,7 +215,16 @@ static void make_killed(const char *directory) {
   killed_opening(directory, WEIR_CLOCK_AUTO);
 }
 
-/* The same, and then: a torn tail, a damaged record in a lane, two damaged blocks in the sealed segment. */
+/* Three openings: of the first a batch segment, of the second a raw one; the third one's process is killed. */
+static void make_batched(const char *directory) {
+  weir_error error;
+  closed_opening(directory, WEIR_CLOCK_AUTO, 0);
+  if (weir_batch_directory(directory, 1, NULL, NULL, NULL, &error) != WEIR_OK) require(0, error.message);
+  closed_opening(directory, WEIR_CLOCK_COARSE, 0);
+  killed_opening(directory, WEIR_CLOCK_AUTO);
+}
+
+/* The same as make_killed, and then: a torn tail, a damaged record in a lane, two damaged blocks in the sealed segment. */
 static void make_damaged(const char *directory) {
   closed_opening(directory, WEIR_CLOCK_AUTO, 0);
   killed_opening(directory, WEIR_CLOCK_MONOTONIC);

@@ -2,8 +2,9 @@
 """read_log.py: a second reader of Weir logs, made from FileFormat.md alone.
 
 That page promises to be enough to decode a log. This program holds it to that: it shares no code with Weir, uses only
-Python's standard library, and its answers are compared with those of the C reader. It reads a log that no writer has
-open, file by file as a whole, checks every checksum, and passes over what is damaged.
+Python's standard library and, for batch segments, the lz4 tool, and its answers are compared with those of the C
+reader. It reads a log that no writer has open, file by file as a whole, checks every checksum, and passes over what is
+damaged.
 
     read_log.py [--raw] DIRECTORY
 
@@ -12,7 +13,7 @@ behind `fields` in hexadecimal, attributes, context (its number) and context_byt
 standard error: what was passed over. Exit status: 0 nothing is damaged, 1 something
 is, 2 there is no log, or one of a newer version.
 """
-import fcntl, os, re, struct, sys
+import fcntl, os, re, struct, subprocess, sys
 
 from read_blocks import GAP, HOLE, NO_LANE, NOTICES, SEAL, Block, Definition, Record
 from read_blocks import crc32c, definitions, eight, is_zero, monotonic_of, time_of, u32, u64
@@ -37,7 +38,8 @@ class Segment:
   """A file of the log: what its header says, and its valid blocks."""
 
   def __init__(self, log, name):
-    self.log, self.name, self.is_sealed, self.data = log, name, name.endswith('.weir'), log.bytes_of(name)
+    self.log, self.name, self.is_sealed = log, name, not name.endswith('.active')
+    self.data = log.unpacked(name) if name.endswith('.lz4') else log.bytes_of(name)
     self.salt, self.opening, self.base, self.lane_count, self.handed, self.flags = 0, 0, int(name[:20]), 256, [], 0
     self.boot_id, self.blocks = bytes(16), []
     start = self.read_header()
@@ -353,6 +355,13 @@ class Log:
   def bytes_of(self, name):
     with open(os.path.join(self.directory, name), 'rb') as file: return file.read()
 
+  def unpacked(self, name):
+    """What the lz4 tool makes of a batch segment: of a damaged one, what comes before the damage."""
+    try: lz4 = subprocess.run(['lz4', '-dc', os.path.join(self.directory, name)], capture_output=True)
+    except FileNotFoundError: raise Unreadable('batch segments need the lz4 tool') from None
+    if lz4.returncode: self.damaged(name, 0, lz4.stderr.decode(errors='replace').strip() or 'lz4 fails')
+    return lz4.stdout
+
   def say(self, name, at, what): print(f'{name}: byte {at}: {what}', file=sys.stderr)
 
   def damaged(self, name, at, what):
@@ -382,10 +391,12 @@ class Log:
     return max(slots)[1] if slots else 0
 
   def read(self):
-    names = sorted(name for name in os.listdir(self.directory) if re.fullmatch(r'\d{20}\.weir(\.active)?', name))
+    listed = {name for name in os.listdir(self.directory) if re.fullmatch(r'\d{20}\.weir(\.active|\.lz4)?', name)}
+    names = sorted((name for name in listed if not (name.endswith('.lz4') and name[:-4] in listed)),
+                   key=lambda name: (name[:20], name.endswith('.active')))
     if not names and not {'lock', 'ring'} & set(os.listdir(self.directory)): raise Unreadable('there is no log')
     self.next = start = self.start()
-    names = [name for name in names if not (name.endswith('.weir') and int(name[:20]) < start)]
+    names = [name for name in names if name.endswith('.active') or int(name[:20]) >= start]
     ring, segments = self.ring(), []
     if ring: self.definitions.update(ring.definitions)
     for name in names:

@@ -35,6 +35,7 @@ plan plan_of(uint64_t seed, uint32_t full) {
   plan.bystander_pause_ns = draw(&random, 2000000);
   plan.waits_in = draw(&random, 2) ? 50 + (uint32_t)draw(&random, 500) : 0;
   plan.options.sync_interval_ns = draw(&random, 3) ? 0 : 1000000 + draw(&random, 20000000);
+  plan.options.batch_threads = (uint32_t)draw(&random, 4); /* last, so that a seed gives the rest as it did without */
   return plan;
 }
 

@@ -234,6 +234,40 @@ import WeirTesting
     #expect(failure?.description.contains("- verdictCount: 0 verdicts for 1 events") == true)
   }
 
+  /// Refuses a batch with the unacceptable event in it as a whole, as delivery allows.
+  private struct Refusing: Provider {
+    let store: Store
+    let reason: String
+    var name: String { "refusing" }
+
+    func associate(_ user: EventUser) async throws { store.keep(.associated(user.id)) }
+    func disassociate() async throws { store.keep(.disassociated) }
+
+    func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {
+      if events.contains(where: { $0.name == "unacceptable" }) { throw BatchRefused(reason) }
+      for event in events where !store.has(event.stored.id) {
+        store.keep(.event(event.stored.id, fields: event.fields))
+      }
+      return events.map { _ in .accepted }
+    }
+  }
+
+  @Test func aProviderThatRefusesBatchesKeepsToTheProtocol() async throws {
+    for (reason, checks) in [("schema", []), ("", [Check.verdictValues])] as [(String, Set<Check>)] {
+      let store = Store()
+      let found = await ProviderConformance.findings(
+        claims: [.keepsOrder, .keepsOnce], unacceptable: ("unacceptable", [:]),
+        makeProvider: { Refusing(store: store, reason: reason) }, delivered: { _ in store.entries })
+      #expect(Set(found.map(\.check)) == checks, "\(found)")
+    }
+  }
+
+  @Test func aProviderThatStopsIsAFinding() async throws {
+    let found = await ProviderConformance.findings(
+      [.delivery], makeProvider: { ScriptedProvider(finally: .stop("401: a wrong key")) })
+    #expect(found.first?.check == .delivery && found.first?.message.contains("401: a wrong key") == true)
+  }
+
   @Test func aProviderThatCanNotBeMadeIsAFinding() async throws {
     let found = await ProviderConformance.findings(makeProvider: { () throws -> ScriptedProvider in throw Broken() })
     #expect(found.map(\.check) == [.setup])

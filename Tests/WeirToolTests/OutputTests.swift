@@ -202,10 +202,10 @@ struct QuantityTests {
   }
 
   @Test func progress() {
-    let half = Progress.line(events: 1_000_000, nanoseconds: 500_000_000, fraction: 0.5)
+    let half = Progress.line(1_000_000, nanoseconds: 500_000_000, fraction: 0.5)
     #expect(half == "[###############               ]  50 %  1,000,000 events  2,000,000/s")
-    #expect(Progress.line(events: 5, nanoseconds: 0, fraction: nil) == "5 events  0/s")
-    #expect(Progress.line(events: 0, nanoseconds: 1, fraction: 1).contains("] 100 %"))
+    #expect(Progress.line(5, nanoseconds: 0, fraction: nil) == "5 events  0/s")
+    #expect(Progress.line(0, nanoseconds: 1, fraction: 1).contains("] 100 %"))
   }
 
   @Test func summary() {

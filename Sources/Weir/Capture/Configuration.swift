@@ -38,10 +38,11 @@ extension Tracker {
     /// What a power cut leaves of the log. ``Tracker/Durability/processCrash``.
     public var durability: Durability
 
-    /// What all the log's files may take on the disk, at every moment, but for the directories `cursors` and
-    /// `violations`; nil for no limit. Nil.
+    /// What all the log's files may take on the disk, at every moment, but for the directories `cursors`, `violations`,
+    /// `attempts` and `dead-letters`; nil for no limit. Nil.
     ///
-    /// At least the ring, three segments and a little more; an opening with less throws `invalid`, with the number.
+    /// At least the ring, three segments (four with ``batchThreads``) and a little more; an opening with less throws
+    /// `invalid`, with the number.
     public var byteLimit: Int?
 
     /// What happens at ``byteLimit``, which any other than the default needs. ``Tracker/ByteLimitPolicy/refuse``.
@@ -49,6 +50,20 @@ extension Tracker {
 
     /// How long events are kept. ``Tracker/Retention/all``.
     public var retention: Retention
+
+    /// Removes sealed segments, as ``retention`` does, once every provider has settled all of their events: see
+    /// ``Dispatcher``. What goes so is not counted as lost. Whole segments, the last one always stays. False: what was
+    /// delivered stays until retention removes it.
+    public var removeDelivered: Bool
+
+    /// Threads that turn sealed segments into batch segments: files in the LZ4 format, a half to a fifth as large, that
+    /// readers read like the others and the `lz4` tool reads, too. 0, none; at most 64.
+    ///
+    /// They work at low priority, off every capture, and take up what earlier openings left as well; one is enough for
+    /// 200 megabytes a second. Closing waits for no more than what is being written right now:
+    /// ``LogDirectory/batch(threads:onProgress:)`` does the rest. A segment in which something is damaged stays as it
+    /// is. While a thread works it takes some 3 MiB of memory. ``Counters/batched`` counts.
+    public var batchThreads: Int
 
     /// Where the time of an event comes from. ``Tracker/ClockSource/automatic``.
     public var clock: ClockSource
@@ -109,6 +124,8 @@ extension Tracker {
       byteLimit = nil
       atByteLimit = .refuse
       retention = .all
+      removeDelivered = false
+      batchThreads = 0
       clock = .automatic
       createDirectory = true
       ringDirectory = nil
@@ -121,7 +138,7 @@ extension Tracker {
         maximumEventBytes: maximumEventBytes, drainInterval: drainInterval,
         whenFull: whenFull, clock: clock, createsDirectory: createDirectory,
         ringDirectory: ringDirectory, durability: durability, byteLimit: byteLimit, atByteLimit: atByteLimit,
-        retention: retention)
+        retention: retention, batchThreads: batchThreads, removeDelivered: removeDelivered)
     }
   }
 

@@ -54,6 +54,12 @@ public final class Tracker: Sendable {
   /// Holds the events against the contract; nil without one.
   let inspector: Inspector?
 
+  /// The dispatcher that delivers this log, if there is one.
+  let delivery = ProcessLock(DispatcherReference())
+
+  /// What the log may take on the disk; nil without a limit.
+  let byteLimit: Int?
+
   /// The rules of sampling; nil without any. Freed in `deinit`, when no capture is in progress.
   let sampler: Sampler?
 
@@ -81,6 +87,7 @@ public final class Tracker: Sendable {
     recovery = opened.recovery
     self.directory = absolutePath(directory)
     opening = recovery.opening
+    byteLimit = configuration.byteLimit
     inspector = orders.map { [directory = self.directory, recovery] orders in
       Inspector(orders, log: opened.handle, directory: directory, firstOffset: recovery.firstOffset)
     }
@@ -95,6 +102,7 @@ public final class Tracker: Sendable {
     // Whoever did not close the log gets the same end as those who did; errors are the next opening's to recover from.
     if inspector != nil { try? close() }
     inspector?.forgetLog()
+    dispatcher?.forgetLog()
     handle.free()
     sampler?.free()
   }

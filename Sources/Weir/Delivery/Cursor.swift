@@ -27,6 +27,8 @@ final class Cursor {
 
   static let slotStride = 4096
   static let directoryName = "cursors"
+  /// The longest name of a provider.
+  static let maximumNameBytes = 64
 
   let name: String
   let found: Found
@@ -56,24 +58,65 @@ final class Cursor {
       found = .nothing
       return
     }
-    var best: CursorSlot?
+    let best = try Self.best(of: file, calls)
+    if let best { next = 1 - best.index }
+    sequence = best?.slot.sequence ?? 0
+    found = best.map { .position($0.slot.position) } ?? .damaged
+    // A file without a whole slot has none to leave alone while the other is written: it is made anew.
+    if best != nil { self.file = file }
+  }
+
+  /// Looks at the cursor `name` of the log in `logDirectory`, whoever moves it. Writes nothing.
+  ///
+  /// Throws as ``init(_:of:calls:)`` does.
+  static func read(
+    _ name: String, of logDirectory: String, calls: SystemCalls = SystemCalls()
+  ) throws(WeirError) -> Found {
+    let log = try calls.openDirectory(logDirectory)
+    guard let file = try calls.open("\(directoryName)/\(name)", in: log, forWriting: false) else { return .nothing }
+    return try best(of: file, calls).map { .position($0.slot.position) } ?? .damaged
+  }
+
+  /// Removes the cursor `name` and what is kept beside it, the lock too, which the caller holds. On the disk when this
+  /// returns.
+  static func remove(_ name: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
+    let directory = try calls.openDirectory(directoryName, in: try calls.openDirectory(logDirectory))
+    // The lock last: whoever gets it after that finds no cursor.
+    for file in ["", ".new", ".user", ".user.new", ".lock"] { try calls.unlink(name + file, in: directory) }
+    try calls.syncDirectory(directory)
+  }
+
+  /// The whole slot with the higher sequence, and which of the two it is.
+  private static func best(
+    of file: Descriptor, _ calls: SystemCalls
+  ) throws(WeirError) -> (slot: CursorSlot, index: Int)? {
+    var best: (slot: CursorSlot, index: Int)?
     for index in 0..<2 {
-      switch CursorSlot.read(try calls.read(file, CursorSlot.byteCount, at: index * Self.slotStride)) {
+      switch CursorSlot.read(try calls.read(file, CursorSlot.byteCount, at: index * slotStride)) {
       case .slot(let slot):
-        guard slot.sequence > best?.sequence ?? 0 else { continue }
-        best = slot
-        next = 1 - index
+        guard slot.sequence > best?.slot.sequence ?? 0 else { continue }
+        best = (slot, index)
       case .damaged: continue
       case .newer(let version):
         throw WeirError(
-          .version, "\(directory.path)/\(name) has version \(version), which is newer than this library; update it",
-          path: "\(directory.path)/\(name)")
+          .version, "\(file.path) has version \(version), which is newer than this library; update it",
+          path: file.path)
       }
     }
-    sequence = best?.sequence ?? 0
-    found = best.map { .position($0.position) } ?? .damaged
-    // A file without a whole slot has none to leave alone while the other is written: it is made anew.
-    if best != nil { self.file = file }
+    return best
+  }
+
+  /// Whether a file in `cursors` may be a provider's cursor: letters, digits, `-` and `_`, 64 of them at most.
+  static func isProviderName(_ name: String) -> Bool {
+    (1...maximumNameBytes).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
   }
 
   /// Keeps a position. It is on the disk when this returns.

@@ -10,6 +10,37 @@ public enum Verdict: Hashable, Sendable {
   case retry(after: Duration?)
 }
 
+/// Thrown by ``Provider/deliver(_:)``: the batch was refused as a whole, and nothing of it was taken.
+///
+/// It is split in halves, which are given again, until the event that is at fault stands alone: that one is rejected
+/// for this reason.
+public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What the destination said, without credentials.
+  public var reason: String
+
+  /// A refusal for this reason.
+  public init(_ reason: String) {
+    self.reason = reason
+  }
+
+  public var description: String { reason }
+}
+
+/// Thrown by a provider: nothing can be delivered before somebody mends it, such as a wrong key or a wrong address.
+///
+/// Delivery to this provider stops, says so, and keeps the events, until ``Dispatcher/resume(_:)`` or the next opening.
+public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong and what to do, without credentials.
+  public var reason: String
+
+  /// A stop for this reason.
+  public init(_ reason: String) {
+    self.reason = reason
+  }
+
+  public var description: String { reason }
+}
+
 /// A destination of events.
 ///
 /// Delivery is at least once: an event comes again if the process died before its verdict was on the disk.
@@ -28,7 +59,8 @@ public protocol Provider: Sendable {
   func disassociate() async throws
 
   /// Takes events, in order of offset; answers a verdict for each, in the same order. Throwing is the same as to answer
-  /// ``Verdict/retry(after:)`` for all. Never called again before it returned.
+  /// ``Verdict/retry(after:)`` for all, but for ``BatchRefused`` and ``DeliveryStopped``. Never called again before it
+  /// returned. If it takes too long its task is cancelled, and the events come again.
   func deliver(_ events: [PreparedEvent]) async throws -> [Verdict]
 
   /// Called once, after everything else.

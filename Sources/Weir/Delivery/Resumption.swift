@@ -43,13 +43,20 @@ struct Resumption: Hashable, Sendable {
     // What was on the disk can't be gone from this log: another one is in its place.
     let fallback = position.certain <= end ? position.certain : 0
     guard position.offset <= end else { return Resumption(fallback, .beyondEnd) }
-    guard position.certain < position.offset else { return Resumption(position.offset, .exact) }
-    let reader = try EventReader(directory: directory, from: position.offset - 1)
-    let event = try reader.next()
-    if let event, event.offset == position.offset - 1 {
-      return event.id == position.last
-        ? Resumption(position.offset, .exact) : Resumption(fallback, .replaced)
+    let isCertain = position.certain == position.offset
+    // Nothing readable was below it: there is nothing to recognise the log by.
+    guard position.last != nil || position.counts == nil && !isCertain else {
+      return Resumption(position.offset, .exact)
     }
+    let lastOffset = position.lastOffset ?? position.offset - 1
+    let reader = try EventReader(directory: directory, from: lastOffset)
+    let event = try reader.next()
+    if let event, event.offset == lastOffset {
+      if event.id == position.last { return Resumption(position.offset, .exact) }
+      // What was on the disk is another event now: so may be all that is below it, as after a backup was put back.
+      return Resumption(isCertain ? 0 : fallback, .replaced)
+    }
+    if isCertain { return Resumption(position.offset, .exact) }
     // Retention removes what is old, and only that: nothing was put in its place.
     let isRemoved = reader.skipped.contains { $0.isRemoval }
     return isRemoved ? Resumption(position.offset, .exact) : Resumption(fallback, .replaced)

@@ -19,6 +19,8 @@ struct CoreOptions {
   var byteLimit: Int?
   var atByteLimit = Tracker.ByteLimitPolicy.refuse
   var retention = Tracker.Retention.all
+  var batchThreads = 0
+  var removeDelivered = false
 
   static func defaults() -> CoreOptions {
     var options = weir_options()
@@ -54,6 +56,8 @@ struct CoreOptions {
     if let bytes = retention.bytes { options.retain_bytes = try number(bytes, "retention.bytes") }
     // What is above zero and below a nanosecond is one: 0 would keep everything.
     options.retain_ns = retention.age.map { max($0.wholeNanoseconds, 1) } ?? 0
+    options.batch_threads = try number(batchThreads, "batchThreads")
+    options.remove_delivered = removeDelivered ? 1 : 0
     options.clock =
       switch clock {
       case .automatic: UInt32(WEIR_CLOCK_AUTO)
@@ -119,6 +123,8 @@ struct OptionName {
     OptionName(core: "limit_policy", swift: "atByteLimit"),
     OptionName(core: "retain_bytes", swift: "retention.bytes"),
     OptionName(core: "retain_ns", swift: "retention.age"),
+    OptionName(core: "batch_threads", swift: "batchThreads"),
+    OptionName(core: "remove_delivered", swift: "removeDelivered"),
   ]
 
   /// A message of the core with Swift's name of the option that it is about.

@@ -45,6 +45,23 @@ public struct Counters: Hashable, Sendable {
   public var scopesRefused: UInt64 = 0
   /// Why the log can't grow at present; nil if it can.
   public var storage: WeirError.Code?
+  /// Events that were removed after they were delivered: ``Tracker/Configuration/removeDelivered``.
+  public var deliveredRemoved: UInt64
+  /// Segments that became batch segments: ``Tracker/Configuration/batchThreads``.
+  public var batched: UInt64
+  /// Bytes of those before.
+  public var batchInput: UInt64
+  /// Bytes of those after.
+  public var batchOutput: UInt64
+  /// Sealed segments that are to become batch segments yet.
+  public var batchWaiting: UInt64
+  /// Segments that stay as they are, because something in them is damaged: ``LogDirectory/verify(onFinding:)`` says
+  /// what.
+  public var unbatched: UInt64
+  /// Attempts to make a batch segment that failed: a full disk, the byte limit, an error of the disk. Tried again.
+  public var batchFailures: UInt64
+  /// Why the last attempt failed; nil if it did not.
+  public var batching: WeirError.Code?
 
   init(_ core: weir_counters) {
     accepted = core.accepted
@@ -65,6 +82,14 @@ public struct Counters: Hashable, Sendable {
     types = Int(core.types)
     contexts = Int(core.contexts)
     storage = WeirError.Code(core.storage)
+    deliveredRemoved = core.delivered_removed
+    batched = core.batched
+    batchInput = core.batch_input
+    batchOutput = core.batch_output
+    batchWaiting = core.batch_waiting
+    unbatched = core.unbatched
+    batchFailures = core.batch_failures
+    batching = WeirError.Code(core.batching)
   }
 }
 

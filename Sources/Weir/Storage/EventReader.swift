@@ -57,6 +57,9 @@ public final class EventReader {
   /// Called for each stretch that is passed over, from ``next()``.
   public var onSkip: ((Skip) -> Void)?
 
+  /// Of the last event, the bytes of its fields and of what was bound around its capture.
+  private(set) var lastBytes = 0
+
   private let reader: OpaquePointer
   private var definitions: [UInt64: StoredDefinition] = [:]
   private var contexts = StoredContexts()
@@ -127,6 +130,7 @@ public final class EventReader {
   private func stored(_ event: weir_event) -> StoredEvent {
     let definition = definition(of: event)
     let payload = UnsafeRawBufferPointer(start: event.payload, count: Int(event.payload_bytes))
+    lastBytes = Int(event.payload_bytes) + Int(event.scope_bytes)
     // A dynamic event has its own name, which the core has taken off its payload already.
     let name = event.type == LogHandle.dynamicType ? StoredDefinition.name(of: event) : definition.name
     // The bytes are vouched for by checksums; where they don't fit the definition, they are given as they are.
@@ -155,5 +159,24 @@ public final class EventReader {
     if definitions.count >= 4096 { definitions.removeAll() }
     definitions[event.definition] = definition
     return definition
+  }
+}
+
+extension EventReader {
+  /// The event with this identity, passing over those before it without decoding them; nil if it does not come.
+  func next(where id: EventID) throws(WeirError) -> StoredEvent? {
+    var event = weir_event()
+    var skip = weir_skip()
+    while true {
+      var error = weir_error()
+      let status = weir_reader_next(reader, &event, &skip, &error)
+      switch Int(status) {
+      case WEIR_OK:
+        if event.id.sequence == id.sequence, event.id.opening == id.opening { return stored(event) }
+      case WEIR_END: return nil
+      case WEIR_SKIPPED: report(skip)
+      default: throw WeirError(status, error)
+      }
+    }
   }
 }

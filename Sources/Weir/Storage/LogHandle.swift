@@ -94,6 +94,11 @@ struct LogHandle {
     }
   }
 
+  /// Every provider has what is below `offset`: it may be removed, if the log was opened for that.
+  func setDelivered(_ offset: Offset) {
+    weir_set_delivered(log, offset)
+  }
+
   func counters() -> Counters {
     var counters = weir_counters()
     weir_count(log, &counters)

@@ -1,11 +1,15 @@
-// SystemCalls: the one door to the system for the small files that Swift writes itself, the cursors. Nothing else in
-// Swift opens, writes or syncs a file of a log, and nothing else looks at errno; the core has its own door.
+// SystemCalls: the one door to the system for the small files that Swift writes itself: the cursors, and what is beside
+// them. Nothing else in Swift opens, writes or syncs a file of a log, and nothing else looks at errno; the core has its
+// own door.
 
 #if canImport(Glibc)
   import Glibc
 #else
   import Musl
 #endif
+
+/// `F_OFD_SETLK`, which the C library shows only to those who ask for extensions.
+private let lockDescription: Int32 = 37
 
 /// `open`, which the method of that name hides.
 private func openPath(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }
@@ -29,7 +33,8 @@ final class Descriptor: Sendable {
 struct SystemCalls: Sendable {
   /// What can be made to fail.
   enum Call: String, Sendable, CaseIterable {
-    case openDirectory, makeDirectory, open, create, read, write, syncData, syncDirectory, rename, unlink
+    case openDirectory, makeDirectory, open, create, read, write, syncData, syncDirectory, rename, unlink, lock
+    case truncate, list
   }
 
   /// Tests only: asked before each call. A number makes the call fail with that errno, without being made.
@@ -53,13 +58,53 @@ struct SystemCalls: Sendable {
     _ = try check(.makeDirectory, directory.path + "/" + name, besides: EEXIST) { mkdirat(at, name, 0o700) }
   }
 
-  /// Opens a plain file for reading and writing; nil if it is not there.
-  func open(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor? {
+  /// Makes a directory for its owner alone, and those around it, unless there is something of that name; on the disk
+  /// when this returns.
+  func makeDirectories(_ path: String) throws(WeirError) {
+    let whole = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    let around = whole.lastIndex(of: "/").map { $0 == whole.startIndex ? "/" : String(whole[..<$0]) } ?? "."
+    do throws(WeirError) {
+      _ = try check(.makeDirectory, whole, besides: EEXIST) { mkdir(whole, 0o700) }
+    } catch {
+      guard error.systemError == ENOENT, around != "/", around != "." else { throw error }
+      try makeDirectories(around)
+      _ = try check(.makeDirectory, whole, besides: EEXIST) { mkdir(whole, 0o700) }
+    }
+    // Also if it was there: a process before may have died between making it and this.
+    try syncDirectory(try openDirectory(around + "/"))
+  }
+
+  /// The names of what is in a directory, in no order.
+  func names(in directory: Descriptor) throws(WeirError) -> [String] {
+    let at = directory.number
+    // A description of its own: reading moves its position.
+    let number = try check(.list, directory.path) { openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard let stream = fdopendir(number) else {
+      let error = errno
+      close(number)
+      throw WeirError(system: error, "\(Call.list.phrase) \(directory.path)", path: directory.path)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else { break }
+      // Not as the array of 256 that it is declared as: an entry ends with its name.
+      names.append(withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) })
+    }
+    if errno != 0 { throw WeirError(system: errno, "\(Call.list.phrase) \(directory.path)", path: directory.path) }
+    return names.filter { $0 != "." && $0 != ".." }
+  }
+
+  /// Opens a plain file for reading and, unless told otherwise, writing; nil if it is not there.
+  func open(
+    _ name: String, in directory: Descriptor, forWriting isWritten: Bool = true
+  ) throws(WeirError) -> Descriptor? {
     let at = directory.number
     let path = directory.path + "/" + name
     // Not blocking, or a pipe that somebody put in its place would be waited for.
     let number = try check(.open, path, besides: ENOENT) {
-      openat(at, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      openat(at, name, (isWritten ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     }
     guard number >= 0 else { return nil }
     let file = Descriptor(number, path)
@@ -76,6 +121,27 @@ struct SystemCalls: Sendable {
     let path = directory.path + "/" + name
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     return Descriptor(try check(.create, path) { openat(at, name, flags, 0o600) }, path)
+  }
+
+  /// The names in a directory, without `.` and `..`; none if it is not there.
+  func list(_ name: String, in directory: Descriptor) throws(WeirError) -> [String] {
+    let at = directory.number
+    let path = directory.path + "/" + name
+    let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    let number = try check(.openDirectory, path, besides: ENOENT) { openat(at, name, flags) }
+    guard number >= 0 else { return [] }
+    guard let stream = fdopendir(number) else {
+      let error = errno
+      close(number)
+      throw WeirError(system: error, "listing \(path)", path: path)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = text(ofCArray: entry.pointee.d_name)
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
   }
 
   /// So many bytes from a place in a file; fewer only at its end.
@@ -105,6 +171,19 @@ struct SystemCalls: Sendable {
     }
   }
 
+  func byteCount(of file: Descriptor) throws(WeirError) -> Int {
+    let number = file.number
+    var status = stat()
+    _ = try check(.read, file.path) { fstat(number, &status) }
+    return Int(status.st_size)
+  }
+
+  /// Cuts a file off after so many bytes.
+  func truncate(_ file: Descriptor, to count: Int) throws(WeirError) {
+    let number = file.number
+    _ = try check(.truncate, file.path) { ftruncate(number, count) }
+  }
+
   func syncData(_ file: Descriptor) throws(WeirError) {
     let number = file.number
     _ = try check(.syncData, file.path) { fdatasync(number) }
@@ -113,6 +192,23 @@ struct SystemCalls: Sendable {
   func syncDirectory(_ directory: Descriptor) throws(WeirError) {
     let number = directory.number
     _ = try check(.syncDirectory, directory.path) { fsync(number) }
+  }
+
+  /// Locks a file for this open description of it; false if another has the lock.
+  func lock(_ file: Descriptor) throws(WeirError) -> Bool {
+    let number = file.number
+    var range = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+    return try check(.lock, file.path, besides: EAGAIN) { fcntl(number, lockDescription, &range) } >= 0
+  }
+
+  /// Whether an open file is what has this name in a directory.
+  func isNamed(_ file: Descriptor, _ name: String, in directory: Descriptor) throws(WeirError) -> Bool {
+    let number = file.number
+    let at = directory.number
+    var (open, named) = (stat(), stat())
+    _ = try check(.open, file.path) { fstat(number, &open) }
+    let found = try check(.open, file.path, besides: ENOENT) { fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) }
+    return found >= 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino
   }
 
   /// Gives a file another name, in place of what had that.
@@ -157,6 +253,9 @@ extension SystemCalls.Call {
     case .syncData, .syncDirectory: "syncing"
     case .rename: "renaming"
     case .unlink: "removing"
+    case .lock: "locking"
+    case .truncate: "cutting"
+    case .list: "listing"
     }
   }
 }

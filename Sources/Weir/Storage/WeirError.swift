@@ -50,7 +50,7 @@ public struct WeirError: Error, Hashable, Sendable {
   /// The system's error number, or 0.
   public let systemError: Int32
 
-  init(_ code: Code, _ message: String, path: String = "", systemError: Int32 = 0) {
+  package init(_ code: Code, _ message: String, path: String = "", systemError: Int32 = 0) {
     self.code = code
     self.message = message
     self.path = path

@@ -73,6 +73,14 @@ struct Trial<P: Provider>: Sendable {
         guard let verdicts = try await deliver(rest, to: provider) else { return nil }
         for (event, verdict) in zip(rest, verdicts) { decided[event.stored.id] = verdict }
         failure = nil
+      } catch let refusal as BatchRefused {
+        // As delivery does: in halves, until the event at fault stands alone.
+        guard let verdicts = await split(rest, refusal, by: provider, what) else { return nil }
+        decided.merge(verdicts) { $1 }
+        failure = nil
+      } catch let stop as DeliveryStopped {
+        found("\(what) stop delivery, until somebody mends it: \(stop.reason)")
+        return nil
       } catch {
         failure = error
       }
@@ -87,6 +95,21 @@ struct Trial<P: Provider>: Sendable {
       return nil
     }
     return decided
+  }
+
+  /// Decides on a batch that was refused as a whole.
+  private func split(
+    _ events: [PreparedEvent], _ refusal: BatchRefused, by provider: P, _ what: String
+  ) async -> [EventID: Verdict]? {
+    if refusal.reason.isEmpty { found("a refusal without a reason", in: .verdictValues) }
+    guard events.count > 1 else {
+      return Dictionary(uniqueKeysWithValues: events.map { ($0.stored.id, .rejected(refusal.reason)) })
+    }
+    let middle = events.count / 2
+    guard let first = await decide(Array(events[..<middle]), by: provider, what),
+      let second = await decide(Array(events[middle...]), by: provider, what)
+    else { return nil }
+    return first.merging(second) { $1 }
   }
 
   /// Gives events that every provider takes. False if one is not accepted, which is a finding.

@@ -31,6 +31,9 @@ struct DemoCommand: ParsableCommand {
   @Flag(help: "Remove the log at the end.")
   var remove = false
 
+  @Option(help: "Threads that turn full segments into LZ4 files while it records. 0: none.")
+  var batchThreads = 0
+
   @Option(help: ArgumentHelp("How many acknowledgements to await before the kill.", visibility: .hidden))
   var killAfter = 300_000
 
@@ -38,6 +41,7 @@ struct DemoCommand: ParsableCommand {
 
   func validate() throws {
     if keep != nil, remove { throw ValidationError("--keep and --remove exclude each other") }
+    guard (0...64).contains(batchThreads) else { throw ValidationError("--batch-threads must be 0 to 64") }
     guard killAfter >= 1 else { throw ValidationError("--kill-after must be at least 1") }
   }
 
@@ -100,7 +104,7 @@ struct DemoCommand: ParsableCommand {
     let errorFile = "\(folder)/errors.txt"
     let arguments = [
       "record", log, sample, "--format", "clf", "--threads", String(Self.threads), "--repeat", "100000",
-      "--acknowledge",
+      "--acknowledge", "--batch-threads", String(batchThreads),
     ]
     let start = monotonicNanoseconds()
     let child = try ChildProcess(executable, arguments, errorsTo: errorFile)

@@ -44,13 +44,21 @@ struct RecordCommand: ParsableCommand {
       --drop-oldest and --retain remove as they were told to is counted in the last \
       line, and is no error. SIGINT and SIGTERM close \
       the log in order, a second one ends at once. After any other end, kill -9 \
+      the log in order, a second one ends at once. After any other end, kill -9 \
       included, the next opening recovers everything that was captured.
+
+      With --to the events are delivered too, as weir deliver would, from the first \
+      one on; at the end of the input recording goes on until all are, or until \
+      --budget ends, and the exit code is one of weir deliver's. With \
+      --remove-delivered segments go from the log that every destination has had \
+      which the log knows, those of a weir deliver beside this one among them.
 
       Examples:
         weir record events access.log --format clf
         tail -F app.log | weir record events
         weir record events big.log --threads 4 --repeat 10
         producer | weir record events --format jsonl --acknowledge | consumer
+        tail -F app.log | weir record events --to http://localhost:8080 --remove-delivered
       """)
 
   @Argument(help: "The log's directory. It is made if it is missing.")
@@ -101,7 +109,20 @@ struct RecordCommand: ParsableCommand {
   @Option(help: "Remove the oldest sealed segments beyond so many bytes, such as 512M.")
   var retainBytes: ByteCount?
 
+  @Option(help: "Threads that turn full segments into LZ4 files, behind everything else. 0: none.")
+  var batchThreads = 0
+
+  @OptionGroup var destination: DestinationOptions
+
+  @Flag(help: "Remove segments whose events were all delivered.")
+  var removeDelivered = false
+
+  @Option(help: "How long delivery may go on after the input's end, such as 90s. Until all is delivered if left out.")
+  var budget: TimeSpan?
+
   func validate() throws {
+    guard (0...64).contains(batchThreads) else { throw ValidationError("--batch-threads must be 0 to 64") }
+    guard budget == nil || !destination.to.isEmpty else { throw ValidationError("--budget goes with --to") }
     guard (1...RecordLimits.threads).contains(threads) else {
       throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
     }
@@ -114,9 +135,11 @@ struct RecordCommand: ParsableCommand {
   func run() throws {
     // The input first: a mistyped file name shall not leave a new log behind.
     let input = try InputFile(path: file)
+    let source = try ProviderSource(destination)
     let stop = try StopSwitch()
     stop.stopOnSignals()
     let tracker = try open()
+    let delivery = try beginDelivery(of: tracker, source)
     let start = monotonicNanoseconds()
     let progress = Progress()
     let recorded =
@@ -125,6 +148,7 @@ struct RecordCommand: ParsableCommand {
       case .clf: record(AccessLog.self, input, tracker, stop, progress)
       case .jsonl: record(JSONLines.self, input, tracker, stop, progress)
       }
+    let outcome = try deliver(delivery, stop)
     var closing: ToolError?
     do { try tracker.close() } catch { closing = error.named(RecordOptions.names) }
     progress?.end()
@@ -134,7 +158,28 @@ struct RecordCommand: ParsableCommand {
       dropped: counters.dropped.values.reduce(0, +), displaced: counters.displaced, expired: counters.expired,
       bounds: bounds)
     writeDiagnostic(summary.description)
+    for complaint in outcome?.complaints ?? [] { writeDiagnostic(complaint) }
     try end(recorded, stop.cause, closing)
+    if let code = outcome?.exitCode, code != .success { throw code }
+  }
+
+  // MARK: Delivery
+
+  private func beginDelivery(of tracker: Tracker, _ source: ProviderSource) throws -> DeliveryRun? {
+    guard removeDelivered || !source.destinations.isEmpty else { return nil }
+    let providers = try source.providers()
+    return try waitForEnd {
+      try await DeliveryRun(of: tracker, to: providers, DeliverCommand.options(.beginning))
+    }
+  }
+
+  /// After the end of the input: delivers the rest, and closes the log.
+  private func deliver(_ delivery: DeliveryRun?, _ stop: StopSwitch) throws -> DeliveryOutcome? {
+    guard let delivery else { return nil }
+    let deadline = budget.map { ContinuousClock.now + $0.duration }
+    let outcome = try waitForEnd { await delivery.end(follows: false, deadline: deadline, stop: stop) }
+    for line in outcome.lines { writeDiagnostic(line) }
+    return outcome
   }
 
   private func open() throws(ToolError) -> Tracker {
@@ -161,6 +206,8 @@ struct RecordCommand: ParsableCommand {
     configuration.ringDirectory = ringDirectory
     configuration.byteLimit = maxBytes.map { Int(clamping: $0.bytes) }
     configuration.atByteLimit = dropOldest ? .dropOldest : .refuse
+    configuration.batchThreads = batchThreads
+    configuration.removeDelivered = removeDelivered
     configuration.retention = Tracker.Retention(
       age: retain?.duration, bytes: retainBytes.map { Int(clamping: $0.bytes) })
     return configuration

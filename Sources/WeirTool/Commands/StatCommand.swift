@@ -18,7 +18,11 @@ struct StatCommand: ParsableCommand {
         two), removed (accepted events that retention or the byte limit removed, not
         among these), notices, lanes, lanes_in_use, lane_bytes, dropped (an object:
         a number for each reason), first_time, last_time (RFC 3339, or null where
-        there is no event)
+        there is no event), ledger
+      The ledger has an object for each destination that the log knows: provider, from \
+      and offset (where it began, and the first that is not settled), accepted (since \
+      it began), acknowledged, rejected, pending, lost (an object: removed, damaged, \
+      withheld, overwritten), balanced (whether accepted is the sum of the others).
       The reasons: full, no_lane, too_large, closed, detached, storage, invalid, \
       sampled (left out on purpose; a live writer's up to now); \
       and of events that had been accepted, but are lost: overwritten (in a full lane, \
@@ -37,7 +41,8 @@ struct StatCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let report = StatReport(try LogDirectory(directory).statistics())
+    let log = LogDirectory(directory)
+    let report = StatReport(try log.statistics(), try log.ledger())
     try writeOutput(json ? try Table.json(report) : report.text(of: directory))
   }
 }
@@ -63,8 +68,10 @@ struct StatReport: Encodable {
   var dropped: [String: UInt64]
   @Nullable var firstTime: String?
   @Nullable var lastTime: String?
+  var ledger: [LedgerReport]
 
-  init(_ statistics: LogDirectory.Statistics) {
+  init(_ statistics: LogDirectory.Statistics, _ ledger: Ledger = Ledger([])) {
+    self.ledger = ledger.entries.map { LedgerReport($0) }
     live = statistics.isLive
     damaged = statistics.isDamaged
     ringVanished = statistics.ringVanished
@@ -95,22 +102,23 @@ struct StatReport: Encodable {
       return isTooMuch ? .max : next
     }
     let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
-    return Table.text([
-      ("log", directory + (live ? " (live)" : "")),
-      ("segments", "\(Quantity.count(segments)), \(Quantity.bytes(segmentBytes))"),
-      ("on disk", Quantity.bytes(totalBytes)),
-      ("offsets", nextOffset > firstOffset ? "\(firstOffset) to \(nextOffset - 1)" : "none"),
-      ("accepted", Quantity.count(accepted)),
-      ("in segments", Quantity.count(events)),
-      ("in lanes", "\(Quantity.count(laneEvents)), \(Quantity.bytes(laneBytes))"),
-      ("removed", Quantity.count(removed)),
-      ("notices", Quantity.count(notices)),
-      ("dropped", losses.isEmpty ? "0" : "\(Quantity.count(total)) (\(reasons))"),
-      ("lanes in use", "\(lanesInUse) of \(lanes)"),
-      ("first event", firstTime ?? "none"),
-      ("last event", lastTime ?? "none"),
-      ("damage", damaged ? "yes: weir verify says what" : "none seen"),
-      ("ring", ringVanished ? "vanished: what was in it is lost, and how much is unknown" : "in its place"),
-    ])
+    return Table.text(
+      [
+        ("log", directory + (live ? " (live)" : "")),
+        ("segments", "\(Quantity.count(segments)), \(Quantity.bytes(segmentBytes))"),
+        ("on disk", Quantity.bytes(totalBytes)),
+        ("offsets", nextOffset > firstOffset ? "\(firstOffset) to \(nextOffset - 1)" : "none"),
+        ("accepted", Quantity.count(accepted)),
+        ("in segments", Quantity.count(events)),
+        ("in lanes", "\(Quantity.count(laneEvents)), \(Quantity.bytes(laneBytes))"),
+        ("removed", Quantity.count(removed)),
+        ("notices", Quantity.count(notices)),
+        ("dropped", losses.isEmpty ? "0" : "\(Quantity.count(total)) (\(reasons))"),
+        ("lanes in use", "\(lanesInUse) of \(lanes)"),
+        ("first event", firstTime ?? "none"),
+        ("last event", lastTime ?? "none"),
+        ("damage", damaged ? "yes: weir verify says what" : "none seen"),
+        ("ring", ringVanished ? "vanished: what was in it is lost, and how much is unknown" : "in its place"),
+      ] + ledger.map { ("to \($0.provider)", $0.text) })
   }
 }

@@ -17,12 +17,15 @@ final class Progress {
   }
 
   /// Shows how far it is, if the last time is long enough ago.
-  func show(events: UInt64, fraction: Double?) {
+  func show(events: UInt64, fraction: Double?) { show(events, "events", fraction: fraction) }
+
+  /// The same for what is counted otherwise.
+  func show(_ count: UInt64, _ unit: String, fraction: Double?) {
     let now = monotonicNanoseconds()
     guard now - last >= Self.interval else { return }
     last = now
     isShown = true
-    draw("\r\u{1B}[K" + Self.line(events: events, nanoseconds: now - start, fraction: fraction))
+    draw("\r\u{1B}[K" + Self.line(count, unit, nanoseconds: now - start, fraction: fraction))
   }
 
   /// Takes the line away again.
@@ -35,9 +38,9 @@ final class Progress {
 
   /// The line for a moment: "[#####     ]  50 %  1,000,000 events  2,000,000/s", without a bar where the end is
   /// unknown.
-  static func line(events: UInt64, nanoseconds: UInt64, fraction: Double?) -> String {
-    let rate = nanoseconds == 0 ? 0 : Double(events) * 1_000_000_000 / Double(nanoseconds)
-    let counts = "\(Quantity.count(events)) events  \(Quantity.count(UInt64(rate)))/s"
+  static func line(_ count: UInt64, _ unit: String = "events", nanoseconds: UInt64, fraction: Double?) -> String {
+    let rate = nanoseconds == 0 ? 0 : Double(count) * 1_000_000_000 / Double(nanoseconds)
+    let counts = "\(Quantity.count(count)) \(unit)  \(Quantity.count(UInt64(rate)))/s"
     guard let fraction else { return counts }
     let width = 30
     let filled = min(width, max(0, Int(fraction * Double(width))))

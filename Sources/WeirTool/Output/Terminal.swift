@@ -1,6 +1,8 @@
 // Terminal.swift: names and other text of a log, which may be anything, as they may be shown: no control characters,
 // which a terminal could take for commands, or which would show a line in another order than it has.
 
+import Weir
+
 enum Terminal {
   /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
   static func name(_ name: String) -> String {

@@ -19,7 +19,7 @@ for twin in "$here"/*.sed; do
     program=power_replay harness="$shared recording images power_run"
     set -- --rounds "$images"
   else
-    program=step_replay harness="$shared snapshot stepper swept context_sweeps sweeps"
+    program=step_replay harness="$shared snapshot stepper swept context_sweeps batch_sweeps sweeps"
     set -- --only "$sweep"
   fi
   copy=$build/$name
@@ -35,7 +35,7 @@ for twin in "$here"/*.sed; do
   for part in $harness $program; do sources="$sources $here/../$part.c"; done
   # shellcheck disable=SC2086 # lists of flags and files
   $cc $flags -I"$copy/include" -I"$root/Tests/C" -I"$here/.." -I"$copy/Sources/CWeir" "$copy"/Sources/CWeir/*.c \
-    $sources -o "$copy/$program" || exit 1
+    $sources -llz4 -o "$copy/$program" || exit 1
   timeout -s KILL 300 "$copy/$program" "$@" --seed 1 --keep "$copy/kept" >"$copy/output" 2>&1
   if [ $? = 1 ] && grep '^round [0-9]* failed' "$copy/output" | grep -qv implausibly; then
     echo "ok: $name: $(grep '^round [0-9]* failed' "$copy/output" | grep -v implausibly | head -1 | cut -c 1-150)"

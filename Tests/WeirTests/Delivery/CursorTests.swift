@@ -126,7 +126,59 @@ struct CursorTests {
     #expect(CursorSlot.read(slot { $0[511] = 1 }) == .damaged)
     #expect(CursorSlot.read(slot { $0[8] = 0 }) == .damaged)
     #expect(CursorSlot.read(slot { $0[0] ^= 1 }) == .damaged)
-    #expect(CursorSlot.read(slot { $0[8] = 2 }) == .newer(2))
+    #expect(CursorSlot.read(slot { $0[8] = 3 }) == .newer(3))
+  }
+
+  /// What became of events, with numbers that are all different.
+  private var delivered: CursorPosition {
+    var counts = DeliveryCounts(from: 11, baseline: 12, overwrittenBaseline: 13)
+    counts.acknowledged = 14
+    counts.rejected = 15
+    counts.removed = 16
+    counts.damaged = 17
+    counts.withheld = 18
+    counts.restarts = 19
+    return CursorPosition(
+      offset: 1000, last: EventID(opening: 3, sequence: 4), certain: 900, counts: counts, association: 20,
+      lastOffset: 998)
+  }
+
+  @Test func `the counts of deliveries are kept, and both versions are read`() throws {
+    try withDirectory { directory in
+      let cursor = try Cursor("provider", of: directory)
+      try cursor.move(to: delivered)
+      #expect(try found(directory) == .position(delivered))
+      try cursor.move(to: position(2))
+      #expect(try found(directory) == .position(position(2)))
+      #expect(try Cursor.read("provider", of: directory) == .position(position(2)))
+      #expect(try Cursor.read("nobody", of: directory) == .nothing)
+      var zero = delivered
+      zero.association = 0
+      zero.lastOffset = 0
+      try cursor.move(to: zero)
+      #expect(try found(directory) == .position(zero))
+      #expect(CursorSlot(sequence: 1, position: position(1)).bytes[8] == 1)
+      #expect(CursorSlot(sequence: 1, position: delivered).bytes[8] == 2)
+    }
+  }
+
+  @Test func `counts that can't be true do not count`() throws {
+    var wrong: [CursorPosition] = []
+    for change in [
+      { $0.association = 1000 }, { $0.lastOffset = 1000 }, { $0.counts?.from = 1001 }, { $0.certain = 1001 },
+    ] as [(inout CursorPosition) -> Void] {
+      var position = delivered
+      change(&position)
+      wrong.append(position)
+    }
+    for position in wrong {
+      #expect(CursorSlot.read(CursorSlot(sequence: 1, position: position).bytes) == .damaged, "\(position)")
+    }
+    for place in 0..<CursorSlot.byteCount {
+      var bytes = CursorSlot(sequence: 1, position: delivered).bytes
+      bytes[place] ^= 0x10
+      #expect(CursorSlot.read(bytes) == .damaged)
+    }
   }
 
   @Test func `a newer version's cursor is not touched`() throws {

@@ -38,6 +38,11 @@ struct ResumptionTests {
         #expect(try resumed(CursorPosition(offset: offset, last: nil, certain: offset)).reason == .exact)
       }
       #expect(try resumed(CursorPosition()).offset == 0)
+      // What lies between the last event and the cursor could not be read when it was passed over.
+      var far = CursorPosition(offset: 60, last: ids[49], counts: DeliveryCounts(), lastOffset: 49)
+      #expect(try resumed(far).reason == .exact)
+      far.lastOffset = 48
+      #expect(try resumed(far).reason == .replaced)
     }
   }
 

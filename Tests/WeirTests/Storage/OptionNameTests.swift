@@ -37,6 +37,8 @@ struct OptionNameTests {
     ("retention.bytes is -1; ", { $0.retention = Tracker.Retention(bytes: -1) }),
     ("retention.age is 0 seconds; ", { $0.retention = Tracker.Retention(age: .zero) }),
     ("retention.age is -1 seconds; ", { $0.retention = Tracker.Retention(age: .seconds(-1)) }),
+    ("batchThreads is 65; ", { $0.batchThreads = 65 }),
+    ("batchThreads is -1, ", { $0.batchThreads = -1 }),
     ("ringDirectory is empty; ", { $0.ringDirectory = "" }),
     ("ringDirectory is '", { $0.ringDirectory = "/" + String(repeating: "r", count: 5000) }),
   ]

@@ -1,0 +1,21 @@
+/* contents.h: what a sealed segment holds: what is to be said of it when retention removes it. */
+#ifndef WEIR_CONTENTS_H
+#define WEIR_CONTENTS_H
+
+#include "segment.h"
+
+typedef struct contents {
+  int there;     /* 0: somebody removed it, or it is not ours: nothing to say of it */
+  segment_end end;
+  uint64_t next_offset;
+  seal_summary summary;
+  uint64_t lost; /* of its events, those that were not delivered */
+} contents;
+
+/*
+ * Of the segment at `base`, raw or a batch: by its seal; by its blocks where that is damaged, or where what was
+ * delivered, all below that offset, ends in it. 0 or a negative errno.
+ */
+int contents_read(int directory, uint64_t base, uint64_t delivered, contents *contents);
+
+#endif

@@ -1,0 +1,73 @@
+// DeliveredLog: the log that a dispatcher delivers, as its workers see it.
+
+import Logging
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// A log's directory and, in the process that captures, the open log.
+///
+/// The tracker belongs to the application, which may close and release it at any time: from then on the files are all
+/// there is, and delivery goes on from them.
+final class DeliveredLog: Sendable {
+  private struct State {
+    /// Until the tracker frees it. Only used with the lock held.
+    nonisolated(unsafe) var log: LogHandle?
+    /// Below it everything was said to be delivered.
+    var released: Offset = 0
+  }
+
+  /// As an absolute path.
+  let directory: String
+  /// What the log may take on the disk; nil without a limit, or if only the process that writes it knows.
+  let byteLimit: Int?
+  private let state: Mutex<State>
+  private let process = getpid()
+
+  /// A log that another process has open, or nobody.
+  init(directory: String) {
+    self.directory = absolutePath(directory)
+    byteLimit = nil
+    state = Mutex(State())
+  }
+
+  /// A log that this process has open.
+  init(_ tracker: Tracker) {
+    directory = tracker.directory
+    byteLimit = tracker.byteLimit
+    state = Mutex(State(log: tracker.handle))
+  }
+
+  /// False in a child of a fork, which has no threads to deliver with.
+  var isOfThisProcess: Bool { getpid() == process }
+
+  /// The tracker frees its log. To be called before that.
+  func forgetLog() {
+    guard isOfThisProcess else { return }
+    state.withLock { $0.log = nil }
+  }
+
+  /// The offset after the last event in the log; nil if only the files can tell.
+  var nextOffset: Offset? { state.withLock { $0.log?.counters().nextOffset } }
+
+  /// Everything below it survives a power cut; nil if only a process that has the log open knows.
+  var durableOffset: Offset? { state.withLock { $0.log?.durableOffset } }
+
+  /// The counters of the process that captures; nil if that is not this one.
+  var counters: Counters? { state.withLock { $0.log?.counters() } }
+
+  /// Says that every provider has what is below the least of all cursors, so that the log may remove it. Does nothing
+  /// where the log is not this process's own: only its writer removes.
+  func release(calls: SystemCalls) throws(WeirError) {
+    guard state.withLock({ $0.log != nil }), let least = try Pins(directory, calls: calls).least else { return }
+    state.withLock { state in
+      guard least > state.released else { return }
+      state.released = least
+      state.log?.setDelivered(least)
+    }
+  }
+}

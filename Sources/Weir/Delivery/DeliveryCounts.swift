@@ -1,0 +1,66 @@
+// DeliveryCounts: what became of the events below a cursor, as the cursor's slot on the disk has it.
+
+/// Where a provider's delivery began, and what became of each event since. All that a ledger needs of a cursor.
+struct DeliveryCounts: Hashable, Sendable {
+  /// Where it began: the first offset that was to be delivered.
+  var from: Offset = 0
+  /// Events that the log had accepted below ``from``.
+  var baseline: UInt64 = 0
+  /// Events that were accepted and gone before they had an offset, over the log's life, when it began.
+  var overwrittenBaseline: UInt64 = 0
+  /// Events that the provider has for good.
+  var acknowledged: UInt64 = 0
+  /// Events that it will never take: they are in its dead letters.
+  var rejected: UInt64 = 0
+  /// Events that retention or the byte limit removed before it had them.
+  var removed: UInt64 = 0
+  /// Events that can't be read.
+  var damaged: UInt64 = 0
+  /// Events that a hook or the mapper kept back.
+  var withheld: UInt64 = 0
+  /// How often the counts began anew because the log was another one than the cursor's.
+  var restarts: UInt64 = 0
+
+  /// All events below the cursor since ``from``.
+  var settled: UInt64 { acknowledged &+ rejected &+ removed &+ damaged &+ withheld }
+
+  /// By reason, without those that are 0.
+  var lost: [LossReason: UInt64] {
+    let all: [LossReason: UInt64] = [.removed: removed, .damaged: damaged, .withheld: withheld]
+    return all.filter { $0.value > 0 }
+  }
+
+  /// Adds what became of further events.
+  mutating func add(_ outcomes: Outcomes) {
+    acknowledged &+= outcomes.acknowledged
+    rejected &+= outcomes.rejected
+    removed &+= outcomes.removed
+    damaged &+= outcomes.damaged
+    withheld &+= outcomes.withheld
+  }
+}
+
+/// What became of some events.
+struct Outcomes: Hashable, Sendable {
+  var acknowledged: UInt64 = 0
+  var rejected: UInt64 = 0
+  var removed: UInt64 = 0
+  var damaged: UInt64 = 0
+  var withheld: UInt64 = 0
+
+  var all: UInt64 { acknowledged &+ rejected &+ removed &+ damaged &+ withheld }
+
+  static func + (left: Outcomes, right: Outcomes) -> Outcomes {
+    Outcomes(
+      acknowledged: left.acknowledged &+ right.acknowledged, rejected: left.rejected &+ right.rejected,
+      removed: left.removed &+ right.removed, damaged: left.damaged &+ right.damaged,
+      withheld: left.withheld &+ right.withheld)
+  }
+
+  static func - (left: Outcomes, right: Outcomes) -> Outcomes {
+    Outcomes(
+      acknowledged: left.acknowledged &- right.acknowledged, rejected: left.rejected &- right.rejected,
+      removed: left.removed &- right.removed, damaged: left.damaged &- right.damaged,
+      withheld: left.withheld &- right.withheld)
+  }
+}

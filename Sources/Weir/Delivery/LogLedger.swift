@@ -1,0 +1,97 @@
+// LogLedger: the ledger, of a dispatcher as it is now and of a log from its files.
+
+extension Dispatcher {
+  /// For each provider, what became of every event that was accepted since it began. Those that are delivered to by
+  /// this dispatcher are as this process knows them; others that have a cursor are as that says.
+  ///
+  /// What a provider accepted counts as acknowledged at once here, and in ``LogDirectory/ledger()`` when its cursor was
+  /// moved on the disk. Reads headers of the log's files: some milliseconds for a large log. A log that can't be read
+  /// shows no accepted and no pending events.
+  public var ledger: Ledger {
+    guard log.isOfThisProcess else { return Ledger([]) }
+    let workers = self.workers
+    let names = Set(workers.map(\.orders.name))
+    var entries = workers.map { worker in
+      Ledger.Entry(worker.orders.name, worker.shared.read { $0.report }, LogDirectory(directory))
+    }
+    if let others = try? LogDirectory(directory).ledger() {
+      entries += others.entries.filter { !names.contains($0.provider) }
+    }
+    return Ledger(entries.sorted { $0.provider < $1.provider })
+  }
+}
+
+extension LogDirectory {
+  /// For each provider that has a cursor in this log, what became of every event that was accepted since it began, from
+  /// the files alone, in any process.
+  ///
+  /// A live process may have settled more than its cursor on the disk says: that is pending here. Throws as
+  /// ``statistics()`` does.
+  public func ledger() throws(WeirError) -> Ledger {
+    try checkPath(path)
+    let calls = SystemCalls()
+    var entries: [Ledger.Entry] = []
+    for name in try Pins.names(path, calls: calls) {
+      var entry = Ledger.Entry(provider: name)
+      do throws(WeirError) {
+        switch try Cursor.read(name, of: path, calls: calls) {
+        case .nothing: continue
+        case .damaged: entry.error = "its cursor is damaged: it starts over from the log's beginning"
+        case .position(let position):
+          var report = WorkerReport()
+          report.position = position.offset
+          report.durable = position.offset
+          report.end = position.offset
+          report.state = .idle
+          let tally = try tally(from: position.offset)
+          // A follower that counts nothing is taken to begin where it stands.
+          report.counts =
+            position.counts
+            ?? DeliveryCounts(
+              from: position.offset, baseline: tally.acceptedBelow, overwrittenBaseline: tally.overwritten)
+          entry = Ledger.Entry(name, report, tally)
+        }
+      } catch {
+        guard error.code == .version else { throw error }
+        entry.error = error.message
+      }
+      entries.append(entry)
+    }
+    return Ledger(entries)
+  }
+}
+
+extension Ledger.Entry {
+  fileprivate init(_ name: String, _ report: WorkerReport, _ log: LogDirectory) {
+    do throws(WeirError) {
+      self.init(name, report, try log.tally(from: report.end))
+    } catch {
+      self.init(name, report, LogTally())
+      self.error = error.message
+    }
+  }
+
+  /// Of a provider that has read up to `report.end`, where `tally` counts from.
+  fileprivate init(_ name: String, _ report: WorkerReport, _ tally: LogTally) {
+    self.init(provider: name)
+    let counts = report.counts
+    state = report.state
+    error = report.error
+    from = counts.from
+    offset = report.durable
+    let before = counts.baseline &+ counts.overwrittenBaseline
+    accepted = tally.accepted > before ? tally.accepted - before : 0
+    acknowledged = report.acknowledged
+    rejected = report.rejected
+    pending = tally.pending &+ UInt64(report.open)
+    var lost = counts
+    lost.add(report.ahead)
+    // What lies ahead and can't be read will not be delivered either, though nobody has come by it yet.
+    lost.damaged &+= tally.missing
+    let read = counts.baseline &+ lost.settled &- tally.missing &+ UInt64(report.open)
+    if tally.firstOffset > report.end, tally.removed > read { lost.removed &+= tally.removed - read }
+    self.lost = lost.lost
+    let overwritten = tally.overwritten &- counts.overwrittenBaseline
+    if overwritten > 0 { self.lost[.overwritten] = overwritten }
+  }
+}

@@ -1,0 +1,83 @@
+// ProviderWorker, reading: from the log into the queue.
+
+extension ProviderWorker {
+  /// Reads what is new, as much as the policy lets it hold.
+  func read() {
+    guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
+    guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
+    do throws(WeirError) {
+      while isReading {
+        switch try reader.next(from: span.end, orders.log) {
+        case .event(let event, let bytes): take(event, bytes)
+        case .skip(let skip): try passOver(skip)
+        case .end: return reachedEnd()
+        }
+        pause = configuration.shortestPause
+      }
+      clear("reading")
+    } catch {
+      reader.forget()
+      report(error, "reading")
+      nextRead = clock.now + Self.pauseAfterError
+    }
+  }
+
+  /// There is room for more.
+  var isReading: Bool { !plan.isFull && !queue.isHeldUp }
+
+  private static var pauseAfterError: Duration { .seconds(1) }
+
+  private func reachedEnd() {
+    clear("reading")
+    plan.reachedEnd()
+    nextRead = clock.now + pause
+    pause = min(pause * 2, configuration.longestPause)
+  }
+
+  private func take(_ event: StoredEvent, _ bytes: Int) {
+    // Of a log that was put back from a copy the reader may come by what it gave before.
+    guard event.offset >= span.end else { return }
+    let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
+    if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(), last: mark) }
+    if orders.isRedrive {
+      // What is no whole letter has been part of one, or is none.
+      guard let letter = joiner.take(event) else {
+        return span.passed(upTo: event.offset + 1, Outcomes(), last: mark)
+      }
+      return hold(letter.event, at: mark, bytes)
+    }
+    if let change = HeldAssociation(event, bytes: bytes) {
+      span.opened(event.offset, id: event.id)
+      queue.add(.association(change))
+      return plan.arrived(bytes: bytes, opening: event.id.opening, at: clock.now)
+    }
+    hold(event, at: mark, bytes)
+  }
+
+  /// Prepares an event and has it wait for delivery, unless it is kept back.
+  private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
+    guard let prepared = preparation.prepare(event) else {
+      attempts.writeWithheld(mark.offset)
+      return span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
+    }
+    span.opened(mark.offset, id: mark.id)
+    queue.add(.event(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes)))
+    plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
+  }
+
+  /// Passes over offsets that can't be read, and counts the events among them by the log's own account: some of the
+  /// offsets may be notices'.
+  private func passOver(_ skip: EventReader.Skip) throws(WeirError) {
+    let end = skip.firstOffset + skip.count
+    guard skip.count > 0, end > span.end else { return }
+    let tally = try LogDirectory(orders.log.directory).tally(from: end)
+    if skip.isRemoval, span.isUntouched, keeper.isNew, orders.options.start == .beginning {
+      // It begins with what there is, and that is what there is now.
+      return span.restart(at: end, baseline: tally.acceptedBelow, overwritten: tally.overwritten)
+    }
+    let counted = span.acceptedBelowEnd
+    let lost = min(tally.acceptedBelow > counted ? tally.acceptedBelow - counted : 0, end - span.end)
+    let outcomes = skip.isRemoval ? Outcomes(removed: lost) : Outcomes(damaged: lost)
+    span.passed(upTo: end, outcomes)
+  }
+}

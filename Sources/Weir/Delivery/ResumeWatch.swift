@@ -1,0 +1,106 @@
+// ResumeWatch: notices that the process goes on after it stood still, and OverflowWatch that its log fills up. Both
+// look at numbers between two sleeps of a worker, and take no signal: those belong to the host.
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// Whether the process was stopped (SIGSTOP and SIGCONT, a frozen cgroup) or the machine suspended. A pure value but
+/// for ``Clocks/now``.
+///
+/// The monotonic clock goes on while a process is stopped, so a sleep that took more than a second too long tells of
+/// that; and so does a second between two sleeps, for a worker waits for its provider asleep and has little to do
+/// besides. A machine that is too busy to wake a thread for a second, or a disk that hangs, looks the same, and then
+/// events go out early, which does no harm. The clock stands still while the machine is suspended, and the boot clock
+/// does not.
+struct ResumeWatch: Sendable {
+  /// Two clocks of the machine.
+  struct Clocks: Hashable, Sendable {
+    /// Goes on while the machine is suspended.
+    var boot: Duration
+    /// Stands still then.
+    var monotonic: Duration
+
+    /// What they show now: 50 ns, without a system call.
+    static var now: Clocks {
+      // In this order an interruption between the two makes their difference larger, never smaller.
+      let monotonic = time(CLOCK_MONOTONIC)
+      return Clocks(boot: time(CLOCK_BOOTTIME), monotonic: monotonic)
+    }
+
+    private static func time(_ clock: clockid_t) -> Duration {
+      var time = timespec()
+      clock_gettime(clock, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+  }
+
+  /// So much later than meant is a stop.
+  static let tolerance = Duration.seconds(1)
+  /// The two clocks are read one after the other, and a thread may be interrupted between.
+  static let clockTolerance = Duration.milliseconds(100)
+
+  /// At the last call.
+  private var before: Clocks
+  /// How long the machine was suspended by then, as the two clocks have it.
+  private var suspended: Duration
+
+  init(_ clocks: Clocks) {
+    before = clocks
+    suspended = clocks.boot - clocks.monotonic
+  }
+
+  /// To be called before a sleep. True if the process stood still since the last one.
+  mutating func sleeps(_ clocks: Clocks) -> Bool {
+    look(clocks, meant: .zero)
+  }
+
+  /// To be called after it. True if the process stood still in the sleep, which was meant to take so long at most.
+  mutating func woke(_ clocks: Clocks, meant: Duration) -> Bool {
+    look(clocks, meant: meant)
+  }
+
+  private mutating func look(_ clocks: Clocks, meant: Duration) -> Bool {
+    defer { before = clocks }
+    let difference = clocks.boot - clocks.monotonic
+    let wasSuspended = difference - suspended > Self.clockTolerance
+    // The least difference that was seen is the one that no interruption made.
+    suspended = wasSuspended ? difference : min(suspended, difference)
+    return wasSuspended || clocks.monotonic - before.monotonic > meant + Self.tolerance
+  }
+}
+
+/// Whether the log of a tracker fills up: see ``FlushTriggers/overflow``. A pure value.
+struct OverflowWatch: Sendable {
+  private let threshold: Double
+  private let byteLimit: Int?
+  private var refused: UInt64
+
+  /// `byteLimit` is that of the log, nil without one; `refused` are the captures that were refused so far for want of
+  /// room.
+  init(threshold: Double, byteLimit: Int?, refused: UInt64) {
+    self.threshold = threshold
+    self.byteLimit = byteLimit
+    self.refused = refused
+  }
+
+  /// True if so much of the limit is used as the policy says, or captures were refused since the last look.
+  mutating func look(usedBytes: UInt64, refused: UInt64) -> Bool {
+    defer { self.refused = refused }
+    if refused > self.refused { return true }
+    guard let byteLimit, byteLimit > 0 else { return false }
+    return Double(usedBytes) >= threshold * Double(byteLimit)
+  }
+}
+
+extension Counters {
+  /// Captures refused because there was no room for them: in their lane, or on the disk.
+  var refusedForRoom: UInt64 {
+    [DropReason.full, .noLane, .storage].reduce(0) { sum, reason in
+      let (next, isTooMuch) = sum.addingReportingOverflow(dropped[reason] ?? 0)
+      return isTooMuch ? .max : next
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// A contract of a program's events as a contract of the collector's: the same fields, one object further in.
+
+#if Collector
+  import Weir
+
+  extension Contract {
+    /// The contract for events as the collector's log has them: their fields are in the object `properties`.
+    ///
+    /// JSON has neither bytes nor UUIDs nor dates. Where the contract wants one, a text is as good here, and what else
+    /// it asks of the value goes unchecked.
+    func forCollected() -> Contract {
+      Contract(
+        name, version: version, allowsUnknownEvents: allowsUnknownEvents,
+        events: events.map { rule in
+          var rule = rule
+          // A log's declarations of what sort an event is do not come through a vendor's form.
+          rule.kind = nil
+          let fields = rule.fields.map { field in
+            var field = field.inJSON
+            field.name = CollectedContract.prefix + field.name
+            return field
+          }
+          rule.fields = CollectedContract.envelope + (fields.isEmpty ? [CollectedContract.noFields(rule)] : fields)
+          return rule
+        })
+    }
+  }
+
+  enum CollectedContract {
+    static let prefix = "properties."
+
+    /// What the collector's log has of every event beside its fields.
+    fileprivate static let envelope =
+      ["vendor", "id", "time", "name", "type", "user", "context"].map { FieldRule($0, mandatory: false) }
+
+    /// An object that nothing is said about may hold anything; an event that nothing is said about may not, unless it
+    /// is open.
+    fileprivate static func noFields(_ rule: EventRule) -> FieldRule {
+      FieldRule("properties", mandatory: false, .object, rule.isOpen ? [] : [.length(0)])
+    }
+
+    /// The field's path in the contract as its author wrote it.
+    static func original(_ field: String) -> String {
+      if field.hasPrefix(prefix) { return String(field.dropFirst(prefix.count)) }
+      // What is said of the object is said of the event.
+      return field == "properties" ? "" : field
+    }
+  }
+
+  extension FieldRule {
+    fileprivate var inJSON: FieldRule {
+      var rule = self
+      rule.fields = rule.fields.map(\.inJSON)
+      guard [.bytes, .uuid, .date].contains(type) else { return rule }
+      var plain = FieldRule(
+        name, mandatory: isMandatory, type == .date ? .any : .string, default: defaultValue.map { _ in .string("") })
+      plain.isSensitive = isSensitive
+      plain.isDeprecated = isDeprecated
+      plain.description = description
+      return plain
+    }
+  }
+#endif

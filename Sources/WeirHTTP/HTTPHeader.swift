@@ -1,0 +1,62 @@
+// HTTPHeader: a header of a request, whose value shows nowhere.
+
+#if HTTP
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// A header of a request. Its value is kept as a ``Secret``: keys stand in headers.
+  public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
+    /// The header's name, in any case.
+    public var name: String
+
+    /// The header's value.
+    public var value: Secret
+
+    /// Whether the value is replaced in whatever a server says.
+    var isConfidential: Bool
+
+    /// A header whose value is anything but a key.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = Secret(value)
+      isConfidential = false
+    }
+
+    /// A header whose value is a key, or has one in it.
+    public init(_ name: String, secret: Secret) {
+      self.name = name
+      value = secret
+      isConfidential = true
+    }
+
+    /// What must not show: the value, and what stands in it after the name of the scheme.
+    var secrets: [Secret] {
+      value.withValue { text in
+        [value] + text.split(separator: " ", maxSplits: 1).dropFirst().map { Secret(String($0)) }
+      }
+    }
+
+    /// The name alone.
+    public var description: String { name }
+
+    /// `content-type`.
+    public static func content(_ type: String) -> HTTPHeader { HTTPHeader("content-type", type) }
+
+    /// `content-type: application/json`.
+    public static var json: HTTPHeader { .content("application/json") }
+
+    /// `authorization: Bearer …`.
+    public static func bearer(_ token: Secret) -> HTTPHeader {
+      HTTPHeader("authorization", secret: token.withValue { Secret("Bearer \($0)") })
+    }
+
+    /// `authorization: Basic …`.
+    public static func basic(user: String, password: Secret) -> HTTPHeader {
+      let pair = password.withValue { Data("\(user):\($0)".utf8).base64EncodedString() }
+      return HTTPHeader("authorization", secret: Secret("Basic \(pair)"))
+    }
+  }
+#endif

@@ -1,0 +1,140 @@
+// AmplitudePreset: Amplitude's HTTP V2 API.
+
+#if HTTP
+  public import Weir
+
+  /// Amplitude's `/2/httpapi`.
+  ///
+  /// Limits, as documented: under 1 MB and fewer than 2,000 events a request. Compression is not documented, so bodies
+  /// go as they are.
+  ///
+  /// | of Amplitude's event | of the event |
+  /// |---|---|
+  /// | `event_type` | its name |
+  /// | `insert_id` | its id: Amplitude drops what it had in the last 7 days |
+  /// | `time` | when it was captured, in milliseconds |
+  /// | `user_id`, or else `device_id` | its user, or else `weir-` and the opening that captured it |
+  /// | `event_properties` | its fields, bound fields, view and global fields |
+  ///
+  /// A 400 lists the events with missing or invalid fields and those of silenced devices, which are rejected; nothing
+  /// is taken, and the others are sent again at once. A 429 lists those of users with too many events, which wait 30 s.
+  /// An association is an event `$identify` that sets the user's properties.
+  public struct AmplitudePreset: HTTPPreset {
+    public let providerName = "amplitude"
+    public let endpoint: String
+    public let path = "/2/httpapi"
+    public let limits = HTTPLimits(events: 1_999, bytes: 999_999)
+    public let takesGzip = false
+
+    private let apiKey: Secret
+
+    /// A project, by its API key. In the EU: `https://api.eu.amplitude.com`.
+    public init(apiKey: Secret, endpoint: String = "https://api2.amplitude.com") {
+      self.apiKey = apiKey
+      self.endpoint = endpoint
+    }
+
+    public var secrets: [Secret] { [apiKey] }
+
+    public func encode(_ event: PreparedEvent) throws -> [UInt8] {
+      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, and Amplitude takes none without") }
+      var object = JSONObject(.vendor)
+      object.add("event_type", event.name)
+      if let user = event.userID {
+        object.add("user_id", user)
+      } else {
+        object.add("device_id", event.anonymousID)
+      }
+      object.add("time", .int(event.milliseconds))
+      object.add("insert_id", event.stored.id.description)
+      object.add("event_properties", .object(event.properties()))
+      return object.bytes()
+    }
+
+    public func post(_ batch: HTTPBatch) -> HTTPPost {
+      let key = keyText
+      // Without this option ids of less than five letters are taken away, and events with them.
+      return HTTPPost(
+        headers: [.json],
+        body: batch.body(
+          open: #"{"api_key":\#(key),"options":{"min_id_length":1},"events":["#, separator: ",", close: "]}"))
+    }
+
+    private var keyText: String {
+      var text: [UInt8] = []
+      apiKey.withValue { EventJSON().append($0, to: &text) }
+      return String(decoding: text, as: UTF8.self)
+    }
+
+    public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+      switch answer.status {
+      case 400: return try invalid(answer, batch)
+      case 429: return try throttled(answer, batch)
+      default:
+        let reading = try answer.acknowledgedWithObject(batch)
+        if let count = answer.json?["events_ingested"]?.integer, count > batch.count { throw answer.notTheVendors }
+        return reading
+      }
+    }
+
+    private func invalid(_ answer: HTTPAnswer, _ batch: HTTPBatch) throws -> HTTPReading {
+      guard let json = answer.json else { throw BatchRefused(answer.summary) }
+      try checkKey(json, answer)
+      let error = json["error"]?.text ?? "refused"
+      var reasons: [Int: String] = [:]
+      for (list, what) in [("events_with_missing_fields", "missing"), ("events_with_invalid_fields", "invalid")] {
+        for (field, indices) in json[list]?.members ?? [] {
+          for index in indices.array ?? [] {
+            guard let place = index.integer, batch.events.indices.contains(place) else {
+              throw BatchRefused(answer.summary)
+            }
+            reasons[place] = [reasons[place], "\(what) \(field)"].compactMap { $0 }.joined(separator: ", ")
+          }
+        }
+      }
+      for index in json["silenced_events"]?.array ?? [] {
+        guard let place = index.integer, batch.events.indices.contains(place) else {
+          throw BatchRefused(answer.summary)
+        }
+        reasons[place] = reasons[place] ?? "its device is silenced"
+      }
+      // Nobody is named: the halves will tell.
+      guard !reasons.isEmpty else { throw BatchRefused(answer.summary) }
+      return HTTPReading(
+        batch.events.indices.map { reasons[$0].map { .rejected("\(error): \($0)") } ?? .retry(after: .zero) })
+    }
+
+    /// A key that is wrong or missing is told by a 400.
+    private func checkKey(_ json: JSONValue, _ answer: HTTPAnswer) throws {
+      if json["error"]?.text?.lowercased().hasPrefix("invalid api key") == true
+        || json["missing_field"]?.text == "api_key"
+      {
+        throw DeliveryStopped("the key is not accepted (\(answer.summary)); set the right one")
+      }
+    }
+
+    /// Those of users or devices that send too fast wait for as long as Amplitude's documents say; nothing is taken.
+    private func throttled(_ answer: HTTPAnswer, _ batch: HTTPBatch) throws -> HTTPReading {
+      let listed = (answer.json?["throttled_events"]?.array ?? []).compactMap(\.integer)
+      let places = Set(listed.filter { batch.events.indices.contains($0) })
+      guard !places.isEmpty else { return try answer.standardReading(of: batch) }
+      let pause = answer.retryAfter ?? .seconds(30)
+      return HTTPReading(batch.events.indices.map { .retry(after: places.contains($0) ? pause : .zero) })
+    }
+
+    public func identify(_ user: EventUser) -> HTTPPost? {
+      var object = JSONObject(.vendor)
+      object.add("event_type", "$identify")
+      object.add("user_id", user.id)
+      object.add("user_properties", .object(["$set": .object(user.traits.withUniqueNames)]))
+      let text = #"{"api_key":\#(keyText),"options":{"min_id_length":1},"events":["#
+      return HTTPPost(headers: [.json], body: Array(text.utf8) + object.bytes() + Array("]}".utf8))
+    }
+
+    public func readIdentify(_ answer: HTTPAnswer) throws {
+      if answer.status == 400, let json = answer.json { try checkKey(json, answer) }
+      let reading = try answer.standardReading(of: HTTPBatch(events: [], encoded: []))
+      guard (200...299).contains(answer.status) else { throw HTTPFailure(reading.notice ?? answer.summary) }
+    }
+  }
+#endif

@@ -1,0 +1,118 @@
+// JSONPreset: events as JSON, for an endpoint of one's own.
+
+#if HTTP
+  public import Weir
+
+  /// Events as JSON (``EventJSON``), for an endpoint of one's own.
+  ///
+  /// Each request has an `Idempotency-Key`, the same if and only if the same events are sent together again; each event
+  /// has its `id`. The status says what became of them, as ``HTTPAnswer/standardReading(of:)`` has it. An endpoint that
+  /// takes some and not others answers 200 with
+  ///
+  /// ```json
+  /// {"accepted": 98, "rejected": [{"id": "0123…", "reason": "no such product"}], "retry": [{"id": "4567…"}]}
+  /// ```
+  ///
+  /// and has all the others; `index`, from 0, may stand in the place of `id`. An answer that names an event that was
+  /// not sent, or has another number in `accepted`, which may be left out, counts for nothing. An address without a
+  /// path gets `/events`.
+  public struct JSONPreset: HTTPPreset {
+    /// How events stand in a body.
+    public enum Form: Hashable, Sendable {
+      /// One array: `application/json`.
+      case array
+      /// An event a line: `application/x-ndjson`.
+      case lines
+    }
+
+    /// How requests say who they are from.
+    public enum Authorization: Sendable {
+      case none
+      /// `Authorization: Bearer …`.
+      case bearer(Secret)
+      /// `Authorization: Basic …`.
+      case basic(user: String, password: Secret)
+      /// A header of one's own.
+      case header(String, Secret)
+
+      fileprivate var header: HTTPHeader? {
+        switch self {
+        case .none: nil
+        case .bearer(let token): .bearer(token)
+        case .basic(let user, let password): .basic(user: user, password: password)
+        case .header(let name, let value): HTTPHeader(name, secret: value)
+        }
+      }
+
+      fileprivate var secret: Secret? {
+        switch self {
+        case .none: nil
+        case .bearer(let secret), .basic(_, let secret), .header(_, let secret): secret
+        }
+      }
+    }
+
+    public let providerName = "http"
+    public let endpoint: String
+    public let path = "/events"
+    public let limits: HTTPLimits
+    public let takesGzip: Bool
+
+    private let form: Form
+    private let authorization: Authorization
+
+    /// An endpoint.
+    public init(
+      endpoint: String, form: Form = .array, authorization: Authorization = .none, takesGzip: Bool = true,
+      limits: HTTPLimits = HTTPLimits()
+    ) {
+      self.endpoint = endpoint
+      self.form = form
+      self.authorization = authorization
+      self.takesGzip = takesGzip
+      self.limits = limits
+    }
+
+    public var secrets: [Secret] { [authorization.secret].compactMap { $0 } }
+
+    public func encode(_ event: PreparedEvent) throws -> [UInt8] { EventJSON.object(event) }
+
+    public func post(_ batch: HTTPBatch) -> HTTPPost {
+      let key = HTTPHeader("idempotency-key", batch.idempotencyKey)
+      let header = [authorization.header].compactMap { $0 }
+      switch form {
+      case .array:
+        return HTTPPost(headers: [.json, key] + header, body: batch.body(open: "[", separator: ",", close: "]"))
+      case .lines:
+        return HTTPPost(
+          headers: [.content("application/x-ndjson"), key] + header, body: batch.body(separator: "\n", close: "\n"))
+      }
+    }
+
+    public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+      var reading = try answer.standardReading(of: batch)
+      guard (200...299).contains(answer.status), let json = answer.json else { return reading }
+      let rejected = json["rejected"]?.array ?? []
+      let retried = json["retry"]?.array ?? []
+      let ids = batch.events.map(\.stored.id.description)
+      let places = Dictionary(zip(ids, ids.indices)) { first, _ in first }
+      func place(_ entry: JSONValue) throws -> Int {
+        if let id = entry["id"]?.text {
+          if let place = places[id] { return place }
+        } else if let index = entry["index"]?.integer, ids.indices.contains(index) {
+          return index
+        }
+        throw HTTPFailure("the answer names an event that was not sent (\(answer.summary))")
+      }
+      for entry in retried { reading.verdicts[try place(entry)] = .retry(after: answer.retryAfter) }
+      for entry in rejected {
+        reading.verdicts[try place(entry)] = .rejected(entry["reason"]?.text ?? "rejected without a reason")
+      }
+      let accepted = reading.verdicts.count { $0 == .accepted }
+      if let count = json["accepted"]?.integer, count != accepted {
+        throw HTTPFailure("the endpoint has \(count) of \(accepted) events (\(answer.summary))")
+      }
+      return reading
+    }
+  }
+#endif

@@ -1,0 +1,148 @@
+// MixpanelPreset: Mixpanel's import of events.
+
+#if HTTP
+  public import Weir
+
+  /// Mixpanel's `/import`, in strict mode.
+  ///
+  /// Limits, as documented: 2,000 events and 10 MB a request, 1 MB an event.
+  ///
+  /// | of Mixpanel's event | of the event |
+  /// |---|---|
+  /// | `event` | its name |
+  /// | `$insert_id` | its id: Mixpanel keeps one of each |
+  /// | `time` | when it was captured, in milliseconds |
+  /// | `distinct_id` | its user; empty for none, which Mixpanel keeps out of what it says of users |
+  /// | other properties | its fields, bound fields, view and global fields |
+  ///
+  /// A 400 names the events that failed, which are rejected; the others are imported. One that names none, or others
+  /// than were sent, refuses the batch, and the halves of it tell. An association sets the user's profile, by
+  /// `/engage`, if there is a project's token.
+  public struct MixpanelPreset: HTTPPreset {
+    /// Who imports.
+    public struct Account: Sendable {
+      let user: String
+      let password: Secret
+      let project: String?
+      let token: Secret?
+
+      /// A service account, for a project; its token is needed only for associations.
+      public static func service(user: String, secret: Secret, project: String, token: Secret? = nil) -> Account {
+        Account(user: user, password: secret, project: project, token: token)
+      }
+
+      /// A project, by its token.
+      public static func project(token: Secret) -> Account {
+        Account(user: "", password: Secret(""), project: nil, token: token)
+      }
+
+      var authorization: HTTPHeader {
+        guard project == nil, let token else { return .basic(user: user, password: password) }
+        return HTTPHeader(
+          "authorization", secret: token.withValue { HTTPHeader.basic(user: $0, password: Secret("")).value })
+      }
+    }
+
+    public let providerName = "mixpanel"
+    public let endpoint: String
+    public let path = "/import"
+    public let limits = HTTPLimits(events: 2_000, bytes: 10_000_000, eventBytes: (1 << 20) - 1)
+
+    private let account: Account
+
+    /// An account. In the EU: `https://api-eu.mixpanel.com`, in India: `https://api-in.mixpanel.com`.
+    public init(account: Account, endpoint: String = "https://api.mixpanel.com") {
+      self.account = account
+      self.endpoint = endpoint
+    }
+
+    public var secrets: [Secret] {
+      [account.password, account.token].compactMap { $0 }.filter { !$0.isEmpty }
+    }
+
+    public func encode(_ event: PreparedEvent) throws -> [UInt8] {
+      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, and Mixpanel takes none without") }
+      var properties = JSONObject(.vendor)
+      properties.add("time", .int(event.milliseconds))
+      properties.add("distinct_id", event.userID ?? "")
+      properties.add("$insert_id", event.stored.id.description)
+      properties.add(members: event.properties(reserved: ["time", "distinct_id", "$insert_id", "token"]))
+      var object = JSONObject(.vendor)
+      object.add("event", event.name)
+      object.add("properties", json: properties.bytes())
+      return object.bytes()
+    }
+
+    public func post(_ batch: HTTPBatch) -> HTTPPost {
+      var query = [(name: "strict", value: "1")]
+      if let project = account.project { query.append(("project_id", project)) }
+      return HTTPPost(
+        query: query, headers: [.json, account.authorization],
+        body: batch.body(open: "[", separator: ",", close: "]"))
+    }
+
+    public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+      switch answer.status {
+      case 200...299:
+        let reading = try answer.acknowledgedWithObject(batch)
+        if let imported = answer.json?["num_records_imported"]?.integer, imported != batch.count {
+          throw HTTPFailure("\(imported) events were imported of \(batch.count) (\(answer.summary))")
+        }
+        return reading
+      case 400: return try failures(in: answer, of: batch)
+      default: return try answer.standardReading(of: batch)
+      }
+    }
+
+    /// Every event that is named failed, and every other was imported; if that does not add up, nothing is believed.
+    private func failures(in answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+      guard let json = answer.json, let failed = json["failed_records"]?.array, !failed.isEmpty else {
+        throw BatchRefused(answer.summary)
+      }
+      var reading = HTTPReading(.accepted, count: batch.count)
+      var places = Set<Int>()
+      for record in failed {
+        guard let place = place(of: record, in: batch) else { throw BatchRefused(answer.summary) }
+        let field = record["field"]?.text.map { "\($0): " } ?? ""
+        let reason = field + (record["message"]?.text ?? "failed validation")
+        // An event can fail by several fields.
+        if places.insert(place).inserted {
+          reading.verdicts[place] = .rejected(reason)
+        } else if case .rejected(let before) = reading.verdicts[place] {
+          reading.verdicts[place] = .rejected("\(before); \(reason)")
+        }
+      }
+      if let imported = json["num_records_imported"]?.integer, imported != batch.count - places.count {
+        throw BatchRefused(answer.summary)
+      }
+      return reading
+    }
+
+    /// By the id where there is one, which must not contradict the index.
+    private func place(of record: JSONValue, in batch: HTTPBatch) -> Int? {
+      let index = record["index"]?.integer.flatMap { batch.events.indices.contains($0) ? $0 : nil }
+      guard let id = record["insert_id"]?.text ?? record["$insert_id"]?.text, !id.isEmpty else { return index }
+      if let index, batch.events[index].stored.id.description == id { return index }
+      return record["index"] == nil ? batch.events.firstIndex { $0.stored.id.description == id } : nil
+    }
+
+    public func identify(_ user: EventUser) -> HTTPPost? {
+      guard let token = account.token else { return nil }
+      var profile = JSONObject(.vendor)
+      token.withValue { profile.add("$token", $0) }
+      profile.add("$distinct_id", user.id)
+      profile.add("$set", .object(user.traits.withUniqueNames))
+      return HTTPPost(
+        path: "/engage", query: [("verbose", "1")], headers: [.json],
+        body: Array("[".utf8) + profile.bytes() + Array("]".utf8))
+    }
+
+    public func readIdentify(_ answer: HTTPAnswer) throws {
+      if (200...299).contains(answer.status), answer.json?["status"]?.integer == 0 || answer.body == [0x30] {
+        throw BatchRefused(answer.summary)
+      }
+      let reading = try answer.standardReading(of: HTTPBatch(events: [], encoded: []))
+      guard (200...299).contains(answer.status) else { throw HTTPFailure(reading.notice ?? answer.summary) }
+    }
+  }
+#endif

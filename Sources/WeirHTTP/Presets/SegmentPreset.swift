@@ -1,0 +1,98 @@
+// SegmentPreset: Segment's HTTP Tracking API, and what is compatible with it.
+
+#if HTTP
+  public import Weir
+
+  /// Segment's `/v1/batch`, and that of compatible servers (RudderStack, Jitsu, Freshpaint).
+  ///
+  /// Limits, as documented: 500 KB and 2,500 events a request, 32 KB an event. Segment answers 200 to more events, and
+  /// drops them, and to an event without a user: so what it would drop is cut or rejected here.
+  ///
+  /// An event becomes a call `page` if its declaration says ``EventKind/pageView``, else `track`:
+  ///
+  /// | of the call | of the event |
+  /// |---|---|
+  /// | `messageId` | its id: Segment drops what it had before |
+  /// | `timestamp` | when it was captured |
+  /// | `userId`, or else `anonymousId` | its user, or else `weir-` and the opening that captured it |
+  /// | `event`, of a page `name` | its name; of a page the text in its field `page`, if it has one |
+  /// | `properties` | its fields, bound fields, view and global fields |
+  /// | `context.traits` | the user's traits |
+  /// | `context.weir` | its name and offset |
+  ///
+  /// An association is a call `identify` with the user's traits. A 400 refuses the batch.
+  public struct SegmentPreset: HTTPPreset {
+    public let providerName = "segment"
+    public let endpoint: String
+    public let path = "/v1/batch"
+    public let limits = HTTPLimits(events: 2_500, bytes: 500_000, eventBytes: 32 << 10)
+
+    private let writeKey: Secret
+
+    /// A source, by its write key. In the EU: `https://events.eu1.segmentapis.com`.
+    public init(writeKey: Secret, endpoint: String = "https://api.segment.io") {
+      self.writeKey = writeKey
+      self.endpoint = endpoint
+    }
+
+    public var secrets: [Secret] { [writeKey] }
+
+    public func encode(_ event: PreparedEvent) throws -> [UInt8] {
+      let isPage = event.stored.declaration?.kind == .pageView
+      var call = JSONObject(.vendor)
+      call.add("type", isPage ? "page" : "track")
+      call.add("messageId", event.stored.id.description)
+      call.add("timestamp", event.stored.time.description)
+      if let user = event.userID {
+        call.add("userId", user)
+      } else {
+        call.add("anonymousId", event.anonymousID)
+      }
+      if isPage, case .string(let page)? = event.fields["page"], !page.isEmpty {
+        call.add("name", page)
+      } else {
+        guard !event.name.isEmpty else { throw EventUnfit("the event has no name, and Segment takes none without") }
+        call.add(isPage ? "name" : "event", event.name)
+      }
+      call.add("properties", .object(event.properties()))
+      var context = FieldObject([
+        ("library", .object(["name": "weir"])),
+        ("weir", .object(["event": .string(event.name), "offset": .uint(event.stored.offset)])),
+      ])
+      if let user = event.context.user, !user.traits.isEmpty {
+        context["traits"] = .object(user.traits.withUniqueNames)
+      }
+      call.add("context", .object(context))
+      return call.bytes()
+    }
+
+    public func post(_ batch: HTTPBatch) -> HTTPPost {
+      post(batch.body(open: #"{"batch":["#, separator: ",", close: "]}"))
+    }
+
+    public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+      if (200...299).contains(answer.status), !answer.body.isEmpty {
+        if answer.json?["success"]?.bool == false { throw BatchRefused(answer.summary) }
+        // Segment answers with an object, some that are compatible with this word.
+        let isWord = answer.body.count < 10 && answer.text.lowercased().contains("ok")
+        guard answer.json?.isObject == true || isWord else { throw answer.notTheVendors }
+      }
+      return try answer.standardReading(of: batch)
+    }
+
+    public func identify(_ user: EventUser) -> HTTPPost? {
+      var call = JSONObject(.vendor)
+      call.add("type", "identify")
+      call.add("userId", user.id)
+      call.add("traits", .object(user.traits.withUniqueNames))
+      call.add("context", .object(["library": ["name": "weir"]]))
+      return post(Array(#"{"batch":["#.utf8) + call.bytes() + Array("]}".utf8))
+    }
+
+    private func post(_ body: [UInt8]) -> HTTPPost {
+      // The key is the user of basic authentication, without a password.
+      let authorization = writeKey.withValue { HTTPHeader.basic(user: $0, password: Secret("")) }
+      return HTTPPost(headers: [.json, HTTPHeader("authorization", secret: authorization.value)], body: body)
+    }
+  }
+#endif

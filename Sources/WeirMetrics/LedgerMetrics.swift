@@ -1,0 +1,147 @@
+// LedgerMetrics: the ledger as metrics of swift-metrics.
+
+#if Metrics
+  public import Metrics
+  import Synchronization
+  public import Weir
+
+  /// Publishes a ledger through swift-metrics, for each provider.
+  ///
+  /// ```swift
+  /// let metrics = LedgerMetrics { dispatcher.ledger }
+  /// Task { try await metrics.run(every: .seconds(10)) }
+  /// ```
+  ///
+  /// Every metric has the dimension `provider`; what is lost has `reason` besides: `removed`, `damaged` or `withheld`.
+  ///
+  /// | meter | shows |
+  /// |---|---|
+  /// | `weir_accepted` | events that captures accepted since the provider began |
+  /// | `weir_acknowledged` | of them, those that it has for good |
+  /// | `weir_rejected` | of them, those in its dead letters |
+  /// | `weir_pending` | of them, those that are yet to be settled |
+  /// | `weir_lost` | of them, those that it will not get, by reason |
+  /// | `weir_running` | 1 if it delivers or waits for events, 0 if not: backing off, open, stopped, idle |
+  /// | `weir_balanced` | 1 if accepted = acknowledged + rejected + pending + lost |
+  ///
+  /// | counter | counts, since the first update |
+  /// |---|---|
+  /// | `weir_accepted_total`, `weir_acknowledged_total`, `weir_rejected_total`, `weir_lost_total` | the same, for rates |
+  ///
+  /// The meters go on over restarts of the process, as the ledger does; the counters begin with zero, as those of a
+  /// process do. The metrics of a provider that is gone from the ledger are destroyed.
+  ///
+  /// Every call may be made from any thread or task; updates wait for each other. One costs what the ledger does.
+  public final class LedgerMetrics: Sendable {
+    private let ledger: @Sendable () -> Ledger
+    private let factory: any MetricsFactory
+    private let published = Mutex<[String: ProviderMetrics]>([:])
+
+    /// Metrics of the ledger that `ledger` answers, through `factory`: the system's unless told otherwise.
+    public init(
+      factory: any MetricsFactory = MetricsSystem.factory, _ ledger: @escaping @Sendable () -> Ledger
+    ) {
+      self.ledger = ledger
+      self.factory = factory
+    }
+
+    /// Metrics of a dispatcher's ledger. The dispatcher is kept.
+    public convenience init(_ dispatcher: Dispatcher, factory: any MetricsFactory = MetricsSystem.factory) {
+      self.init(factory: factory) { dispatcher.ledger }
+    }
+
+    /// Takes a look at the ledger and publishes it.
+    public func update() {
+      let ledger = ledger()
+      published.withLock { published in
+        for (provider, metrics) in published where ledger[provider] == nil {
+          metrics.destroy()
+          published[provider] = nil
+        }
+        for entry in ledger.entries {
+          var metrics = published[entry.provider] ?? ProviderMetrics(entry, factory)
+          metrics.update(entry)
+          published[entry.provider] = metrics
+        }
+      }
+    }
+
+    /// Updates now and at every interval, until the task is cancelled: then it updates once more, and throws the
+    /// cancellation.
+    public func run(every interval: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock())
+      async throws
+    {
+      defer { update() }
+      while true {
+        update()
+        try await clock.sleep(for: interval)
+      }
+    }
+  }
+
+  /// The metrics of one provider.
+  private struct ProviderMetrics {
+    /// A number of the ledger that only grows, with the counter of its growth.
+    private struct Growing {
+      private let meter: Meter
+      private let counter: Counter
+      private var last: UInt64
+
+      init(_ name: String, _ dimensions: [(String, String)], from value: UInt64, _ factory: any MetricsFactory) {
+        meter = Meter(label: name, dimensions: dimensions, factory: factory)
+        counter = Counter(label: name + "_total", dimensions: dimensions, factory: factory)
+        last = value
+      }
+
+      mutating func update(_ value: UInt64) {
+        meter.set(value)
+        // Less than before: the counts began anew, because the log is another one.
+        counter.increment(by: Int64(clamping: value >= last ? value - last : value))
+        last = value
+      }
+
+      func destroy() {
+        meter.destroy()
+        counter.destroy()
+      }
+    }
+
+    private var accepted: Growing
+    private var acknowledged: Growing
+    private var rejected: Growing
+    private var lost: [LossReason: Growing]
+    private let pending: Meter
+    private let running: Meter
+    private let balanced: Meter
+
+    init(_ entry: Ledger.Entry, _ factory: any MetricsFactory) {
+      let dimensions = [("provider", entry.provider)]
+      accepted = Growing("weir_accepted", dimensions, from: entry.accepted, factory)
+      acknowledged = Growing("weir_acknowledged", dimensions, from: entry.acknowledged, factory)
+      rejected = Growing("weir_rejected", dimensions, from: entry.rejected, factory)
+      lost = [:]
+      for reason in LossReason.allCases {
+        lost[reason] = Growing(
+          "weir_lost", dimensions + [("reason", reason.rawValue)], from: entry.lost[reason] ?? 0, factory)
+      }
+      pending = Meter(label: "weir_pending", dimensions: dimensions, factory: factory)
+      running = Meter(label: "weir_running", dimensions: dimensions, factory: factory)
+      balanced = Meter(label: "weir_balanced", dimensions: dimensions, factory: factory)
+    }
+
+    mutating func update(_ entry: Ledger.Entry) {
+      accepted.update(entry.accepted)
+      acknowledged.update(entry.acknowledged)
+      rejected.update(entry.rejected)
+      for reason in LossReason.allCases { lost[reason]?.update(entry.lost[reason] ?? 0) }
+      pending.set(entry.pending)
+      running.set(entry.state == .running ? 1 : 0)
+      balanced.set(entry.isBalanced ? 1 : 0)
+    }
+
+    func destroy() {
+      for growing in [accepted, acknowledged, rejected] + lost.values { growing.destroy() }
+      for meter in [pending, running, balanced] { meter.destroy() }
+    }
+  }
+#endif

@@ -1,0 +1,75 @@
+// RedriveCommand.swift: `weir redrive`: gives a destination again what it rejected.
+
+import ArgumentParser
+import Foundation
+import Weir
+
+struct RedriveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "redrive",
+    abstract: "Give a destination again what it rejected.",
+    discussion: """
+      For after the fault was mended there, or by an option of weir deliver such as \
+      another preset. Each dead letter is given once more, with the id of its event; \
+      one that is rejected again stays among the dead letters, and is not given a \
+      third time. Nothing is removed. It may be killed at any point and run again, and \
+      goes beside the delivery of new events. A second one is refused as locked.
+
+      Exit codes: as of weir deliver.
+
+      Examples:
+        weir dead-letters events shop
+        weir redrive events shop --to http://localhost:8080 --preset segment
+      """)
+
+  @Argument(help: "The log's directory.")
+  var directory: String
+
+  @Argument(help: "The destination's name, as weir stat shows it.")
+  var name: String
+
+  @OptionGroup var destination: DestinationOptions
+
+  @Option(help: "End after so long with what is pending, such as 90s or 10m.")
+  var budget: TimeSpan?
+
+  private static let longest = Duration.seconds(365 * 86_400)
+
+  func validate() throws {
+    guard destination.to.count == 1, destination.names.isEmpty else {
+      throw ValidationError("give one --to, and no --name: the name stands before it")
+    }
+  }
+
+  func run() throws {
+    let stop = try StopSwitch()
+    stop.stopOnSignals()
+    let start = monotonicNanoseconds()
+    var named = destination
+    named.names = [name]
+    try named.validate()
+    guard let provider = try ProviderSource(named).providers().first else { return }
+    let log = LogDirectory(directory)
+    let budget = budget?.duration ?? Self.longest
+    let redriving = Task.detached {
+      var configuration = Dispatcher.Configuration()
+      configuration.logger = nil
+      return try await log.redrive(
+        to: provider, options: DeliverCommand.options(.beginning), configuration: configuration, timeout: budget)
+    }
+    let isDone = Latch()
+    Task.detached {
+      _ = await redriving.result
+      isDone.set()
+    }
+    while !isDone.isSet, !stop.isThrown { stop.sleep(milliseconds: 20) }
+    // What was settled last may come again, as after a kill.
+    if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+    let report = try waitForEnd { try await redriving.value }
+    let outcome = DeliveryOutcome(
+      log: directory, entries: [DeliveryOutcome.Entry(report)], nanoseconds: monotonicNanoseconds() - start)
+    for line in outcome.lines { try writeOutput(line + "\n") }
+    for complaint in outcome.complaints { writeDiagnostic(complaint) }
+    if outcome.exitCode != .success { throw outcome.exitCode }
+  }
+}

@@ -1,0 +1,109 @@
+// DeliveryOutcome.swift: what a delivery came to, as a line for people and as an exit code.
+
+import ArgumentParser
+import Weir
+
+struct DeliveryOutcome: Sendable {
+  /// What became of the log's events for one destination, while the command ran.
+  struct Entry: Equatable, Sendable {
+    var name: String
+    var acknowledged: UInt64 = 0
+    var rejected: UInt64 = 0
+    var pending: UInt64 = 0
+    var lost: [LossReason: UInt64] = [:]
+    /// Why delivery stopped until somebody mends something; nil if it did not.
+    var stopped: String?
+    /// What last went wrong, where something is pending.
+    var error: String?
+
+    init(name: String) {
+      self.name = name
+    }
+
+    /// What a redrive came to.
+    init(_ report: DeliveryReport.Entry) {
+      name = report.provider
+      acknowledged = report.acknowledged
+      rejected = report.rejected
+      pending = report.pending
+      if case .stopped(let reason) = report.state { stopped = reason }
+      error = report.error
+    }
+
+    /// What differs between two ledgers of one destination; `before` is nil where it had no cursor yet.
+    init(before: Ledger.Entry?, after: Ledger.Entry) {
+      name = after.provider
+      // A cursor that was found damaged starts over, with counts of its own: no number goes below zero for that.
+      acknowledged = Self.more(after.acknowledged, before?.acknowledged)
+      rejected = Self.more(after.rejected, before?.rejected)
+      pending = after.pending
+      for (reason, count) in after.lost where Self.more(count, before?.lost[reason]) > 0 {
+        lost[reason] = Self.more(count, before?.lost[reason])
+      }
+      error = after.error
+    }
+
+    private static func more(_ after: UInt64, _ before: UInt64?) -> UInt64 { after - min(after, before ?? 0) }
+
+    /// The numbers in words: "10,000 acknowledged, 2 rejected, 5 pending, 3 lost (damaged: 3)".
+    var counts: String {
+      let reasons = LossReason.allCases.compactMap { reason in
+        lost[reason].map { "\(reason.rawValue): \(Quantity.count($0))" }
+      }
+      let losses = Quantity.count(lost.values.reduce(0, &+)) + " lost"
+      return "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
+        + "\(Quantity.count(pending)) pending, "
+        + (reasons.isEmpty ? losses : "\(losses) (\(reasons.joined(separator: ", ")))")
+    }
+  }
+
+  var log: String
+  var entries: [Entry]
+  var nanoseconds: UInt64
+
+  /// A line for each destination.
+  var lines: [String] {
+    entries.map { entry in
+      let seconds = Double(nanoseconds) / 1_000_000_000
+      let rate = seconds > 0 ? UInt64(Double(entry.acknowledged) / seconds) : 0
+      return "\(log) to \(entry.name): \(entry.counts), in \(Quantity.seconds(nanoseconds)) "
+        + "(\(Quantity.count(rate)) acknowledged/s)"
+    }
+  }
+
+  /// What is not as it should be, a line each.
+  var complaints: [String] {
+    entries.flatMap { entry in
+      var lines: [String] = []
+      if let reason = entry.stopped {
+        lines.append("\(entry.name) stopped: \(Terminal.printable(reason)); the events are kept, mend it and run again")
+      } else if entry.pending > 0, let error = entry.error {
+        lines.append("\(entry.name): \(Terminal.printable(error)); what is pending is kept, run again to go on")
+      }
+      if entry.rejected > 0 {
+        lines.append(
+          "\(entry.name) rejected \(Quantity.count(entry.rejected)) events: "
+            + "weir dead-letters \(DemoCommand.quoted(log)) \(entry.name) says why")
+      }
+      return lines
+    }
+  }
+
+  /// The gravest reason first.
+  var exitCode: ExitCode {
+    if entries.contains(where: { $0.stopped != nil }) { return .deliveryStopped }
+    if entries.contains(where: { $0.pending > 0 }) { return .pending }
+    if entries.contains(where: { $0.rejected > 0 }) { return .eventsRefused }
+    if entries.contains(where: { (($0.lost[.damaged] ?? 0) | ($0.lost[.removed] ?? 0)) > 0 }) { return .damaged }
+    return .success
+  }
+
+  /// Whether this log has nothing more for these destinations.
+  var isEmpty: Bool { entries.allSatisfy { $0.pending == 0 && $0.stopped == nil } }
+
+  /// The gravest of several.
+  static func gravest(_ codes: [ExitCode]) -> ExitCode {
+    let order: [ExitCode] = [.cannotRun, .deliveryStopped, .pending, .eventsRefused, .damaged]
+    return order.first { codes.contains($0) } ?? .success
+  }
+}

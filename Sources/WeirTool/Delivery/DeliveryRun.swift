@@ -1,0 +1,126 @@
+// DeliveryRun.swift: a delivery in progress, from its beginning to its report.
+
+import Weir
+
+struct DeliveryRun: Sendable {
+  /// How often the ledger is looked at.
+  private static let interval = Duration.milliseconds(200)
+  /// How often it is looked whether to stop.
+  private static let pause = Duration.milliseconds(20)
+  /// How often it is looked how far other processes have come.
+  private static let releaseInterval = Duration.seconds(1)
+  /// How long a delivery that is stopped by a signal may go on.
+  private static let lastBudget = Duration.seconds(2)
+
+  private let dispatcher: Dispatcher
+  private let log: String
+  private let names: [String]
+  private let before: [Ledger.Entry]
+  private let start = monotonicNanoseconds()
+  /// Looks what other processes delivered.
+  private let releasing: Task<Void, Never>?
+
+  /// Begins the delivery of the log in a directory, beside whoever writes it.
+  init(log: String, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
+    let before = try LogDirectory(log).ledger()
+    let dispatcher = try Dispatcher(directory: log, configuration: Self.configuration)
+    try await self.init(log, dispatcher, providers, options, before, releasing: nil)
+  }
+
+  /// Begins the delivery of a log that this process writes.
+  init(of tracker: Tracker, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
+    let before = try LogDirectory(tracker.directory).ledger()
+    let dispatcher = try Dispatcher(tracker, configuration: Self.configuration)
+    let releasing = Task.detached {
+      while (try? await Task.sleep(for: Self.releaseInterval)) != nil { try? dispatcher.release() }
+    }
+    try await self.init(tracker.directory, dispatcher, providers, options, before, releasing: releasing)
+  }
+
+  private init(
+    _ log: String, _ dispatcher: Dispatcher, _ providers: [any Provider], _ options: DeliveryOptions, _ before: Ledger,
+    releasing: Task<Void, Never>?
+  ) async throws(WeirError) {
+    self.releasing = releasing
+    do throws(WeirError) {
+      for provider in providers { try dispatcher.add(provider, options: options) }
+    } catch {
+      releasing?.cancel()
+      _ = await dispatcher.shutdown(budget: .zero)
+      throw error
+    }
+    self.log = log
+    self.dispatcher = dispatcher
+    names = providers.map(\.name)
+    self.before = names.compactMap { before[$0] }
+  }
+
+  /// Trouble is shown from the ledger, in the tool's own words.
+  private static var configuration: Dispatcher.Configuration {
+    var configuration = Dispatcher.Configuration()
+    configuration.logger = nil
+    return configuration
+  }
+
+  /// Delivers until nothing is pending, or, if it follows, until the switch is thrown; at most until the deadline, and
+  /// no longer than anybody takes anything. Shows how far it is.
+  func end(follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch) async -> DeliveryOutcome {
+    let stopped = await watch(follows: follows, deadline: deadline, stop: stop)
+    releasing?.cancel()
+    _ = await dispatcher.shutdown(budget: stop.isThrown ? Self.lastBudget : .zero)
+    var outcome = DeliveryOutcome(log: log, entries: [], nanoseconds: monotonicNanoseconds() - start)
+    for after in entries {
+      var entry = DeliveryOutcome.Entry(before: before.first { $0.provider == after.provider }, after: after)
+      entry.stopped = stopped[after.provider]
+      outcome.entries.append(entry)
+    }
+    return outcome
+  }
+
+  private var entries: [Ledger.Entry] {
+    let ledger = dispatcher.ledger
+    return names.compactMap { ledger[$0] }
+  }
+
+  /// Answers why those stopped that did.
+  private func watch(
+    follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch
+  ) async -> [String: String] {
+    var watch = DeliveryWatch(before: before, progress: Progress())
+    defer { watch.end() }
+    let isFlushed = Latch()
+    let flushing = follows ? nil : Task { await flush(isFlushed) }
+    defer { flushing?.cancel() }
+    var next = ContinuousClock.now
+    while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
+      if ContinuousClock.now >= next {
+        let entries = entries
+        watch.show(entries)
+        if Self.reasons(entries).count == names.count { break }
+        next = .now + Self.interval
+      }
+      try? await Task.sleep(for: Self.pause)
+    }
+    return Self.reasons(entries)
+  }
+
+  /// Until nothing is pending but for those that stopped.
+  private func flush(_ isDone: Latch) async {
+    while !Task.isCancelled {
+      let report = await dispatcher.flush(timeout: .seconds(1))
+      let isOver = report.entries.allSatisfy { entry in
+        if case .stopped = entry.state { return true }
+        return entry.pending == 0
+      }
+      if isOver { return isDone.set() }
+    }
+  }
+
+  private static func reasons(_ entries: [Ledger.Entry]) -> [String: String] {
+    var reasons: [String: String] = [:]
+    for entry in entries {
+      if case .stopped(let reason) = entry.state { reasons[entry.provider] = reason }
+    }
+    return reasons
+  }
+}

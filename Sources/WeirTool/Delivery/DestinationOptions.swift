@@ -1,0 +1,90 @@
+// DestinationOptions.swift: the options that say where a command delivers to, the same in all that deliver.
+
+import ArgumentParser
+import Weir
+
+struct DestinationOptions: ParsableArguments {
+  @Option(
+    name: .customLong("to"),
+    help: """
+      Where to: a URL, or the path of a directory for files of JSON Lines. May be given again, for several at a time.
+      """)
+  var to: [String] = []
+
+  @Option(
+    name: .customLong("name"),
+    help: """
+      The name that the delivery's place in the log is kept by: letters, digits, - and _. One for each --to; made \
+      from the destination if it is left out.
+      """)
+  var names: [String] = []
+
+  @Option(help: "The form that a URL takes events in: \(PresetName.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var preset: PresetName = .json
+
+  @Option(help: "A file that holds the key for the destination, and nothing else.")
+  var keyFile: String?
+
+  @Option(help: "The environment variable that holds the key for the destination.")
+  var keyEnv: String?
+
+  @Option(help: "ClickHouse's user, or Mixpanel's service account; that one's password is the key.")
+  var user = ""
+
+  @Option(help: "Mixpanel's project, for a service account.")
+  var project = ""
+
+  @Option(help: "ClickHouse's table.")
+  var table = "events"
+
+  @Flag(help: "Pack what is sent to a URL with gzip, where the preset allows that.")
+  var gzip = false
+
+  @Flag(help: "Pack files with LZ4.")
+  var lz4 = false
+
+  /// One destination with its name.
+  struct Named: Equatable, Sendable {
+    var name: String
+    var destination: Destination
+  }
+
+  func validate() throws {
+    if keyFile != nil, keyEnv != nil { throw ValidationError("--key-file and --key-env exclude each other") }
+    guard names.isEmpty || names.count == to.count else {
+      throw ValidationError("--name must be given as often as --to, or not at all")
+    }
+    for name in names where !Self.isName(name) {
+      throw ValidationError("--name \(Terminal.quoted(name)) must be 1 to 64 letters, digits, - and _")
+    }
+    guard Set(names).count == names.count else { throw ValidationError("--name is the same for two destinations") }
+  }
+
+  var key: KeySource? { keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) } }
+
+  /// The destinations in the order given. Throws for what no delivery could use.
+  func destinations() throws(ToolError) -> [Named] {
+    var named: [Named] = []
+    for (index, text) in to.enumerated() {
+      let destination = try Destination(text)
+      let name = names.isEmpty ? destination.name(preset) : names[index]
+      guard !named.contains(where: { $0.name == name }) else {
+        throw ToolError("--to \(destination.shown) is given twice; give each destination once")
+      }
+      named.append(Named(name: name, destination: destination))
+    }
+    let urls = named.count { $0.destination.isEndpoint }
+    guard !gzip || urls > 0 else { throw ToolError("--gzip goes with a URL; files are packed with --lz4") }
+    guard !lz4 || urls < named.count else { throw ToolError("--lz4 goes with a path; a URL is sent to with --gzip") }
+    return named
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    (1...64).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte >= 0x41
+          || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+          || byte == UInt8(ascii: "_")
+      }
+  }
+}

@@ -1,0 +1,54 @@
+// LogRemoval.swift: removes the directory of a log that nobody writes and that everybody has got.
+
+import Foundation
+import Glibc
+import Weir
+
+enum LogRemoval {
+  /// Removes the log in `directory` as a whole, or answers why not and leaves it as it is.
+  ///
+  /// It goes if no process writes it, all providers that it knows of have everything, `name`s among them, and nothing in
+  /// it is anywhere else: dead letters, quarantined bytes, violations. The writer's lock is held from before the look to
+  /// the end, so nobody opens the log meanwhile and captures into what is about to go.
+  static func remove(_ directory: String, deliveredTo names: [String]) throws -> String? {
+    guard let lock = WriterLock(of: directory) else { return "a process writes it" }
+    defer { withExtendedLifetime(lock) {} }
+    let log = LogDirectory(directory)
+    let ledger = try log.ledger()
+    for name in names where ledger[name] == nil { return "\(name) has no place in it" }
+    for entry in ledger.entries where entry.pending > 0 {
+      return "\(entry.provider) is yet to be given \(Quantity.count(entry.pending)) events"
+    }
+    if let entry = ledger.entries.first(where: { ($0.lost[.damaged] ?? 0) > 0 }) {
+      return "\(Quantity.count(entry.lost[.damaged] ?? 0)) events in it are damaged"
+    }
+    let kept = [("dead-letters", "dead letters"), ("quarantine", "damaged bytes"), ("violations", "violations")]
+    for (name, what) in kept where !isEmpty("\(directory)/\(name)") { return "it holds \(what)" }
+    try removeFiles(directory)
+    return nil
+  }
+
+  private static func isEmpty(_ directory: String) -> Bool {
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty
+    } catch CocoaError.fileReadNoSuchFile {
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// The cursors after what they are about, so that after a kill on the way nothing is delivered again. The lock goes
+  /// last: who comes before that finds the log locked, who comes after it finds no log.
+  private static func removeFiles(_ directory: String) throws {
+    let last = ["cursors", WriterLock.fileName]
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+    for name in names.filter({ !last.contains($0) }) + names.filter({ $0 == "cursors" }) {
+      try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+    }
+    // An error here means that somebody put something there meanwhile: that stays.
+    guard unlink("\(directory)/\(WriterLock.fileName)") == 0, rmdir(directory) == 0 else {
+      throw ToolError("\(directory) can't be removed: \(systemMessage(errno)); its events were delivered")
+    }
+  }
+}

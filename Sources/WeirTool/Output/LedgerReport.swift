@@ -1,0 +1,40 @@
+// LedgerReport.swift: what became of a log's events for one destination, for `weir stat`.
+
+import Weir
+
+/// The keys of an object of the ledger in `weir stat --json`.
+struct LedgerReport: Encodable {
+  var provider: String
+  var from: UInt64
+  var offset: UInt64
+  var accepted: UInt64
+  var acknowledged: UInt64
+  var rejected: UInt64
+  var pending: UInt64
+  var lost: [String: UInt64]
+  var balanced: Bool
+
+  init(_ entry: Ledger.Entry) {
+    provider = entry.provider
+    from = entry.from
+    offset = entry.offset
+    accepted = entry.accepted
+    acknowledged = entry.acknowledged
+    rejected = entry.rejected
+    pending = entry.pending
+    lost = Dictionary(uniqueKeysWithValues: LossReason.allCases.map { ($0.rawValue, entry.lost[$0] ?? 0) })
+    balanced = entry.isBalanced
+  }
+
+  /// "6 acknowledged, 1 rejected, 3 pending, 0 lost of 10 accepted".
+  var text: String {
+    let losses = lost.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+    let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
+    // Numbers of a cursor that somebody made up may add up to more than there are numbers.
+    let total = losses.reduce(0) { $0 &+ $1.value }
+    return "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
+      + "\(Quantity.count(pending)) pending, \(Quantity.count(total)) lost"
+      + (reasons.isEmpty ? "" : " (\(reasons))") + " of \(Quantity.count(accepted)) accepted"
+      + (balanced ? "" : ": does not balance")
+  }
+}

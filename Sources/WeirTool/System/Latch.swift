@@ -1,0 +1,11 @@
+// Latch.swift: something that happens once and is asked for by others.
+
+import Synchronization
+
+final class Latch: Sendable {
+  private let value = Atomic<Bool>(false)
+
+  var isSet: Bool { value.load(ordering: .acquiring) }
+
+  func set() { value.store(true, ordering: .releasing) }
+}

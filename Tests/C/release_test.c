@@ -1,0 +1,172 @@
+/*
+ * release_test.c: weir_set_delivered and the option remove_delivered: whole sealed segments below go, raw or batch,
+ * uncounted as lost, the last one stays, and nothing that was not said to be delivered goes.
+ */
+#include "batch_check.h"
+
+static weir_counters counters_of(const weir_log *log) {
+  weir_counters counters;
+  weir_count(log, &counters);
+  return counters;
+}
+
+static void capture_all(weir_log *log, uint32_t type, uint64_t from, uint64_t count) {
+  weir_error error;
+  uint64_t refused = 0;
+  for (uint64_t i = from; i < from + count; i++) refused += capture_numbered(log, type, 0, i, FILLER, NULL) != 0;
+  CHECK_EQUAL(refused, 0);
+  CHECK_EQUAL(weir_sync(log, UINT64_C(60000000000), NULL, &error), WEIR_OK);
+}
+
+/* Until the log begins at or above `offset`, or for too long. */
+static uint64_t await_start(const char *directory, uint64_t offset) {
+  uint64_t first = 0;
+  for (int i = 0; i < 5000 && (first = stat_of(directory).first_offset) < offset; i++) sleep_ns(2000000);
+  CHECK(first >= offset);
+  return first;
+}
+
+/* The base of the last segment that begins at or below `offset`: where the log is to begin once it is delivered. */
+static uint64_t base_below(const char *directory, uint64_t offset) {
+  segment_list list;
+  int fd = open_dir(directory);
+  REQUIRE(segment_list_read(fd, &list) == 0);
+  uint64_t base = 0;
+  for (uint64_t i = 0; i < list.count; i++) {
+    if (list.items[i].base <= offset) base = list.items[i].base;
+  }
+  segment_list_free(&list);
+  close(fd);
+  return base;
+}
+
+static void test_removal(uint32_t batch_threads) {
+  test("what is delivered goes, segment by segment, without other bounds, and is not counted as lost");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.remove_delivered = 1;
+  options.batch_threads = batch_threads;
+  weir_log *log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  capture_all(log, type, 0, 3000);
+  CHECK_EQUAL(stat_of(directory).removed, 0);
+  for (uint64_t delivered = 250; delivered < 2700; delivered += 250) {
+    uint64_t base = base_below(directory, delivered);
+    weir_set_delivered(log, delivered);
+    weir_set_delivered(log, delivered / 2); /* a lower one does nothing */
+    CHECK_EQUAL(await_start(directory, base), base);
+    reading reading = read_from(directory, 0);
+    CHECK(reading.events == 3000 - base && reading.removed == base && reading.missing + reading.disorder == 0);
+    weir_counters counters = counters_of(log);
+    for (int i = 0; i < 5000 && counters.delivered_removed < base; i++, sleep_ns(1000000)) counters = counters_of(log);
+    CHECK(counters.delivered_removed == base && counters.expired + counters.displaced == 0);
+  }
+  close_and_free(log);
+  weir_stat stat = stat_of(directory);
+  CHECK(stat.removed > 2000 && stat.dropped[WEIR_LOST_EXPIRED] + stat.dropped[WEIR_LOST_DISPLACED] == 0);
+  check_no_findings(directory);
+  /* Nothing is kept of what was said. */
+  uint64_t first = stat.first_offset;
+  log = open_with(directory, &options, NULL);
+  capture_all(log, define_numbered(log), 3000, 500);
+  CHECK_EQUAL(stat_of(directory).first_offset, first);
+  weir_set_delivered(log, 3000);
+  await_start(directory, first + 1);
+  close_and_free(log);
+  CHECK_EQUAL(stat_of(directory).dropped[WEIR_LOST_EXPIRED], 0);
+  scratch_remove(folder);
+}
+
+static void test_beyond_the_end(void) {
+  test("an offset beyond the end says nothing of events to come, and the last sealed segment stays");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.remove_delivered = 1;
+  make_log(directory, 1000);
+  weir_log *log = open_with(directory, &options, NULL);
+  uint64_t sealed = segment_at(directory, stat_of(directory).segments - 1).base;
+  weir_set_delivered(log, UINT64_MAX);
+  await_start(directory, 1);
+  capture_all(log, define_numbered(log), 1000, 2000);
+  sleep_ns(20000000);
+  weir_stat stat = stat_of(directory);
+  CHECK(stat.removed <= 1000 && stat.first_offset >= sealed && stat.first_offset <= 1000);
+  close_and_free(log);
+  check_no_findings(directory);
+  stat = stat_of(directory);
+  CHECK_EQUAL(stat.dropped[WEIR_LOST_EXPIRED] + stat.dropped[WEIR_LOST_DISPLACED], 0);
+  scratch_remove(folder);
+}
+
+static void test_without_the_option(void) {
+  test("without the option nothing goes for it; but what retention removes then is no loss");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_log(directory, 2000);
+  weir_options options = small_options();
+  weir_log *log = open_with(directory, &options, NULL);
+  weir_set_delivered(log, 1500);
+  capture_all(log, define_numbered(log), 2000, 500);
+  CHECK_EQUAL(stat_of(directory).removed, 0);
+  close_and_free(log);
+  weir_set_delivered(log = open_with(directory, &options, NULL), 0);
+  close_and_free(log);
+  options.retain_bytes = UINT64_C(1) << 40;
+  log = open_with(directory, &options, NULL);
+  weir_set_delivered(log, 1500);
+  ((event_log *)log)->retention->retain_bytes = 1;
+  capture_all(log, define_numbered(log), 2500, 500);
+  weir_close(log, NULL);
+  weir_set_delivered(log, 3000); /* after the close: nothing */
+  weir_free(log);
+  weir_stat stat = stat_of(directory);
+  CHECK(stat.removed > 1500 && stat.dropped[WEIR_LOST_EXPIRED] == stat.removed - 1500);
+  scratch_remove(folder);
+}
+
+/* A kill at any call of the opening that removes, or at any moment of it. */
+static void test_kills(void) {
+  test("killed while delivered segments are removed, none is missing, and none is counted twice or as lost");
+  char *folder = scratch();
+  const char *made = join(folder, "made"), *directory = join(folder, "log");
+  make_log(made, 2000);
+  weir_options options = small_options();
+  options.remove_delivered = 1;
+  options.batch_threads = 1;
+  for (int round = 0; round < 40; round++) {
+    copy_log(made, directory);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      weir_log *log;
+      if (weir_open(directory, &options, &log, NULL, NULL) != WEIR_OK) _exit(3);
+      weir_fault_set("any", 1 + random_below(60), 1, WEIR_FAULT_KILL);
+      weir_set_delivered(log, 1700);
+      sleep_ns(30000000);
+      kill(getpid(), SIGKILL);
+    }
+    CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+    for (int again = 0; again < 2; again++) {
+      weir_stat stat = stat_of(directory);
+      reading reading = read_from(directory, 0);
+      CHECK(reading.events + stat.removed == 2000 && reading.missing + reading.disorder + reading.wrong == 0);
+      CHECK(stat.removed <= 1700 && stat.dropped[WEIR_LOST_EXPIRED] == 0);
+      close_and_free(open_with(directory, &options, NULL));
+    }
+    check_no_findings(directory);
+    remove_tree(directory);
+  }
+  scratch_remove(folder);
+}
+
+int main(void) {
+  random_start("release_test");
+  test_removal(0);
+  test_removal(2);
+  test_beyond_the_end();
+  test_without_the_option();
+  test_kills();
+  return finish();
+}

@@ -1,0 +1,195 @@
+/*
+ * tally_test.c: weir_count_from: for every offset, of a live log and of a dead one, with segments raw or batch, removed
+ * or damaged: each accepted event is counted once, where it is.
+ */
+#include "batch_check.h"
+
+#include <pthread.h>
+
+static weir_tally tally_of(const char *directory, uint64_t offset) {
+  weir_tally tally;
+  weir_error error;
+  if (!CHECK_EQUAL(weir_count_from(directory, offset, &tally, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+  return tally;
+}
+
+/* What is there from each offset on, found by reading; lanes included. */
+static void check_every_offset(const char *directory, uint64_t accepted, uint64_t step) {
+  found_log found = read_log(directory);
+  weir_stat stat = stat_of(directory);
+  uint64_t i = 0, wrong = 0;
+  for (uint64_t offset = 0; offset < stat.next_offset + 3; offset += step) {
+    while (i < found.count && found.events[i].offset < offset) i++;
+    weir_tally tally = tally_of(directory, offset);
+    wrong += tally.in_segments + tally.in_lanes != found.count - i;
+    wrong += tally.below != i || tally.missing != 0 || tally.accepted != accepted;
+    wrong += tally.removed != stat.removed || tally.next_offset != stat.next_offset;
+    wrong += tally.first_offset != stat.first_offset || tally.live != stat.live;
+    wrong += tally.removed_above != (offset < stat.first_offset ? stat.first_offset - offset : 0);
+  }
+  CHECK_EQUAL(wrong, 0);
+  found_free(&found);
+}
+
+static void test_dead(void) {
+  test("of a log that nobody has open, from every offset: raw, batch, removed, and in a dead process's lanes");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 1500, SEGMENT);
+  check_every_offset(directory, 1500, 1);
+  batch_all(directory, 2);
+  check_every_offset(directory, 1500, 1);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    weir_options options = small_options();
+    options.drain_interval_ns = UINT64_C(10000000000);
+    weir_log *log;
+    if (weir_open(directory, &options, &log, NULL, NULL) != WEIR_OK) _exit(3);
+    uint32_t type = define_numbered(log);
+    for (uint64_t i = 0; i < 700; i++) {
+      if (i == 680 && weir_drain(log, UINT64_MAX, NULL, NULL) != WEIR_OK) _exit(5); /* the others stay in the lane */
+      if (capture_numbered(log, type, 0, 1500 + i, 100, NULL) != WEIR_ACCEPTED) _exit(4);
+    }
+    kill(getpid(), SIGKILL);
+  }
+  CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+  CHECK(tally_of(directory, 0).in_lanes > 0);
+  check_every_offset(directory, 2200, 1);
+  weir_options options = small_options();
+  options.retain_bytes = SEGMENT;
+  close_and_free(open_with(directory, &options, NULL));
+  CHECK(tally_of(directory, 0).removed > 0);
+  check_every_offset(directory, 2200, 1);
+  scratch_remove(folder);
+}
+
+static void test_empty(void) {
+  test("of a log without an event, and of what is no log");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_tally tally;
+  weir_error error;
+  CHECK_EQUAL(weir_count_from(directory, 0, &tally, &error), WEIR_ERROR_MISSING);
+  CHECK_EQUAL(weir_count_from(directory, 0, &tally, NULL), WEIR_ERROR_MISSING);
+  weir_log *log = open_default(directory, NULL);
+  tally = tally_of(directory, 0);
+  CHECK(tally.accepted == 0 && tally.next_offset == 0 && tally.live == 1);
+  close_and_free(log);
+  tally = tally_of(directory, UINT64_MAX);
+  CHECK(tally.accepted == 0 && tally.next_offset == 0 && tally.live == 0);
+  scratch_remove(folder);
+}
+
+/* ---- A live log -------------------------------------------------------------------------------------------------- */
+
+typedef struct producer {
+  weir_log *log;
+  uint32_t type;
+  uint64_t number;
+  _Atomic uint64_t *accepted;
+  _Atomic uint64_t *begun;
+  _Atomic int *stopping;
+} producer;
+
+static void *produce(void *argument) {
+  producer *self = argument;
+  for (uint64_t i = 0; !*self->stopping; i++) {
+    ++*self->begun;
+    if (capture_numbered(self->log, self->type, self->number, i, i % 60, NULL) == WEIR_ACCEPTED) ++*self->accepted;
+    else --*self->begun;
+    if (i % 64 == 0) sleep_ns(100000);
+  }
+  return NULL;
+}
+
+static void test_live(uint32_t full_policy) {
+  test("of a live log all that was accepted before is counted, once, whatever is drained, sealed or removed meanwhile");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.lane_count = 5;
+  options.full_policy = full_policy;
+  options.full_wait_ns = full_policy == WEIR_FULL_DROP_OLDEST ? 0 : UINT64_MAX;
+  options.batch_threads = 2;
+  options.retain_bytes = 3 * SEGMENT;
+  options.drain_interval_ns = full_policy == WEIR_FULL_DROP_OLDEST ? 20000000 : 1000000;
+  _Atomic uint64_t accepted = 0, begun = 0;
+  _Atomic int stopping = 0;
+  weir_log *log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  producer producers[4];
+  pthread_t threads[4];
+  for (uint64_t i = 0; i < 4; i++) {
+    producers[i] = (producer){log, type, i, &accepted, &begun, &stopping};
+    REQUIRE(pthread_create(&threads[i], NULL, produce, &producers[i]) == 0);
+  }
+  uint64_t rounds = 0, below = 0, above = 0, offset = 0;
+  for (uint64_t end = now_ns() + 1500000000; now_ns() < end; rounds++) {
+    uint64_t before = accepted;
+    weir_tally tally = tally_of(directory, offset);
+    uint64_t after = begun;
+    below += tally.accepted < before;
+    above += tally.accepted > after;
+    if (tally.accepted < before || tally.accepted > after) {
+      fprintf(stderr, "%" PRIu64 " of %" PRIu64 " to %" PRIu64 "\n", tally.accepted, before, after);
+    }
+    CHECK(tally.live && tally.missing == 0);
+    offset = tally.first_offset + random_below(tally.next_offset - tally.first_offset + 1);
+  }
+  stopping = 1;
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  CHECK(rounds > 10 && below == 0);
+  CHECK_EQUAL(above, 0);
+  CHECK_EQUAL(tally_of(directory, 0).accepted, accepted); /* in the lanes or not */
+  close_and_free(log);
+  CHECK_EQUAL(tally_of(directory, 0).accepted, accepted);
+  scratch_remove(folder);
+}
+
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
+
+static void test_damage(void) {
+  test("what a damaged block took is missing once the offset has come to its segment; all else is where it was");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 1500, SEGMENT);
+  segment_name name = segment_at(directory, 0);
+  uint64_t end = segment_at(directory, 1).base;
+  int fd = open(join(directory, name.name), O_RDWR);
+  REQUIRE(fd >= 0 && pwrite(fd, "damage", 6, 60000) == 6);
+  close(fd);
+  found_log found = read_log(directory);
+  uint64_t lost = 1500 - found.count, wrong = 0;
+  CHECK(lost > 0 && lost < 200);
+  for (uint64_t offset = 0; offset < 1500; offset++) {
+    weir_tally tally = tally_of(directory, offset);
+    uint64_t there = 0;
+    for (uint64_t i = 0; i < found.count; i++) there += found.events[i].offset >= offset;
+    uint64_t expected = offset == 0 ? 1500 : there; /* at 0 its seal is believed */
+    wrong += tally.in_segments != expected || tally.accepted != 1500;
+    wrong += offset > 0 && tally.missing != 1500 - offset - there;
+  }
+  CHECK_EQUAL(wrong, 0);
+  found_free(&found);
+  /* Without its seal each block is looked at. */
+  REQUIRE(truncate(join(directory, name.name), 140000) == 0);
+  weir_tally tally = tally_of(directory, 0);
+  CHECK(tally.accepted == 1500 && tally.missing >= lost && tally.in_segments + tally.missing == 1500);
+  REQUIRE(unlink(join(directory, name.name)) == 0);
+  tally = tally_of(directory, 0);
+  CHECK(tally.accepted == 1500 && tally.missing == end);
+  tally = tally_of(directory, 10);
+  CHECK(tally.missing == end - 10 && tally.below == 10);
+  scratch_remove(folder);
+}
+
+int main(void) {
+  random_start("tally_test");
+  test_dead();
+  test_empty();
+  test_live(WEIR_FULL_DROP_NEWEST);
+  test_live(WEIR_FULL_DROP_OLDEST);
+  test_damage();
+  return finish();
+}

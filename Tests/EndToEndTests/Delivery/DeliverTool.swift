@@ -1,0 +1,216 @@
+// DeliverTool.swift: `weir deliver` as a user meets it: where it goes on, what it answers, what it leaves alone.
+import Foundation
+import Testing
+
+#if HTTP && Collector
+  extension EndToEnd {
+    @Suite struct DeliverTool {
+      @Test func `files have every event once, and the next run goes on after them`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...500))
+        let first = try Tool.run("deliver", scratch("log"), "--to", scratch("out"), "--name", "out")
+        try Tool.require(first, code: 0, "weir deliver")
+        #expect(first.text.contains("500 acknowledged, 0 rejected, 0 pending, 0 lost"))
+        try Tool.record(scratch("log"), sending: Numbered.lines(501...700))
+        let second = try Tool.run("deliver", scratch("log"), "--to", scratch("out"), "--name", "out", "--lz4")
+        #expect(second.code == 0 && second.text.contains("200 acknowledged"), "\(second.text)\(second.errors)")
+        #expect(try Self.delivered(scratch("out")) == Array(1...700))
+      }
+
+      /// The numbers in the files of JSON Lines, in order of their names.
+      static func delivered(_ directory: String) throws -> [Int] {
+        var numbers: [Int] = []
+        for name in try Files.names(in: directory) where name.contains(".jsonl") {
+          let path = "\(directory)/\(name)"
+          let bytes = name.hasSuffix(".lz4") ? try Child("lz4", ["-dc", path]).wait().output : try Files.read(path)
+          for line in CatLine.rawLines(bytes) {
+            let object = try JSONSerialization.jsonObject(with: line) as? [String: Any]
+            let text = (object?["fields"] as? [String: Any])?["text"] as? String
+            numbers.append(text.flatMap(Numbered.number(of:)) ?? -1)
+          }
+        }
+        return numbers
+      }
+
+      @Test func `it begins where it is told to, the first time only`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
+        let between = try #require(try Tool.cat(scratch("log")).last?.time)
+        try Tool.record(scratch("log"), sending: Numbered.lines(11...20))
+        for (from, expected) in [("end", 21...30), ("beginning", 1...30), (between, 10...30)] {
+          let arguments = ["deliver", scratch("log"), "--to", scratch("out-\(from)"), "--from", from]
+          if from == "end" {
+            try Tool.require(Tool.run(arguments), code: 0, "weir deliver --from end")
+            try Tool.record(scratch("log"), sending: Numbered.lines(21...30))
+          }
+          try Tool.require(Tool.run(arguments), code: 0, "weir deliver --from \(from)")
+          #expect(try Self.delivered(scratch("out-\(from)")) == Array(expected))
+        }
+      }
+
+      @Test func `a second one of the same name is refused as locked, one of another name is not`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
+        let first = try Child(
+          Tool.path, ["deliver", scratch("log"), "--to", scratch("a"), "--name", "a", "--follow"])
+        first.serve(until: Moment.now + 30) { _ in (try? Self.delivered(scratch("a")).count) == 10 }
+        let second = try Tool.run("deliver", scratch("log"), "--to", scratch("b"), "--name", "a")
+        let isTold = second.errors.contains("locked") && second.complaints.count == 1
+        #expect(second.code == 2 && isTold, "\(second.errors)")
+        try Tool.require(
+          Tool.run("deliver", scratch("log"), "--to", scratch("b"), "--name", "b"), code: 0, "of another name")
+        first.signal(SIGTERM)
+        let outcome = try first.wait(20)
+        #expect(outcome.code == 143 && outcome.text.contains("10 acknowledged"), "\(outcome.text)\(outcome.errors)")
+      }
+
+      @Test func `whoever follows gets what comes, beside a writer that removes what was delivered`() throws {
+        let scratch = try Scratch()
+        let arguments = ["record", scratch("log"), "--acknowledge", "--segment-bytes", "1M", "--remove-delivered"]
+        let writer = try Child(Tool.path, arguments, input: .pipe)
+        let count = 40_000
+        let chunk = 2_000
+        writer.send(Numbered.lines(1...chunk))
+        writer.serve(until: Moment.now + 20) { !$0.output.isEmpty }
+        let follower = try Child(
+          Tool.path, ["deliver", scratch("log"), "--to", scratch("out"), "--name", "out", "--follow"])
+        for first in stride(from: chunk + 1, through: count, by: chunk) {
+          writer.send(Numbered.lines(first...first + chunk - 1))
+          follower.serve(until: Moment.now + 0.02)
+        }
+        let isRemoved = { (_: Child) in
+          let segments = (try? Files.segments(in: scratch("log"))) ?? []
+          return (segments.first.flatMap { UInt64($0.prefix(20)) } ?? 0) > 30_000
+        }
+        writer.serve(until: Moment.now + 60) { child in
+          follower.serve(until: Moment.now)
+          return isRemoved(child)
+        }
+        let segments = try Files.segments(in: scratch("log"))
+        #expect(isRemoved(writer), "segments: \(segments)")
+        let ledger = try LedgerLine.read(scratch("log"), "out")
+        #expect(ledger.balanced && ledger.lost.values.allSatisfy { $0 == 0 }, "\(ledger)")
+        writer.finishInput()
+        #expect(try writer.wait(60).code == 0)
+        follower.serve(until: Moment.now + 60) { _ in
+          (try? LedgerLine.read(scratch("log"), "out").acknowledged) == UInt64(count)
+        }
+        follower.signal(SIGINT)
+        #expect(try follower.wait(30).code == 130)
+        #expect(try Self.delivered(scratch("out")) == Array(1...count))
+        let dropped = try Tool.run("stat", scratch("log"), "--json").text
+        #expect(dropped.contains("\"expired\" : 0") && dropped.contains("\"displaced\" : 0"), "\(dropped)")
+      }
+
+      @Test func `an endpoint that refuses the key stops delivery, and the events are kept`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
+        let collector = try Collecting(log: scratch("collected"), faults: "status=401")
+        let key = try scratch.file("key", "sEcReT-kEy\n")
+        let arguments = ["deliver", scratch("log"), "--to", collector.url, "--name", "a", "--key-file", key]
+        let outcome = try Tool.run(arguments)
+        #expect(outcome.code == 6 && outcome.errors.contains("401"), "\(outcome.code ?? -1) \(outcome.errors)")
+        #expect(!(outcome.errors + outcome.text).contains("sEcReT"))
+        #expect(try LedgerLine.read(scratch("log"), "a").pending == 10)
+        try Self.expectNoKey("sEcReT", in: scratch("log"))
+        try collector.stop()
+      }
+
+      /// Neither the cursor, nor the record of attempts, nor the dead letters tell it.
+      static func expectNoKey(_ key: String, in directory: String) throws {
+        let outcome = try Child("/bin/grep", ["-rla", key, directory]).wait()
+        #expect(outcome.code == 1, "\(outcome.text)")
+      }
+
+      @Test func `an endpoint that is down leaves everything pending when the budget ends`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
+        let url = "http://127.0.0.1:\(try Collecting.freePort())/events"
+        let arguments = ["deliver", scratch("log"), "--to", url, "--name", "down", "--budget", "1s"]
+        let outcome = try Tool.run(arguments)
+        #expect(outcome.code == 5 && outcome.text.contains("10 pending"), "\(outcome.code ?? -1) \(outcome.text)")
+        #expect(outcome.errors.contains("run again"), "\(outcome.errors)")
+        #expect(try LedgerLine.read(scratch("log"), "down").balanced)
+      }
+
+      @Test func `what cannot begin says so in one line, and touches nothing`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
+        _ = try scratch.file("file", "x")
+        let before = try Files.fingerprint(scratch("log"))
+        let cases: [([String], String)] = [
+          ([scratch("log")], "--to"), ([scratch("none"), "--to", "out"], scratch("none")),
+          ([scratch("file"), "--to", "out"], scratch("file")), ([scratch("log"), "--to", "ftp://host"], "http"),
+          ([scratch("log"), "--to", "http://k@host"], "--key-file"),
+          ([scratch("log"), "--to", "out", "--key-file", scratch("none")], scratch("none")),
+          ([scratch("log"), "--to", "out", "--remove-delivered"], "directory of logs"),
+          ([scratch("log"), "--to", "out", "--from", "yesterday"], "--from"),
+          ([scratch("log"), "--to", "out", "--gzip"], "--lz4"),
+        ]
+        for (arguments, word) in cases {
+          let outcome = try Tool.run(["deliver"] + arguments)
+          #expect(outcome.code == 2, "\(arguments): \(outcome.code ?? -1)")
+          #expect(outcome.complaints.count == 1 && outcome.errors.contains(word), "\(arguments): \(outcome.errors)")
+        }
+        #expect(try Files.fingerprint(scratch("log")) == before)
+      }
+
+      @Test func `what is rejected is kept with its reason, and is given again once that is mended`() throws {
+        let scratch = try Scratch()
+        let lines = try RealLines()
+        try Tool.record(scratch("log"), sending: lines.lines(1..<101))
+        let collector = try Collecting(log: scratch("collected"), faults: "partial:1*1")
+        let to = ["--to", collector.url]
+        let first = try Tool.run(["deliver", scratch("log"), "--name", "main"] + to)
+        #expect(first.code == 4 && first.errors.contains("weir dead-letters"), "\(first.code ?? -1) \(first.errors)")
+        let rejected = try LedgerLine.read(scratch("log"), "main").rejected
+        #expect(rejected > 0)
+        let letters = try Tool.run("dead-letters", scratch("log"), "main", "--format", "jsonl")
+        try Tool.require(letters, code: 0, "weir dead-letters")
+        struct Letter: Decodable {
+          struct Event: Decodable { var id: String }
+          var provider: String
+          var reason: String
+          var attempts: Int
+          var event: Event
+        }
+        let read = try CatLine.rawLines(letters.output).map { try JSONDecoder().decode(Letter.self, from: $0) }
+        #expect(read.count == Int(rejected))
+        #expect(read.allSatisfy { $0.provider == "main" && !$0.reason.isEmpty && $0.attempts == 1 })
+        let ids = Set(try Tool.cat(scratch("log")).map(\.id))
+        #expect(Set(read.map(\.event.id)).isSubset(of: ids))
+        #expect(try Tool.run("dead-letters", scratch("log"), "nobody").code == 2)
+        #expect(CatLine.rawLines(try Tool.run("dead-letters", scratch("log"), "--limit", "1").output).count == 2)
+
+        let again = try Tool.run(["redrive", scratch("log"), "main"] + to)
+        #expect(again.code == 0 && again.text.contains("\(rejected) acknowledged"), "\(again.text)\(again.errors)")
+        let third = try Tool.run(["redrive", scratch("log"), "main"] + to)
+        #expect(third.code == 0 && third.text.contains(" 0 acknowledged"), "\(third.text)\(third.errors)")
+        #expect(try Tool.run(["redrive", scratch("log"), "nobody"] + to).code == 2)
+        try collector.stop()
+        let collected = try Collected(log: collector.log, lines: lines)
+        #expect(collected.problems.isEmpty && Set(collected.ids.values) == ids, "\(collected.problems)")
+      }
+
+      @Test func `full segments become LZ4 files that the lz4 tool reads, and nothing else changes`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), ["--segment-bytes", "1M"], sending: Numbered.lines(1...30_000))
+        let before = try Tool.run("cat", scratch("log")).output
+        let raw = try Files.segments(in: scratch("log"))
+        let outcome = try Tool.run("batch", scratch("log"), "--threads", "2", "--json")
+        try Tool.require(outcome, code: 0, "weir batch")
+        #expect(outcome.text.contains("\"batched\" : \(raw.count)"), "\(outcome.text)")
+        let packed = try Files.segments(in: scratch("log"))
+        #expect(packed == raw.map { $0 + ".lz4" })
+        for name in packed {
+          try Tool.require(Child("lz4", ["-tq", scratch("log/\(name)")]).wait(), code: 0, "lz4 -t \(name)")
+        }
+        #expect(try Tool.run("cat", scratch("log")).output == before)
+        try Tool.require(Tool.run("verify", scratch("log")), code: 0, "weir verify")
+        try Tool.require(
+          Tool.run("deliver", scratch("log"), "--to", scratch("out"), "--name", "out"), code: 0, "weir deliver")
+        #expect(try Self.delivered(scratch("out")) == Array(1...30_000))
+      }
+    }
+  }
+#endif

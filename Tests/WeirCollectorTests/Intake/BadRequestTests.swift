@@ -1,0 +1,183 @@
+// BadRequestTests: what clients may do to the collector, over the wire: it answers, bounded, and goes on.
+
+#if Collector
+  import Foundation
+  import Testing
+  import Weir
+
+  @testable import WeirCollector
+
+  struct BadRequestTests {
+    private static let paths = [
+      "/v1/batch", "/v1/track", "/import", "/engage", "/2/httpapi", "/batch", "/capture", "/v1/logs", "/events",
+      "/?query=INSERT+INTO+t+FORMAT+JSONEachRow",
+    ]
+
+    @Test func bodiesThatAreNoEvents() async throws {
+      let deep = String(repeating: "[", count: 100_000)
+      let bodies: [[UInt8]] = [
+        Array("x".utf8), Array("{".utf8), Array(deep.utf8), Array("{\"a\":".utf8) + [0xC3, 0x28] + Array("}".utf8),
+        [0, 0xFF, 0xFE], Array(("[{\"a\":" + deep).utf8), Array("\"\\ud800\"".utf8), Array("1e999".utf8),
+        Array(("{\"batch\":[" + String(repeating: "{\"a\":", count: 60)).utf8),
+      ]
+      try await withCollector { collector, client in
+        for path in Self.paths {
+          for body in bodies {
+            let answer = try await client.post(path, body)
+            #expect((400..<500).contains(answer.status), "\(path) \(String(decoding: body.prefix(20), as: UTF8.self))")
+            #expect(answer.isWhole)
+          }
+        }
+        #expect(try collector.events().isEmpty)
+        #expect(try collector.rejected().count >= Self.paths.count * bodies.count)
+        #expect(try await client.post("/v1/batch", segmentBatch([segmentEvent("m")])).status == 200)
+      }
+    }
+
+    @Test func pathsAndMethodsThatThereAreNot() async throws {
+      try await withCollector { _, client in
+        for path in ["/nope", "/v1", "/v1/batch/x", "/_weir/nope", "/v1/batchx"] {
+          #expect(try await client.get(path).status == 404, "\(path)")
+          #expect(try await client.post(path, text(100_000)).status == 404, "\(path)")
+        }
+        for path in Self.paths where !path.hasPrefix("/?") {
+          for method in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+            let answer = try await client.send(method, path, [], [:])
+            #expect(answer.status == 405, "\(method) \(path)")
+            #expect(answer.headers["allow"] == "POST")
+          }
+        }
+        #expect(try await client.send("DELETE", "/_weir/events", [], [:]).status == 405)
+        #expect(try await client.get("/ping").text == "Ok.\n")
+        #expect(try await client.post("/v1/batch/", segmentBatch([segmentEvent("m")])).status == 200)
+      }
+    }
+
+    @Test func bodiesAtAndAboveTheCollectorsOwnLimit() async throws {
+      try await withCollector {
+        $0.maximumBodyBytes = 64 << 10
+      } _: { collector, client in
+        let event = #"{"id":"1","name":"n"}"#
+        let largest = event + String(repeating: " ", count: (64 << 10) - event.utf8.count)
+        for (body, status) in [(largest, 200), (largest + " ", 413), (largest + text(1 << 20), 413)] {
+          let plain = try await client.post("/events", body)
+          #expect(plain.status == status)
+          let packed = try await client.post("/events", gzipped(Array(body.utf8)), ["Content-Encoding": "gzip"])
+          #expect(packed.status == status)
+        }
+        // Without a length, in chunks.
+        let chunks = (0..<20).map { _ in Array("2000\r\n\(text(0x2000))\r\n".utf8) }
+        let head = Array(
+          "POST /events HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+        let chunked = try await client.exchange([head] + chunks + [Array("0\r\n\r\n".utf8)])
+        #expect(chunked.status == 413)
+        #expect(try collector.events().count == 2)
+      }
+    }
+
+    @Test func aBombIsRefusedAndTakesNoMemory() async throws {
+      try await withCollector { collector, client in
+        let bomb = gzipped([UInt8](repeating: 0x20, count: 64 << 20), level: 9)
+        for path in Self.paths {
+          let answer = try await client.post(path, bomb, ["Content-Encoding": "gzip"])
+          #expect(answer.status == 413, "\(path)")
+        }
+        #expect(collector.bufferedBytes == 0)
+      }
+    }
+
+    @Test func packedBodiesAndPackingsThatAreNotKnown() async throws {
+      try await withCollector { collector, client async throws in
+        let body = Array(segmentBatch([segmentEvent("m")]).utf8)
+        let packed = gzipped(body)
+        for name in ["gzip", "GZIP", "x-gzip"] {
+          #expect(try await client.post("/v1/batch", packed, ["Content-Encoding": name]).status == 200)
+        }
+        #expect(try await client.post("/v1/batch", body, ["Content-Encoding": "identity"]).status == 200)
+        for name in ["deflate", "br", "gzip, gzip", "zstd"] {
+          #expect(try await client.post("/v1/batch", packed, ["Content-Encoding": name]).status == 415)
+        }
+        let cut = Array(packed.dropLast(9))
+        #expect(try await client.post("/v1/batch", cut, ["Content-Encoding": "gzip"]).status == 400)
+        #expect(try await client.post("/v1/batch", body, ["Content-Encoding": "gzip"]).status == 400)
+        #expect(try collector.events().count == 4)
+        #expect(collector.bufferedBytes == 0)
+      }
+    }
+
+    /// A client that never ends its body is not waited for, whether it sends nothing more or a byte at a time.
+    @Test func clientsThatDawdleAreLeft() async throws {
+      try await withCollector {
+        $0.requestTime = .milliseconds(300)
+      } _: { collector, client in
+        let head = "POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+        let trickle = (0..<40).map { _ in Array("x".utf8) }
+        let trickled = try await client.exchange([Array(head.utf8)] + trickle, pause: 0.05)
+        #expect(trickled.status == 408)
+        let silent = try await client.exchange([Array(head.utf8)])
+        #expect(silent.status == 408)
+        // Nobody wants this body; its answer waits for it no longer.
+        let unwanted = try await client.exchange([Array(head.replacing("/events", with: "/nope").utf8)])
+        #expect(unwanted.status == 404)
+        #expect(try collector.events().isEmpty)
+        #expect(collector.bufferedBytes == 0)
+      }
+    }
+
+    @Test func aConnectionWithoutARequestIsClosed() async throws {
+      try await withCollector {
+        $0.idleTime = .seconds(1)
+      } _: { _, client in
+        let headless = try await client.exchange([Array("POST /eve".utf8)])
+        #expect(headless.status == 0)
+        let kept = try await client.exchange([Array("GET /_weir/health HTTP/1.1\r\nHost: x\r\n\r\n".utf8)])
+        #expect(kept.status == 200)
+      }
+    }
+
+    /// A client that goes away in the middle of its body has sent nothing.
+    @Test func halfABodyIsNone() async throws {
+      try await withCollector { collector, client in
+        let event = #"{"id":"1","name":"n"}"# + "\n"
+        let head = "POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+        for _ in 0..<5 { try client.hold(Array((head + event).utf8)).leave() }
+        #expect(try await client.post("/events", event).status == 200)
+        #expect(try collector.events().count == 1)
+      }
+    }
+
+    @Test func allTheMemoryForBodiesIsABoundOnAll() async throws {
+      try await withCollector {
+        $0.maximumBodyBytes = 64 << 10
+        $0.maximumBufferedBytes = 64 << 10
+        $0.requestTime = .seconds(60)
+      } _: { collector, client in
+        // One client takes most of it and does not finish.
+        let head = "POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 65000\r\n\r\n"
+        let holder = try client.hold(Array((head + text(60_000)).utf8))
+        try await eventually { collector.bufferedBytes >= 60_000 }
+        let other = try await client.post("/events", text(10_000))
+        #expect(other.status == 503)
+        #expect(other.headers["retry-after"] == "1")
+        #expect(try await client.post("/events", #"{"id":"1","name":"n"}"#).status == 200)
+        holder.leave()
+        try await eventually { collector.bufferedBytes == 0 }
+        #expect(try await client.post("/events", text(10_000)).status == 400)
+      }
+    }
+
+    @Test func keysAreNotKept() async throws {
+      try await withCollector { collector, client in
+        _ = try await client.post("/2/httpapi", #"{"api_key" : "S3CR\"ET","x":"#, ["Authorization": "Basic S3CR"])
+        _ = try await client.post("/batch", #"{"api_key":"S3CRET","batch":7}"#)
+        _ = try await client.post("/batch", #"{"api_key":"S3CRET"#)
+        _ = try await client.post("/import", #"[{"event":"e","properties":{"token":"S3CRET"}}]"#)
+        _ = try await client.post("/engage", #"[{"$token":"S3CRET","$set":{"a":1}}]"#)
+        _ = try await client.post("/v1/batch", #"{"writeKey":"S3CRET","batch":{}}"#)
+        let texts = try collector.rejected().map(\.text)
+        #expect(texts.count == 6)
+        #expect(texts.allSatisfy { $0.contains("[redacted]") && !$0.contains("S3CR") && !$0.contains("ET\"") })
+      }
+    }
+  }
+#endif

@@ -1,0 +1,70 @@
+// Running: a collector in a directory that vanishes, for the time of a test.
+
+#if Collector
+  import Foundation
+  import Testing
+  import Weir
+
+  @testable import WeirCollector
+
+  /// A directory that vanishes with its owner.
+  final class Scratch: Sendable {
+    let path: String
+
+    init() throws {
+      path = FileManager.default.temporaryDirectory.path + "/weir-collector-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  /// A collector's configuration with a small log: many tests run at a time.
+  func smallConfiguration(_ scratch: Scratch) -> Collector.Configuration {
+    var configuration = Collector.Configuration(directory: scratch.path + "/log")
+    configuration.laneCount = 8
+    configuration.laneBytes = 256 << 10
+    configuration.segmentBytes = 1 << 20
+    configuration.maximumEventBytes = 64 << 10
+    return configuration
+  }
+
+  /// Runs a collector, and `body` with it and a client for it.
+  func withCollector(
+    _ change: (inout Collector.Configuration) throws -> Void = { _ in },
+    _ body: (Collector, RawClient) async throws -> Void
+  ) async throws {
+    let scratch = try Scratch()
+    var configuration = smallConfiguration(scratch)
+    try change(&configuration)
+    let collector = try Collector(configuration)
+    let port = try await collector.start()
+    do {
+      try await body(collector, RawClient(port: port))
+    } catch {
+      try? await collector.stop()
+      throw error
+    }
+    try await collector.stop()
+    withExtendedLifetime(scratch) {}
+  }
+
+  /// Waits until something is so: a minute at most, for a test is not to hang.
+  func eventually(_ condition: () -> Bool) async throws {
+    for _ in 0..<12_000 {
+      if condition() { return }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    Issue.record("it never came")
+  }
+
+  /// An event as Segment has it.
+  func segmentEvent(_ id: String, _ name: String = "order placed", properties: String = "{\"n\":1}") -> String {
+    """
+    {"type":"track","event":"\(name)","userId":"ada","messageId":"\(id)",\
+    "timestamp":"2026-11-21T00:00:00.5Z","properties":\(properties)}
+    """
+  }
+
+  func segmentBatch(_ events: [String]) -> String { "{\"batch\":[\(events.joined(separator: ","))]}" }
+#endif

@@ -1,0 +1,101 @@
+// What a status means where the vendor says nothing else, and how long an endpoint asks to be left alone.
+
+#if HTTP
+  import Testing
+  import Weir
+
+  @testable import WeirHTTP
+
+  @Suite struct HTTPAnswerTests {
+    private func outcome(_ answer: HTTPAnswer) throws -> Outcome {
+      try Outcome(StandardPreset(), answer)
+    }
+
+    @Test(arguments: [
+      (200, Outcome.accepted), (204, .accepted), (299, .accepted), (301, .stopped), (304, .stopped), (400, .refused),
+      (401, .stopped), (402, .stopped), (403, .stopped), (404, .stopped), (405, .stopped), (406, .refused),
+      (407, .stopped), (408, .failed), (409, .failed), (410, .stopped), (411, .refused), (413, .refused),
+      (415, .stopped), (421, .stopped), (422, .refused), (425, .failed), (429, .failed), (451, .refused),
+      (500, .failed), (501, .stopped), (502, .failed), (503, .failed), (504, .failed), (505, .stopped),
+      (599, .failed), (100, .failed), (600, .failed), (999, .failed),
+    ])
+    func whatAStatusMeans(_ status: Int, _ expected: Outcome) throws {
+      #expect(try outcome(answer(status, "words")) == expected)
+    }
+
+    @Test(arguments: [408, 409, 425, 429, 500, 503])
+    func aPauseThatIsAskedForIsKept(_ status: Int) throws {
+      #expect(try outcome(answer(status, "", ("Retry-After", "17"))) == .retry(17))
+    }
+
+    @Test func aPauseAfterSuccessOrRefusalChangesNothing() throws {
+      #expect(try outcome(answer(200, "", ("Retry-After", "17"))) == .accepted)
+      #expect(try outcome(answer(400, "", ("Retry-After", "17"))) == .refused)
+    }
+
+    @Test(arguments: [
+      ("0", Duration.zero), ("30", .seconds(30)), ("1.5", .milliseconds(1_500)), ("-5", .zero),
+      ("99999999999999999999", .seconds(604_800)), ("1e300", .seconds(604_800)),
+    ])
+    func pausesInSeconds(_ text: String, _ expected: Duration) {
+      #expect(answer(503, "", ("retry-after", text)).retryAfter == expected)
+    }
+
+    @Test(arguments: ["nan", "inf", "soon", "", "Sun, 99 Nov 1994 08:49:37 GMT"])
+    func aPauseThatIsNoneIsPassedOver(_ text: String) {
+      #expect(answer(503, "", ("retry-after", text)).retryAfter == nil)
+    }
+
+    @Test func aDateCountsFromTheAnswersOwn() {
+      let date = ("Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT")
+      #expect(answer(503, "", date, ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")).retryAfter == .seconds(60))
+      // Already over.
+      #expect(answer(503, "", date, ("Date", "Sun, 06 Nov 1994 09:49:37 GMT")).retryAfter == .zero)
+    }
+
+    @Test func withoutADateOfItsOwnItCountsFromWhenItCame() {
+      var late = answer(503, "", ("Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT"))
+      late.time = Timestamp(nanosecondsSince1970: 784_111_777 * 1_000_000_000)
+      #expect(late.retryAfter == .seconds(60))
+    }
+
+    @Test(arguments: [
+      answer(200, "<!DOCTYPE html><title>Log in"), answer(200, "\n <HTML>"),
+      answer(204, "", ("content-type", "text/html; x")),
+    ])
+    func aWebPageAcknowledgesNothing(_ answer: HTTPAnswer) throws {
+      #expect(try outcome(answer) == .failed)
+    }
+
+    @Test func headersAreFoundInAnyCase() {
+      #expect(answer(200, "", ("X-Thing", "1"), ("x-thing", "2"))["X-THING"] == "1")
+    }
+
+    @Test func aRedirectSaysWhereToWithoutItsQuery() throws {
+      let redirect = answer(302, "", ("Location", "https://user:pass@login.example.com/in?token=abc#x"))
+      #expect(throws: DeliveryStopped("the endpoint redirects to https://login.example.com/in (302); set the address"))
+      {
+        try redirect.standardReading(of: sampleBatch(1, for: StandardPreset()))
+      }
+    }
+  }
+
+  /// A preset with nothing of its own.
+  struct StandardPreset: HTTPPreset {
+    let providerName = "standard"
+    var endpoint = "http://127.0.0.1:1"
+    var limits = HTTPLimits()
+    var takesGzip = true
+    var secrets: [Secret] = []
+    var headers: [HTTPHeader] = []
+
+    func encode(_ event: PreparedEvent) throws -> [UInt8] {
+      if event.name == "unfit" { throw EventUnfit("unfit for this") }
+      return Array("\(event.stored.id)".utf8)
+    }
+
+    func post(_ batch: HTTPBatch) -> HTTPPost {
+      HTTPPost(headers: [.content("text/plain")] + headers, body: batch.body(open: "<", separator: "\n", close: ">"))
+    }
+  }
+#endif

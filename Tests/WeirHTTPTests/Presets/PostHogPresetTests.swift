@@ -1,0 +1,55 @@
+// PostHog: what an event becomes, and what every answer means.
+
+#if HTTP
+  import Testing
+  import Weir
+
+  @testable import WeirHTTP
+
+  @Suite struct PostHogPresetTests {
+    private let preset = PostHogPreset(apiKey: Secret("phc-12345"))
+
+    @Test func anEventHasItsIdAsAUUID() throws {
+      let event = sampleEvent(5)
+      let expected = #"""
+        {"event":"checkout.completed","distinct_id":"u1","uuid":"\#(event.stored.id.uuid.uuidString.lowercased())",
+         "timestamp":"2025-11-21T00:00:00.123456789Z","properties":{"$lib":"weir","order":7}}
+        """#
+      #expect(json(try preset.encode(event)) == json(expected))
+    }
+
+    @Test func anEventWithoutAUserMakesNoPerson() throws {
+      let text = String(decoding: try preset.encode(sampleEvent(0, ["distinct_id": "x"], user: nil)), as: UTF8.self)
+      #expect(text.contains(#""distinct_id":"weir-0123456789abcdef""#))
+      #expect(text.contains(#""$process_person_profile":false"#) && text.contains(#""distinct_id_2":"x""#))
+    }
+
+    @Test func theKeyStandsInTheBody() throws {
+      let post = preset.post(try sampleBatch(2, for: preset))
+      #expect(String(decoding: post.body, as: UTF8.self).hasPrefix(#"{"api_key":"phc-12345","batch":[{"#))
+      #expect(json(post.body) != nil && preset.limits.bytes == 20_000_000 && preset.path == "/batch/")
+    }
+
+    @Test(arguments: [
+      (answer(200, #"{"status":1}"#), Outcome.accepted), (answer(200, #"{"status":"Ok"}"#), .accepted),
+      (answer(200), .failed), (answer(200, "1"), .failed), (answer(200, "{}"), .accepted),
+      (answer(200, #"{"status":1,"quota_limited":["recordings"]}"#), .accepted),
+      (answer(200, #"{"status":1,"quota_limited":["events"]}"#), .failed), (answer(200, #"{"status":0}"#), .failed),
+      (answer(400, "maximum event size exceeded"), .refused), (answer(401, "API key is not valid"), .stopped),
+      (answer(413), .refused), (answer(429, "billing limit reached"), .failed), (answer(503), .failed),
+      (answer(503, "", ("retry-after", "4")), .retry(4)),
+    ])
+    func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
+      #expect(try Outcome(preset, answer) == expected)
+    }
+
+    @Test func anAssociationSetsThePersonsProperties() throws {
+      let post = try #require(preset.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
+      let expected = #"""
+        {"api_key":"phc-12345","batch":[{"event":"$identify","distinct_id":"u1",
+         "properties":{"$lib":"weir","$set":{"plan":"pro"}}}]}
+        """#
+      #expect(json(post.body) == json(expected))
+    }
+  }
+#endif

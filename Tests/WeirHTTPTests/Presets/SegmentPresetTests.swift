@@ -1,0 +1,82 @@
+// Segment: what an event becomes, and what every answer means.
+
+#if HTTP
+  import Testing
+  import Weir
+
+  @testable import WeirHTTP
+
+  @Suite struct SegmentPresetTests {
+    private let preset = SegmentPreset(writeKey: Secret("abc123"))
+
+    @Test func anEventIsACallOfTrack() throws {
+      var event = sampleEvent(5, ["order": 7, "wide": .uint(.max)], user: EventUser(id: "u1", traits: ["plan": "pro"]))
+      event.context.globals = ["version": "1.0"]
+      let expected = #"""
+        {"type":"track","messageId":"0123456789abcdef0000000000000005","timestamp":"2025-11-21T00:00:00.123456789Z",
+         "userId":"u1","event":"checkout.completed",
+         "properties":{"order":7,"wide":"18446744073709551615","version":"1.0"},
+         "context":{"library":{"name":"weir"},"weir":{"event":"checkout.completed","offset":5},"traits":{"plan":"pro"}}}
+        """#
+      #expect(json(try preset.encode(event)) == json(expected))
+    }
+
+    @Test func anEventWithoutAUserIsAnonymous() throws {
+      let text = String(decoding: try preset.encode(sampleEvent(user: nil)), as: UTF8.self)
+      #expect(text.contains(#""anonymousId":"weir-0123456789abcdef""#) && !text.contains("userId"))
+    }
+
+    @Test(
+      arguments: [
+        (EventKind.pageView, ["page": "/cart"], #""type":"page""#, #""name":"/cart""#),
+        (.pageView, [:], #""type":"page""#, #""name":"feed.shown""#),
+        (.pageView, ["page": 7], #""type":"page""#, #""name":"feed.shown""#),
+        (.pageAction, ["page": "/cart"], #""type":"track""#, #""event":"feed.shown""#),
+        (.systemAction, [:], #""type":"track""#, #""event":"feed.shown""#),
+      ] as [(EventKind, FieldObject, String, String)])
+    func whatIsDeclaredAViewIsAPage(_ kind: EventKind, _ fields: FieldObject, _ type: String, _ name: String) throws {
+      let event = sampleEvent(name: "feed.shown", fields, kind: kind)
+      let text = String(decoding: try preset.encode(event), as: UTF8.self)
+      #expect(text.contains(type) && text.contains(name))
+    }
+
+    @Test func anEventWithoutANameIsUnfit() {
+      #expect(throws: EventUnfit.self) { try preset.encode(sampleEvent(name: "")) }
+    }
+
+    @Test func theRequestHasTheKeyInItsHeaderAlone() throws {
+      let batch = try sampleBatch(2, for: preset)
+      let post = preset.post(batch)
+      #expect(post.headers.map(\.name) == ["content-type", "authorization"])
+      #expect(post.headers[1].value.withValue { $0 } == "Basic YWJjMTIzOg==")
+      let text = String(decoding: post.body, as: UTF8.self)
+      #expect(text.hasPrefix(#"{"batch":[{"type""#) && text.hasSuffix("}]}") && !text.contains("abc123"))
+      #expect(json(post.body) != nil && json(preset.post(HTTPBatch(events: [], encoded: [])).body) != nil)
+    }
+
+    @Test func limitsAreTheVendors() {
+      #expect(preset.limits == HTTPLimits(events: 2_500, bytes: 500_000, eventBytes: 32_768))
+      #expect(preset.path == "/v1/batch" && preset.endpoint == "https://api.segment.io")
+    }
+
+    @Test(arguments: [
+      (answer(200, #"{"success":true}"#), Outcome.accepted), (answer(200, "OK"), .accepted), (answer(200), .accepted),
+      (answer(200, "garbage"), .failed), (answer(200, "[]"), .failed), (answer(200, "<html>"), .failed),
+      (answer(200, #"{"success":false,"message":"no"}"#), .refused), (answer(400, "malformed JSON"), .refused),
+      (answer(413), .refused), (answer(401), .stopped), (answer(403), .stopped), (answer(404), .stopped),
+      (answer(429, "", ("Retry-After", "5")), .retry(5)), (answer(429), .failed), (answer(500), .failed),
+      (answer(503, "", ("retry-after", "9")), .retry(9)), (answer(302, "", ("location", "/login")), .stopped),
+    ])
+    func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
+      #expect(try Outcome(preset, answer) == expected)
+    }
+
+    @Test func anAssociationIsACallOfIdentify() throws {
+      let post = try #require(preset.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
+      let expected = #"""
+        {"batch":[{"type":"identify","userId":"u1","traits":{"plan":"pro"},"context":{"library":{"name":"weir"}}}]}
+        """#
+      #expect(json(post.body) == json(expected) && post.headers.map(\.name) == ["content-type", "authorization"])
+    }
+  }
+#endif

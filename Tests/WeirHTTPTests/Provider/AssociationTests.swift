@@ -1,0 +1,80 @@
+// Which vendors are told of users, and what becomes of it when they refuse.
+
+#if HTTP
+  import Testing
+  import Weir
+
+  @testable import WeirHTTP
+
+  @Suite struct AssociationTests {
+    private let user = EventUser(id: "u1", traits: ["plan": "pro"])
+
+    private func provider(_ name: HTTPPresetName, _ server: TestServer) throws -> HTTPProvider {
+      try HTTPProvider(try name.preset(endpoint: server.url, key: Secret("key-12345")))
+    }
+
+    @Test(arguments: [
+      (HTTPPresetName.segment, "/v1/batch"), (.mixpanel, "/engage"), (.amplitude, "/2/httpapi"), (.posthog, "/batch/"),
+    ])
+    func vendorsThatKnowUsersAreTold(_ name: HTTPPresetName, _ path: String) async throws {
+      let server = try TestServer(.answer(200, body: #"{"status":1}"#))
+      defer { server.stop() }
+      let provider = try provider(name, server)
+      try await provider.associate(user)
+      try await provider.disassociate()
+      await provider.shutdown()
+      #expect(server.requests.map(\.path) == [path])
+      #expect(server.requests.first?.text.contains(#""u1""#) == true)
+      #expect(server.requests.first?.text.contains(#""plan":"pro""#) == true)
+    }
+
+    @Test(arguments: [HTTPPresetName.json, .jsonl, .clickhouse, .otlp])
+    func theOthersAreNot(_ name: HTTPPresetName) async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try provider(name, server)
+      try await provider.associate(user)
+      await provider.shutdown()
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func nobodyIsTold() async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try provider(.segment, server)
+      try await provider.associate(EventUser(id: ""))
+      await provider.shutdown()
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func aRefusalIsCountedAndHoldsNothingUp() async throws {
+      let server = try TestServer(.answer(400, body: "bad trait"), .answer(200))
+      defer { server.stop() }
+      let provider = try provider(.segment, server)
+      try await provider.associate(user)
+      #expect(provider.counts.refusedAssociations == 1)
+      #expect(try await provider.deliver([sampleEvent(0)]) == [.accepted])
+      await provider.shutdown()
+    }
+
+    @Test(arguments: [429, 500, 503])
+    func whatMayComeRightIsThrown(_ status: Int) async throws {
+      let server = try TestServer(.answer(status), .answer(status, headers: ["retry-after": "1"]), .answer(200))
+      defer { server.stop() }
+      let provider = try provider(.segment, server)
+      #expect(await thrown { try await provider.associate(user) } is HTTPFailure)
+      #expect(await thrown { try await provider.associate(user) } is HTTPFailure)
+      try await provider.associate(user)
+      await provider.shutdown()
+      #expect(provider.counts.refusedAssociations == 0 && server.requests.count == 3)
+    }
+
+    @Test func aWrongKeyStops() async throws {
+      let server = try TestServer(.answer(401))
+      defer { server.stop() }
+      let provider = try provider(.posthog, server)
+      #expect(await thrown { try await provider.associate(user) } is DeliveryStopped)
+      await provider.shutdown()
+    }
+  }
+#endif

@@ -1,0 +1,205 @@
+// Several requests of one call: what their verdicts come to when some fail.
+
+#if HTTP
+  import Synchronization
+  import Testing
+  import Weir
+
+  @testable import WeirHTTP
+
+  /// Several requests of one call, and what their answers come to.
+  @Suite struct MergingTests {
+    private func events(_ count: Int) -> [PreparedEvent] { (0..<count).map { sampleEvent($0) } }
+
+    /// Delivers 10 events, two a request.
+    private func deliver(
+      to server: TestServer, callTime: Duration = .seconds(60)
+    ) async throws -> [Verdict] {
+      var configuration = HTTPConfiguration()
+      configuration.callTime = callTime
+      let provider = try HTTPProvider(
+        StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)), configuration: configuration)
+      do {
+        let verdicts = try await provider.deliver(events(10))
+        await provider.shutdown()
+        return verdicts
+      } catch {
+        await provider.shutdown()
+        throw error
+      }
+    }
+
+    private func verdicts(accepted: Int, then rest: Verdict) -> [Verdict] {
+      Array(repeating: .accepted, count: accepted) + Array(repeating: rest, count: 10 - accepted)
+    }
+
+    @Test func requestsGoInOrder() async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      #expect(try await deliver(to: server) == verdicts(accepted: 10, then: .accepted))
+      #expect(server.requests.map(\.text) == (0..<5).map { "<\(sampleID($0 * 2))\n\(sampleID($0 * 2 + 1))>" })
+    }
+
+    @Test func whatWasAnsweredStandsIfALaterRequestFails() async throws {
+      let server = try TestServer(.answer(200), .answer(200), .answer(500), .answer(200))
+      defer { server.stop() }
+      #expect(try await deliver(to: server) == verdicts(accepted: 4, then: .retry(after: nil)))
+      #expect(server.requests.count == 3)
+    }
+
+    @Test func aPauseThatALaterAnswerAsksForIsForItsEventsAlone() async throws {
+      let server = try TestServer(.answer(200), .answer(429, headers: ["retry-after": "7"]), .answer(200))
+      defer { server.stop() }
+      let pause = Verdict.retry(after: .seconds(7))
+      let expected: [Verdict] = [.accepted, .accepted, pause, pause] + Array(repeating: .accepted, count: 6)
+      #expect(try await deliver(to: server) == expected)
+    }
+
+    @Test(arguments: [400, 413, 401, 404])
+    func whatRefusesOrStopsLaterComesFirstInTheNextCall(_ status: Int) async throws {
+      let server = try TestServer(.answer(200), .answer(status), .answer(status))
+      defer { server.stop() }
+      let provider = try HTTPProvider(StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)))
+      let first = try await provider.deliver(events(10))
+      #expect(first == verdicts(accepted: 2, then: .retry(after: .zero)))
+      let error = await thrown { try await provider.deliver(Array(events(10).dropFirst(2))) }
+      #expect(status == 400 || status == 413 ? error is BatchRefused : error is DeliveryStopped)
+      await provider.shutdown()
+      #expect(server.requests.count == 3)
+    }
+
+    @Test func aFirstRequestThatIsRefusedRefusesTheBatch() async throws {
+      let server = try TestServer(.answer(400, body: "bad"))
+      defer { server.stop() }
+      #expect(await thrown { try await deliver(to: server) } as? BatchRefused == BatchRefused("400 Bad Request: bad"))
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func noRequestBeginsAfterTheTimeOfACall() async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      // The first one always goes, or nothing ever would.
+      #expect(try await deliver(to: server, callTime: .zero) == verdicts(accepted: 2, then: .retry(after: .zero)))
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func eventsThatAreUnfitStandAmongTheOthers() async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try HTTPProvider(StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)))
+      var given = events(5)
+      given[1].name = "unfit"
+      given[4].name = "unfit"
+      let unfit = Verdict.rejected("unfit for this")
+      #expect(try await provider.deliver(given) == [.accepted, unfit, .accepted, .accepted, unfit])
+      await provider.shutdown()
+      #expect(server.requests.map(\.text) == ["<\(sampleID(0))\n\(sampleID(2))>", "<\(sampleID(3))>"])
+    }
+
+    @Test func anEventThatIsTooLargeForSegmentIsRejectedAndNotCut() async throws {
+      let server = try TestServer(.answer(200, body: #"{"success":true}"#))
+      defer { server.stop() }
+      let provider = try HTTPProvider(SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url))
+      let large = sampleEvent(1, ["text": .string(String(repeating: "x", count: 33 << 10))])
+      let verdicts = try await provider.deliver([sampleEvent(0), large, sampleEvent(2)])
+      await provider.shutdown()
+      guard case .rejected(let reason) = verdicts[1] else { return #expect(Bool(false), "\(verdicts)") }
+      #expect(reason.contains("32768") && verdicts[0] == .accepted && verdicts[2] == .accepted)
+      #expect(server.requests.first?.path == "/v1/batch" && server.requests.first?.text.contains("xxx") == false)
+    }
+
+    @Test func aRequestForSegmentHasAtMost500KB() async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try HTTPProvider(SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url))
+      let given = (0..<100).map { sampleEvent($0, ["text": .string(String(repeating: "é", count: 10_000))]) }
+      #expect(try await provider.deliver(given) == Array(repeating: .accepted, count: 100))
+      await provider.shutdown()
+      #expect(server.requests.count == 5)
+      #expect(server.requests.allSatisfy { $0.content.count <= 500_000 })
+    }
+
+    // MARK: Again at once
+
+    /// A server of Amplitude's kind that refuses requests with an event it does not like.
+    private func amplitude(_ bad: Int...) throws -> (server: TestServer, provider: HTTPProvider) {
+      let ids = Set(bad.map { sampleID($0) })
+      let server = try TestServer { request in
+        let events = (request.json as? [String: Any])?["events"] as? [[String: Any]] ?? []
+        let places = events.indices.filter { ids.contains(events[$0]["insert_id"] as? String ?? "") }
+        guard let first = places.first else { return .answer(200, body: "{}") }
+        // One a time, to see that this comes to an end.
+        return .answer(400, body: #"{"error":"invalid","events_with_invalid_fields":{"price":[\#(first)]}}"#)
+      }
+      let preset = AmplitudePreset(apiKey: Secret("key-12345"), endpoint: server.url)
+      return (server, try HTTPProvider(preset))
+    }
+
+    @Test func theOthersGoAgainAtOnceWithoutThoseThatAreNamed() async throws {
+      let (server, provider) = try amplitude(1, 3)
+      defer { server.stop() }
+      let bad = Verdict.rejected("invalid: invalid price")
+      #expect(try await provider.deliver(events(5)) == [.accepted, bad, .accepted, bad, .accepted])
+      await provider.shutdown()
+      #expect(server.requests.count == 3)
+    }
+
+    @Test func noneIsLeftAtTheEnd() async throws {
+      let (server, provider) = try amplitude(0, 1)
+      defer { server.stop() }
+      let bad = Verdict.rejected("invalid: invalid price")
+      #expect(try await provider.deliver(events(2)) == [bad, bad])
+      await provider.shutdown()
+      #expect(server.requests.count == 2)
+    }
+
+    @Test func aPresetThatAsksForAllAgainIsNotFollowedForEver() async throws {
+      struct Stubborn: HTTPPreset {
+        let providerName = "stubborn"
+        let endpoint: String
+        func encode(_ event: PreparedEvent) throws -> [UInt8] { [] }
+        func post(_ batch: HTTPBatch) -> HTTPPost { HTTPPost(headers: [], body: []) }
+        func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+          HTTPReading(.retry(after: .zero), count: batch.count)
+        }
+      }
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try HTTPProvider(Stubborn(endpoint: server.url))
+      #expect(try await provider.deliver(events(3)) == Array(repeating: .retry(after: .zero), count: 3))
+      await provider.shutdown()
+      #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [0, 1, 3])
+    func aPresetThatReadsTheWrongNumberOfVerdictsSettlesNothing(_ count: Int) async throws {
+      struct Miscounting: HTTPPreset {
+        let providerName = "miscounting"
+        let endpoint: String
+        let count: Int
+        func encode(_ event: PreparedEvent) throws -> [UInt8] { [] }
+        func post(_ batch: HTTPBatch) -> HTTPPost { HTTPPost(headers: [], body: []) }
+        func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+          HTTPReading(.accepted, count: count)
+        }
+      }
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try HTTPProvider(Miscounting(endpoint: server.url, count: count))
+      let error = await thrown { try await provider.deliver(events(2)) }
+      await provider.shutdown()
+      #expect(error as? HTTPFailure == HTTPFailure("the preset read \(count) verdicts for 2 events"))
+    }
+
+    @Test func recordsThatNobodyNamesAreCounted() async throws {
+      let server = try TestServer(
+        .answer(200, body: #"{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"too old"}}"#))
+      defer { server.stop() }
+      let provider = try HTTPProvider(OTLPLogsPreset(endpoint: server.url))
+      #expect(try await provider.deliver(events(5)) == Array(repeating: .accepted, count: 5))
+      await provider.shutdown()
+      #expect(provider.counts.unnamedRejections == 2 && server.requests.count == 1)
+      #expect(server.requests.first?.path == "/v1/logs")
+    }
+  }
+#endif

@@ -1,0 +1,145 @@
+// Requests within limits, at, below and above them; and the small parts that a request is made of.
+
+#if HTTP
+  import Testing
+  import Weir
+
+  @testable import WeirHTTP
+
+  @Suite struct RequestCutterTests {
+    /// Each event takes 32 bytes, the frame 2, and what separates two takes 1.
+    private func cut(_ count: Int, _ limits: HTTPLimits) -> RequestCutter {
+      RequestCutter((0..<count).map { sampleEvent($0) }, for: StandardPreset(limits: limits))
+    }
+
+    @Test(arguments: [(0, []), (1, [1]), (2, [2]), (3, [2, 1]), (4, [2, 2]), (5, [2, 2, 1])])
+    func byTheNumberOfEvents(_ count: Int, _ expected: [Int]) {
+      #expect(cut(count, HTTPLimits(events: 2)).requests.map(\.count) == expected)
+    }
+
+    @Test(arguments: [(34, [1, 1, 1]), (66, [1, 1, 1]), (67, [2, 1]), (99, [2, 1]), (100, [3])])
+    func byTheBytesOfTheBody(_ bytes: Int, _ expected: [Int]) throws {
+      let preset = StandardPreset(limits: HTTPLimits(bytes: bytes))
+      let cut = cut(3, preset.limits)
+      #expect(cut.requests.map(\.count) == expected && cut.unfit.isEmpty)
+      let events = (0..<3).map { sampleEvent($0) }
+      for request in cut.requests {
+        let batch = HTTPBatch(events: request.map { events[$0] }, encoded: request.map { cut.encoded[$0] })
+        #expect(preset.post(batch).body.count <= bytes)
+      }
+    }
+
+    @Test func keepsOrderAndLosesNone() {
+      #expect(cut(1000, HTTPLimits(events: 7, bytes: 150)).requests.flatMap { $0 } == Array(0..<1000))
+    }
+
+    @Test(arguments: [(32, true), (31, false)])
+    func anEventAboveItsLimitIsUnfit(_ most: Int, _ isFit: Bool) {
+      let cut = cut(2, HTTPLimits(eventBytes: most))
+      #expect(cut.requests == (isFit ? [[0, 1]] : []))
+      #expect(cut.unfit[0] == (isFit ? nil : "the event takes 32 bytes, and 31 are the most that the endpoint takes"))
+    }
+
+    @Test func anEventThatNoRequestHoldsIsUnfit() {
+      #expect(cut(1, HTTPLimits(bytes: 34)).unfit.isEmpty)
+      #expect(cut(1, HTTPLimits(bytes: 33)).unfit.count == 1)
+      #expect(cut(1, HTTPLimits(bytes: 0)).unfit.count == 1)
+    }
+
+    @Test func whatThePresetCantEncodeIsUnfitAndTheOthersGo() {
+      let events = [sampleEvent(0), sampleEvent(1, name: "unfit"), sampleEvent(2)]
+      let cut = RequestCutter(events, for: StandardPreset())
+      #expect(cut.requests == [[0, 2]] && cut.unfit == [1: "unfit for this"])
+    }
+
+    @Test func limitsOfNothingStillGoOneByOne() {
+      #expect(cut(3, HTTPLimits(events: 0)).requests == [[0], [1], [2]])
+    }
+  }
+
+  @Suite struct HTTPBatchTests {
+    private func key(_ numbers: [Int]) -> String {
+      HTTPBatch(events: numbers.map { sampleEvent($0) }, encoded: numbers.map { _ in [] }).idempotencyKey
+    }
+
+    @Test func theKeyIsTheSameForTheSameEventsAlone() {
+      #expect(key([1, 2, 3]) == key([1, 2, 3]))
+      // The same range and count, and another event in between.
+      #expect(key([1, 2, 5]) != key([1, 3, 5]))
+      #expect(Set([[], [1], [2], [1, 2], [1, 2, 3], [1, 3]].map(key)).count == 6)
+    }
+
+    @Test func theKeyIsWhatItIs() {
+      #expect(key([1, 2]) == "weir-0123456789abcdef0000000000000001-1-2-2-fd16d86580a8ccd6")
+    }
+  }
+
+  @Suite struct GzipTests {
+    @Test(arguments: [0, 1, 255, 65_536, 300_000])
+    func comesBackAsItWas(_ count: Int) throws {
+      var generator = SystemRandomNumberGenerator()
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      let packed = try #require(Gzip.compressed(bytes))
+      #expect(packed.starts(with: [0x1f, 0x8b]))
+      #expect(gunzip(packed) == bytes)
+    }
+
+    @Test func packsEventsWell() throws {
+      let text = Array(String(repeating: #"{"event":"checkout.completed","order":7},"#, count: 1_000).utf8)
+      #expect(try #require(Gzip.compressed(text)).count < text.count / 20)
+    }
+  }
+
+  @Suite struct JSONValueTests {
+    @Test func readsWhatThereIs() throws {
+      let value = try #require(JSONValue(Array(#"{"a":[1,"2",null,true,{"b":1.5}],"n":9007199254740993}"#.utf8)))
+      #expect(value["a"]?.array?.map(\.integer) == [1, 2, nil, nil, nil])
+      #expect(value["a"]?.array?[3].bool == true)
+      #expect(value["b"] == nil && value["a"]?["x"] == nil)
+    }
+
+    @Test(arguments: ["", "{", "<html>", "\u{0}", #"{"a":}"#, "[1,]x"])
+    func isNilForGarbage(_ text: String) {
+      #expect(JSONValue(Array(text.utf8)) == nil)
+    }
+
+    @Test func deepNestingIsGarbageAndNoCrash() {
+      let deep = String(repeating: "[", count: 500_000) + String(repeating: "]", count: 500_000)
+      #expect(JSONValue(Array(deep.utf8)) == nil)
+      #expect(
+        JSONValue(Array(#"["[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"[["]"#.utf8)) != nil)
+    }
+  }
+
+  @Suite struct FlatFieldsTests {
+    @Test func everyNameOnceAndNoValueLost() {
+      var event = sampleEvent(0, [:])
+      event.fields = FieldObject([("plan", .int(1)), ("plan", .int(2)), ("time", .int(3)), ("", .int(4))])
+      event.context.fields = ["plan": 5, "request": 6]
+      event.context.globals = ["plan": 7, "view_id": 8, "deep": .object(FieldObject([("a", 1), ("a", 2)]))]
+      event.context.view = EventView(id: "v1", name: "cart", parent: "v0")
+      let expected = FieldObject([
+        ("plan", 1), ("plan_2", 2), ("time_2", 3), ("", 4), ("plan_3", 5), ("request", 6), ("view_id", "v1"),
+        ("view_name", "cart"), ("view_parent", "v0"), ("plan_4", 7), ("view_id_2", 8), ("deep", ["a": 1, "a_2": 2]),
+      ])
+      #expect(event.properties(reserved: ["time"]) == expected)
+    }
+
+    @Test func whoHasNoUserIsTheOpening() {
+      #expect(sampleEvent(user: nil).userID == nil)
+      #expect(sampleEvent(user: EventUser(id: "")).userID == nil)
+      #expect(sampleEvent(5, user: nil).anonymousID == "weir-0123456789abcdef")
+    }
+
+    @Test func millisecondsAreRoundedDown() {
+      func milliseconds(_ nanoseconds: Int64) -> Int64 {
+        PreparedEvent(
+          StoredEvent(
+            offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: nanoseconds),
+            name: "e", fields: [:])
+        ).milliseconds
+      }
+      #expect([0, 999_999, 1_000_000, -1, .min].map(milliseconds) == [0, 0, 1, -1, -9_223_372_036_855])
+    }
+  }
+#endif

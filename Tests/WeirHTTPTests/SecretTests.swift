@@ -1,0 +1,87 @@
+// Keys show in no text, and what a server says is made fit to be shown.
+
+#if HTTP
+  import Foundation
+  import Testing
+  import Weir
+
+  @testable import WeirHTTP
+
+  @Suite struct SecretTests {
+    @Test func showsInNoWayOfPrinting() {
+      let secret = Secret("s3cr3t-value")
+      var dumped = ""
+      dump((secret, [secret], HTTPHeader.bearer(secret)), to: &dumped)
+      for text in [
+        "\(secret)", String(reflecting: secret), String(describing: Optional(secret)), dumped, "\([secret: 1])",
+        "\(HTTPHeader.bearer(secret))", String(reflecting: HTTPHeader.bearer(secret)),
+        "\(JSONPreset.Authorization.bearer(secret))", String(reflecting: SegmentPreset(writeKey: secret)),
+      ] {
+        #expect(!text.contains("s3cr3t"))
+      }
+      #expect(secret.withValue { $0 } == "s3cr3t-value")
+    }
+
+    @Test func losesTheSpaceAroundIt() {
+      #expect(Secret(" key\r\n") == Secret("key"))
+      #expect(Secret(" \n").isEmpty)
+    }
+
+    @Test func comesFromTheEnvironment() {
+      setenv("WEIR_TEST_SECRET", "key\n", 1)
+      #expect(Secret(environment: "WEIR_TEST_SECRET") == Secret("key"))
+      setenv("WEIR_TEST_SECRET", "", 1)
+      #expect(Secret(environment: "WEIR_TEST_SECRET") == nil)
+      #expect(Secret(environment: "WEIR_TEST_NO_SUCH") == nil)
+    }
+
+    @Test func headersCarryIt() {
+      let value = HTTPHeader.basic(user: "abc123", password: Secret("")).value.withValue { $0 }
+      #expect(value == "Basic YWJjMTIzOg==")
+      #expect(HTTPHeader.bearer(Secret("t")).value.withValue { $0 } == "Bearer t")
+    }
+  }
+
+  @Suite struct ScrubberTests {
+    private let scrubber = Scrubber([Secret("key-12345"), Secret("key-12345-longer"), Secret("abc"), Secret("")])
+
+    @Test func takesOutKeysWhereverTheyAre() {
+      #expect(scrubber.clean("bad key-12345, not key-12345-longer") == "bad [secret], not [secret]")
+    }
+
+    @Test func leavesKeysThatAreTooShortToTellFromWords() {
+      #expect(scrubber.clean("abc") == "abc")
+    }
+
+    @Test func replacesControlsAndLines() {
+      #expect(scrubber.clean("a\u{1b}[31m\r\n\tb\u{0}c\u{202e}d\u{2028}e") == "a [31m b c d e")
+    }
+
+    @Test func cutsAt500Characters() {
+      #expect(scrubber.clean(String(repeating: "é", count: 500)).count == 500)
+      let cut = scrubber.clean(String(repeating: "é", count: 501))
+      #expect(cut.count == 500 && cut.hasSuffix("…"))
+    }
+
+    @Test func aKeyThatIsCutIsNotShownInPart() {
+      // The key lies across the 500th character.
+      let text = String(repeating: "x", count: 495) + "key-12345"
+      #expect(!scrubber.clean(text).contains("key"))
+    }
+
+    @Test func aRejectionKeepsAReason() {
+      #expect(scrubber.clean(Verdict.rejected("\u{0}")) == .rejected(" "))
+      #expect(scrubber.clean(Verdict.rejected("")) == .rejected("rejected without a reason"))
+      #expect(scrubber.clean(Verdict.accepted) == .accepted)
+    }
+
+    @Test func errorsStayWhatTheyAre() {
+      #expect(scrubber.clean(BatchRefused("key-12345")) as? BatchRefused == BatchRefused("[secret]"))
+      #expect(scrubber.clean(DeliveryStopped("key-12345")) as? DeliveryStopped == DeliveryStopped("[secret]"))
+      #expect(scrubber.clean(HTTPFailure("key-12345")) as? HTTPFailure == HTTPFailure("[secret]"))
+      #expect(scrubber.clean(CancellationError()) is CancellationError)
+      struct Other: Error { let text = "key-12345" }
+      #expect("\(scrubber.clean(Other()))".contains("key-12345") == false)
+    }
+  }
+#endif

@@ -1,0 +1,129 @@
+// A dispatcher under swift-service-lifecycle: it ends in order, whatever ends it.
+
+#if Lifecycle
+  import Foundation
+  import Logging
+  import ServiceLifecycle
+  import ServiceLifecycleTestKit
+  import Synchronization
+  import Testing
+  import Weir
+  import WeirLifecycle
+  import WeirTesting
+
+  struct DispatcherServiceTests {
+    /// A spy's log, delivered to a provider at the shutdown only.
+    private func dispatcher(_ spy: SpyTracker, _ provider: ScriptedProvider) throws -> Dispatcher {
+      var configuration = Dispatcher.Configuration()
+      configuration.logger = nil
+      let dispatcher = try Dispatcher(spy.tracker, configuration: configuration)
+      var options = DeliveryOptions()
+      options.flush = FlushPolicy([.shutdown])
+      try dispatcher.add(provider, options: options)
+      return dispatcher
+    }
+
+    private func capture(_ spy: SpyTracker, _ count: Int) {
+      for number in 0..<count { #expect(spy.tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted) }
+    }
+
+    @Test func `a graceful shutdown delivers, closes the tracker, and reports`() async throws {
+      let spy = try SpyTracker()
+      let provider = ScriptedProvider()
+      let dispatcher = try dispatcher(spy, provider)
+      let report = Mutex<DeliveryReport?>(nil)
+      let lines = LogLines()
+      await testGracefulShutdown { trigger in
+        let service = DispatcherService(dispatcher, budget: .seconds(60), logger: lines.logger) { done in
+          report.withLock { $0 = done }
+        }
+        async let running: Void = service.run()
+        capture(spy, 20)
+        #expect(provider.delivered.isEmpty)
+        trigger.triggerGracefulShutdown()
+        await running
+      }
+      #expect(provider.delivered.count == 20 && provider.calls.last == .shutdown)
+      let entry = try #require(report.withLock { $0 }?.entries.first)
+      #expect(entry.acknowledged == 20 && entry.pending == 0)
+      #expect(!spy.tracker.track("late").isAccepted)
+      #expect(lines.all.count == 1)
+      #expect(lines.all[0].hasPrefix("info delivery to scripted from "))
+      #expect(lines.all[0].hasSuffix(" ended: 20 acknowledged, 0 rejected, 0 pending"))
+      #expect(try LogDirectory(spy.tracker.directory).ledger()["scripted"]?.acknowledged == 20)
+    }
+
+    @Test func `a cancellation ends at once, and keeps the events`() async throws {
+      let spy = try SpyTracker()
+      let provider = ScriptedProvider(finally: .hang)
+      let dispatcher = try dispatcher(spy, provider)
+      let report = Mutex<DeliveryReport?>(nil)
+      let lines = LogLines()
+      capture(spy, 5)
+      let task = Task {
+        // A budget that the test would not wait for.
+        await DispatcherService(dispatcher, budget: .seconds(3600), logger: lines.logger) { done in
+          report.withLock { $0 = done }
+        }.run()
+      }
+      task.cancel()
+      await task.value
+      #expect(report.withLock { $0 }?.entries.map(\.pending) == [5])
+      #expect(lines.all.map { $0.hasPrefix("warning ") } == [true])
+      #expect(try LogDirectory(spy.tracker.directory).ledger()["scripted"]?.pending == 5)
+    }
+
+    @Test func `SIGTERM to a process of its own, under a service group`() async {
+      await #expect(processExitsWith: .success) {
+        let spy = try SpyTracker()
+        let provider = ScriptedProvider()
+        var options = DeliveryOptions()
+        options.flush = FlushPolicy([.shutdown])
+        let dispatcher = try Dispatcher(spy.tracker)
+        try dispatcher.add(provider, options: options)
+        let group = ServiceGroup(
+          services: [DispatcherService(dispatcher, budget: .seconds(60)), Capturing(spy: spy)],
+          gracefulShutdownSignals: [.sigterm], logger: Logger(label: "test"))
+        try await group.run()
+        // The service that captures ended before the one that delivers, or the last event would be missing.
+        exit(provider.delivered.count == 21 && provider.calls.last == .shutdown ? 0 : 1)
+      }
+    }
+  }
+
+  /// Captures, has the process terminated, and captures once more on its way out.
+  private struct Capturing: Service {
+    let spy: SpyTracker
+
+    func run() async throws {
+      for _ in 0..<20 { spy.tracker.track("e") }
+      kill(getpid(), SIGTERM)
+      try await gracefulShutdown()
+      spy.tracker.track("e")
+    }
+  }
+
+  /// What a logger is told: level and message.
+  private final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+
+    private struct Handler: LogHandler {
+      let lines: LogLines
+      var metadata: Logger.Metadata = [:]
+      var logLevel = Logger.Level.trace
+
+      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+      }
+
+      func log(event: LogEvent) {
+        lines.lines.withLock { $0.append("\(event.level) \(event.message)") }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,129 @@
+// The ledger as metrics: each number under its name, over restarts and removals.
+
+#if Metrics
+  import Foundation
+  import Metrics
+  import MetricsTestKit
+  import Synchronization
+  import Testing
+  import Weir
+  import WeirMetrics
+  import WeirTesting
+
+  struct LedgerMetricsTests {
+    private func entry(_ provider: String, _ acknowledged: UInt64, lost: [LossReason: UInt64] = [:]) -> Ledger.Entry {
+      var entry = Ledger.Entry(provider: provider)
+      entry.state = .running
+      entry.acknowledged = acknowledged
+      entry.rejected = 2
+      entry.pending = 3
+      entry.lost = lost
+      entry.accepted = acknowledged + 5 + entry.lostInAll
+      return entry
+    }
+
+    private func value(_ metrics: TestMetrics, _ name: String, _ provider: String, _ reason: String? = nil) throws
+      -> Double?
+    {
+      let dimensions = [("provider", provider)] + (reason.map { [("reason", $0)] } ?? [])
+      return try metrics.expectMeter(name, dimensions).lastValue
+    }
+
+    @Test func `each number under its name`() throws {
+      let metrics = TestMetrics()
+      let ledger = Ledger([entry("a", 10, lost: [.removed: 7, .damaged: 1]), entry("b", 0)])
+      LedgerMetrics(factory: metrics) { ledger }.update()
+      #expect(try value(metrics, "weir_accepted", "a") == 23)
+      #expect(try value(metrics, "weir_acknowledged", "a") == 10)
+      #expect(try value(metrics, "weir_rejected", "a") == 2)
+      #expect(try value(metrics, "weir_pending", "a") == 3)
+      #expect(try value(metrics, "weir_lost", "a", "removed") == 7)
+      #expect(try value(metrics, "weir_lost", "a", "damaged") == 1)
+      #expect(try value(metrics, "weir_lost", "a", "withheld") == 0)
+      #expect(try value(metrics, "weir_running", "a") == 1)
+      #expect(try value(metrics, "weir_balanced", "a") == 1)
+      #expect(try value(metrics, "weir_acknowledged", "b") == 0)
+    }
+
+    @Test func `what is out of order shows`() throws {
+      let metrics = TestMetrics()
+      var odd = entry("a", 10)
+      odd.accepted = 1
+      for state in [ProviderState.backingOff, .open, .stopped(reason: "key"), .idle, .starting] {
+        odd.state = state
+        LedgerMetrics(factory: metrics) { [odd] in Ledger([odd]) }.update()
+        #expect(try value(metrics, "weir_running", "a") == 0)
+        #expect(try value(metrics, "weir_balanced", "a") == 0)
+      }
+    }
+
+    @Test func `counters count from the first update, and over a ledger that began anew`() throws {
+      let metrics = TestMetrics()
+      let ledger = Mutex(Ledger([entry("a", 100, lost: [.removed: 4])]))
+      let published = LedgerMetrics(factory: metrics) { ledger.withLock { $0 } }
+      func total(_ name: String) throws -> Int64 { try metrics.expectCounter(name, [("provider", "a")]).totalValue }
+      published.update()
+      #expect(try total("weir_acknowledged_total") == 0)
+      ledger.withLock { $0 = Ledger([entry("a", 130, lost: [.removed: 5])]) }
+      published.update()
+      published.update()
+      #expect(try total("weir_acknowledged_total") == 30)
+      #expect(try total("weir_accepted_total") == 31)
+      let lost = try metrics.expectCounter("weir_lost_total", [("provider", "a"), ("reason", "removed")])
+      #expect(lost.totalValue == 1)
+      ledger.withLock { $0 = Ledger([entry("a", 8)]) }
+      published.update()
+      #expect(try total("weir_acknowledged_total") == 38)
+      #expect(try value(metrics, "weir_acknowledged", "a") == 8)
+    }
+
+    @Test func `a provider that is gone has no metrics`() throws {
+      let metrics = TestMetrics()
+      let ledger = Mutex(Ledger([entry("a", 1), entry("b", 1)]))
+      let published = LedgerMetrics(factory: metrics) { ledger.withLock { $0 } }
+      published.update()
+      #expect(metrics.meters(label: "weir_pending").count == 2)
+      ledger.withLock { $0 = Ledger([entry("b", 1)]) }
+      published.update()
+      #expect(metrics.meters.allSatisfy { $0.dimensions.contains { $0 == ("provider", "b") } })
+      #expect(metrics.counters.allSatisfy { $0.dimensions.contains { $0 == ("provider", "b") } })
+      #expect(metrics.meters(label: "weir_pending").count == 1)
+    }
+
+    @Test func `at every interval, and once more at the end`() async throws {
+      let clock = VirtualClock()
+      let looks = Mutex(0)
+      let published = LedgerMetrics(factory: TestMetrics()) {
+        looks.withLock { $0 += 1 }
+        return Ledger([])
+      }
+      let task = Task { try await published.run(every: .seconds(10), clock: clock) }
+      for round in 1...4 {
+        await clock.sleepers(atLeast: 1)
+        #expect(looks.withLock { $0 } == round)
+        #expect(clock.next == VirtualClock.Instant(.seconds(10 * round)))
+        if round < 4 { clock.advanceToNext() }
+      }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(looks.withLock { $0 } == 5)
+    }
+
+    @Test func `of a dispatcher`() async throws {
+      let spy = try SpyTracker()
+      let dispatcher = try Dispatcher(spy.tracker)
+      try dispatcher.add(ScriptedProvider(finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
+      for name in ["good", "bad", "good"] { #expect(spy.tracker.track(name).isAccepted) }
+      let report = await dispatcher.flush(timeout: .seconds(60))
+      #expect(report.isComplete)
+      let metrics = TestMetrics()
+      LedgerMetrics(dispatcher, factory: metrics).update()
+      #expect(try value(metrics, "weir_acknowledged", "scripted") == 2)
+      #expect(try value(metrics, "weir_rejected", "scripted") == 1)
+      #expect(try value(metrics, "weir_accepted", "scripted") == 3)
+      #expect(try value(metrics, "weir_pending", "scripted") == 0)
+      #expect(try value(metrics, "weir_balanced", "scripted") == 1)
+      await dispatcher.shutdown(budget: .seconds(10))
+    }
+  }
+#endif

@@ -1,0 +1,124 @@
+// Faults of the disk and the process while events are delivered: what can't be kept waits, what can goes on.
+
+import Foundation
+import Synchronization
+import Testing
+import WeirTesting
+
+@testable import Weir
+
+struct DeliveryFaultTests {
+  /// Calls that fail while it is on.
+  private final class Fault: Sendable {
+    let failing = Mutex<Set<SystemCalls.Call>>([])
+    let count = Mutex(0)
+
+    var calls: SystemCalls {
+      SystemCalls(fault: { call in
+        guard self.failing.withLock({ $0.contains(call) }) else { return nil }
+        self.count.withLock { $0 += 1 }
+        return ENOSPC
+      })
+    }
+  }
+
+  @Test func `accepted events go on without a durable cursor`() async throws {
+    try await withDirectoryAsync { directory in
+      let fault = Fault()
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let stage = try DeliveryStage(on: tracker) { $0.calls = fault.calls }
+      let provider = ScriptedProvider()
+      try stage.dispatcher.add(provider)
+      try stage.capture(5)
+      #expect(await stage.run { stage.entry().offset == 5 })
+      fault.failing.withLock { $0 = [.write] }
+      for round in 1..<4 {
+        try stage.capture(5, from: round * 5)
+        #expect(await stage.run { stage.entry().acknowledged == UInt64((round + 1) * 5) })
+      }
+      #expect(await stage.run { stage.entry().error?.contains("cursor") == true })
+      var entry = stage.entry()
+      #expect(entry.offset == 5 && entry.state == .running && entry.isBalanced && fault.count.withLock { $0 } > 0)
+      #expect(try LogDirectory(directory).ledger()["scripted"]?.acknowledged == 5)
+      fault.failing.withLock { $0 = [] }
+      #expect(await stage.run { stage.entry().offset == 20 })
+      entry = stage.entry()
+      #expect(entry.error == nil && entry.isBalanced && provider.delivered.count == 20)
+    }
+  }
+
+  @Test func `rejected events wait for their log, and others go on`() async throws {
+    try await withDirectoryAsync { directory in
+      let fault = Fault()
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let stage = try DeliveryStage(on: tracker) { $0.calls = fault.calls }
+      let provider = ScriptedProvider(finally: .each { $0.fields["n"] == .int(2) ? .rejected("no") : .accepted })
+      try stage.dispatcher.add(provider)
+      fault.failing.withLock { $0 = [.makeDirectory] }
+      try stage.capture(5)
+      #expect(await stage.run { stage.entry().error?.contains("dead letters") == true })
+      try stage.capture(5, from: 5)
+      #expect(await stage.run { stage.entry().acknowledged == 9 })
+      #expect(stage.entry().pending == 1 && stage.entry().rejected == 0 && stage.entry().isBalanced)
+      #expect(await stage.run { stage.entry().offset == 2 })
+      fault.failing.withLock { $0 = [] }
+      #expect(await stage.run { stage.entry().rejected == 1 })
+      // It was not given again: the provider had answered.
+      #expect(provider.callSizes.reduce(0, +) == 10 && stage.entry().error == nil)
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 1)
+    }
+  }
+
+  @Test(.enabled(if: FailingDisk.isAvailable)) func `a full disk stops no delivery and loses nothing`() async throws {
+    let disk = try FailingDisk()
+    let spy = try SpyTracker(on: disk)
+    let stage = try DeliveryStage(on: spy.tracker)
+    let provider = ScriptedProvider(
+      finally: .each { event in
+        guard case .int(let number)? = event.fields["n"], number % 5 == 0 else { return .accepted }
+        return .rejected("five")
+      })
+    try stage.dispatcher.add(provider)
+    try stage.capture(10)
+    disk.fill()
+    #expect(await stage.run { stage.entry().acknowledged == 8 })
+    #expect(stage.entry().rejected == 0 && stage.entry().pending == 2 && stage.entry().isBalanced)
+    disk.mend()
+    #expect(await stage.run { stage.entry().rejected == 2 })
+    #expect(disk.failures > 0 && stage.entry().isBalanced && provider.overlaps == 0)
+    try await stage.close()
+  }
+
+  @Test func `a cursor that can't be written keeps a provider from being added`() async throws {
+    try await withDirectoryAsync { directory in
+      for call in [SystemCalls.Call.create, .write, .syncData, .rename, .makeDirectory] {
+        let fault = Fault()
+        fault.failing.withLock { $0 = [call] }
+        let dispatcher = try Dispatcher(
+          directory: { () throws -> String in
+            try reopen(directory).close()
+            return directory
+          }(), configuration: DeliveryStage.configuration(VirtualClock()) { $0.calls = fault.calls })
+        #expect(code { () throws(WeirError) in try dispatcher.add(ScriptedProvider()) } == .noSpace, "\(call)")
+        fault.failing.withLock { $0 = [] }
+        #expect(code { () throws(WeirError) in try dispatcher.add(ScriptedProvider()) } == nil, "\(call)")
+        await dispatcher.finish(dispatcher.workers, .abandonment)
+        try FileManager.default.removeItem(atPath: directory + "/cursors")
+      }
+    }
+  }
+
+  @Test func `the log's removal while it is delivered is an error that is told, and no more`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      try stage.dispatcher.add(provider)
+      try stage.capture(2)
+      #expect(await stage.run { stage.entry().offset == 2 })
+      try FileManager.default.removeItem(atPath: directory + "/cursors")
+      try stage.capture(2, from: 2)
+      #expect(await stage.run { provider.delivered.count == 4 })
+      #expect(stage.entry().isBalanced)
+    }
+  }
+}

@@ -1,0 +1,407 @@
+// The dispatcher: providers come and go, begin where they are to, are flushed and shut down; the ledger accounts for
+// it.
+
+import Foundation
+import Synchronization
+import Testing
+import WeirTesting
+
+@testable import Weir
+
+struct DispatcherTests {
+  @Test func `what is captured is delivered in order, and accounted for`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      try stage.capture(3)
+      try stage.dispatcher.add(provider)
+      try stage.capture(1200, from: 3)
+      #expect(await stage.run { provider.delivered.count == 1203 })
+      #expect(provider.numbers == Array(0..<1203))
+      #expect(provider.calls.first == .setup)
+      #expect(await stage.run { stage.entry().acknowledged == 1203 })
+      let entry = try #require(stage.tracker.ledger["scripted"])
+      #expect(entry.accepted == 1203 && entry.pending == 0 && entry.isBalanced && entry.state == .running)
+      #expect(await stage.run { stage.entry().offset == 1203 })
+      let files = try #require(try LogDirectory(directory).ledger()["scripted"])
+      #expect(files.acknowledged == 1203 && files.isBalanced && files.pending == 0 && files.state == .idle)
+    }
+  }
+
+  @Test func `names and options that make no sense are refused`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      for name in ["", "a b", "a.b", "../a", "ä", String(repeating: "x", count: 65)] {
+        #expect(code { () throws(WeirError) in try stage.dispatcher.add(ScriptedProvider(name: name)) } == .invalid)
+      }
+      var options = DeliveryOptions()
+      options.flush.queueLimit = 0
+      let bad = options
+      #expect(code { () throws(WeirError) in try stage.dispatcher.add(ScriptedProvider(), options: bad) } == .invalid)
+      try stage.dispatcher.add(ScriptedProvider())
+      #expect(code { () throws(WeirError) in try stage.dispatcher.add(ScriptedProvider()) } == .invalid)
+      #expect(stage.dispatcher.providers == ["scripted"])
+      #expect(code { () throws(WeirError) in _ = try Dispatcher(stage.tracker) } == .invalid)
+      #expect(code { () throws(WeirError) in _ = try Dispatcher(directory: directory + "/nothing") } == .missing)
+    }
+  }
+
+  @Test func `a name is delivered to by one at a time`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ScriptedProvider())
+      let other = try Dispatcher(directory: directory, configuration: DeliveryStage.configuration(stage.clock))
+      #expect(code { () throws(WeirError) in try other.add(ScriptedProvider()) } == .locked)
+      try other.add(ScriptedProvider(name: "another"))
+      await stage.kill()
+      try other.add(ScriptedProvider())
+      await other.finish(other.workers, .abandonment)
+    }
+  }
+
+  // MARK: Where a provider begins
+
+  @Test func `beginning, end and time`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.capture(30)
+      let times = try stage.tracker.events().map(\.time)
+      func added(_ name: String, _ start: StartPosition) throws -> ScriptedProvider {
+        let provider = ScriptedProvider(name: name)
+        var options = DeliveryOptions()
+        options.start = start
+        try stage.dispatcher.add(provider, options: options)
+        return provider
+      }
+      let all = try added("all", .beginning)
+      let none = try added("none", .end)
+      let some = try added("some", .time(times[20]))
+      let late = try added("late", .time(Timestamp(nanosecondsSince1970: .max)))
+      let early = try added("early", .time(Timestamp(nanosecondsSince1970: .min)))
+      try stage.capture(2, from: 30)
+      #expect(await stage.run { [all, none, some, late, early].allSatisfy { $0.numbers.last == 31 } })
+      #expect(all.numbers == Array(0..<32) && early.numbers == Array(0..<32))
+      #expect(none.numbers == [30, 31] && late.numbers == [30, 31])
+      #expect(some.numbers.first == 20 || times[20] == times[19])
+      #expect(await stage.run { stage.dispatcher.ledger.entries.allSatisfy { $0.pending == 0 } })
+      #expect(stage.dispatcher.ledger.isBalanced)
+      #expect(stage.entry("none").accepted == 2 && stage.entry("none").from == 30)
+    }
+  }
+
+  @Test func `the end lies after what is still in the lanes`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory, tracker: { $0.drainInterval = .seconds(10) })
+      for number in 0..<5 { #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted) }
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.start = .end
+      try stage.dispatcher.add(provider, options: options)
+      try stage.capture(1, from: 5)
+      #expect(await stage.run { !provider.delivered.isEmpty })
+      #expect(provider.numbers == [5] && stage.entry().accepted == 1)
+    }
+  }
+
+  @Test func `what was removed before the first look is not the provider's`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(
+        directory,
+        tracker: {
+          $0.laneBytes = 128 << 10
+          $0.byteLimit = 8 << 20
+          $0.atByteLimit = .dropOldest
+        })
+      try stage.capture(1)
+      // Between its making and its first look the oldest make room.
+      let worker = try ProviderWorker(
+        WorkerOrders(
+          provider: ScriptedProvider(name: "late"), name: "late", options: DeliveryOptions(),
+          configuration: DeliveryStage.configuration(stage.clock), clock: DeliveryClock(stage.clock),
+          log: DeliveredLog(stage.tracker)))
+      let text = String(repeating: "x", count: 50_000)
+      for number in 0..<400 {
+        #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number)), "text": .string(text)]).isAccepted)
+      }
+      try stage.tracker.drain()
+      let first = try LogDirectory(directory).statistics().firstOffset
+      try #require(first > 100)
+      let running = Task { await worker.run() }
+      let clock = stage.clock
+      #expect(await moving(clock) { worker.shared.read { $0.report.position } == 401 })
+      let counts = worker.shared.read { $0.report.counts }
+      #expect(counts.removed == 0 && counts.from >= first && counts.acknowledged == 401 - counts.from)
+      #expect(counts.baseline == counts.from)
+      worker.shared.order { $0.ending = .abandonment }
+      await running.value
+    }
+  }
+
+  @Test func `a time is found exactly, though lanes are drained one after the other`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<300 {
+        #expect(tracker.track(Single(number)).isAccepted)
+        if number % 40 == 0 { try tracker.drain() }
+      }
+      let end = try tracker.drain()
+      let events = try tracker.events()
+      let log = LogDirectory(directory)
+      for index in stride(from: 0, to: 300, by: 7) {
+        let time = events[index].time
+        let first = try #require(events.first { $0.time >= time })
+        #expect(try log.offset(of: .time(time), end: end) == first.offset)
+      }
+      let after = Timestamp(nanosecondsSince1970: try #require(events.map(\.time).max()).nanosecondsSince1970 + 1)
+      #expect(try log.offset(of: .time(after), end: end) == end)
+    }
+  }
+
+  // MARK: Removing
+
+  @Test func `a provider that is removed is forgotten, and begins anew if it is added again`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.capture(5)
+      let first = ScriptedProvider(answers: [.each { $0.fields["n"] == .int(2) ? .rejected("no") : .accepted }])
+      try stage.dispatcher.add(first)
+      #expect(await stage.run { stage.entry().offset == 5 })
+      try await stage.running { try? await stage.dispatcher.remove("scripted") }
+      #expect(first.calls.last == .shutdown)
+      #expect(stage.dispatcher.ledger.entries.isEmpty && stage.dispatcher.providers.isEmpty)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/cursors") == [])
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 1)
+      await #expect(throws: WeirError.self) { try await stage.dispatcher.remove("scripted") }
+      let second = ScriptedProvider()
+      try stage.dispatcher.add(second)
+      #expect(await stage.run { second.delivered.count == 5 })
+    }
+  }
+
+  @Test func `removing waits for the call in progress, and believes it`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(answers: [.slow(.seconds(3), then: .accept)], clock: stage.clock)
+      try stage.capture(2)
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run([provider]) { provider.waiting == 1 })
+      try await stage.running([provider]) { try? await stage.dispatcher.remove("scripted") }
+      #expect(provider.delivered.count == 2 && provider.calls.last == .shutdown)
+    }
+  }
+
+  @Test func `a provider known by its cursor only pins the log until it is removed`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try Cursor("absent", of: directory).move(to: CursorPosition(offset: 0, counts: DeliveryCounts()))
+      try stage.capture(3)
+      let provider = ScriptedProvider()
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { stage.entry().offset == 3 })
+      #expect(try Pins(directory, calls: SystemCalls()).least == 0)
+      let absent = stage.entry("absent")
+      #expect(absent.pending == 3 && absent.isBalanced && absent.state == .idle)
+      try await stage.running { try? await stage.dispatcher.remove("absent") }
+      #expect(try Pins(directory, calls: SystemCalls()).positions == ["scripted": 3])
+    }
+  }
+
+  @Test func `what every provider has is removed, and is no loss`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true })
+      let providers = [ScriptedProvider(name: "one"), ScriptedProvider(name: "two", finally: .fail("down"))]
+      for provider in providers { try stage.dispatcher.add(provider) }
+      let text = String(repeating: "x", count: 50_000)
+      for number in 0..<150 {
+        #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number)), "text": .string(text)]).isAccepted)
+      }
+      try stage.tracker.drain()
+      #expect(await stage.run { stage.entry("one").offset == 150 })
+      #expect(try LogDirectory(directory).statistics().firstOffset == 0)
+      try await stage.running { try? await stage.dispatcher.remove("two") }
+      #expect(await stage.run { ((try? LogDirectory(directory).statistics().firstOffset) ?? 0) > 50 })
+      #expect(stage.entry("one").isBalanced && stage.entry("one").lost.isEmpty)
+      // One that comes now begins with what there is.
+      let late = ScriptedProvider(name: "late")
+      try stage.dispatcher.add(late)
+      #expect(await stage.run { late.numbers.last == 149 })
+      #expect(stage.entry("late").lost.isEmpty && stage.entry("late").isBalanced)
+    }
+  }
+
+  // MARK: Flush and shutdown
+
+  @Test func `a flush waits for what was captured before it, and reports it`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(finally: .each { $0.fields["n"] == .int(1) ? .rejected("no") : .accepted })
+      let down = ScriptedProvider(name: "down", finally: .fail("no route"))
+      var options = DeliveryOptions()
+      options.flush = FlushPolicy(.demand)
+      try stage.dispatcher.add(provider, options: options)
+      try stage.dispatcher.add(down, options: options)
+      for number in 0..<4 { #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted) }
+      let report = try await stage.running { await stage.tracker.flush(timeout: .seconds(20)) }
+      #expect(report.entries.map(\.provider) == ["down", "scripted"] && !report.isComplete)
+      #expect(report.entries[1].acknowledged == 3 && report.entries[1].rejected == 1 && report.entries[1].pending == 0)
+      #expect(report.entries[0].pending == 4 && report.entries[0].error?.contains("no route") == true)
+      #expect(stage.clock.now.sinceStart >= .seconds(20))
+    }
+  }
+
+  @Test func `a shutdown delivers what is there, makes cursors durable and reports`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { provider.calls == [.setup] })
+      let ids = (0..<1500).compactMap { stage.tracker.track("e", fields: ["n": .int($0)]).id }
+      let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(5)) }
+      #expect(report.isComplete && report.entries.map(\.acknowledged) == [1500])
+      #expect(provider.delivered.map(\.stored.id) == ids && provider.calls.last == .shutdown)
+      #expect(provider.calls.filter { $0 == .shutdown }.count == 1)
+      #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1500)
+      #expect(stage.tracker.track("late") == .dropped(.closed))
+      #expect(stage.entry().state == .idle && stage.entry().isBalanced)
+      #expect(await stage.dispatcher.shutdown(budget: .seconds(5)).entries.isEmpty)
+      #expect(code { () throws(WeirError) in try stage.dispatcher.add(ScriptedProvider(name: "x")) } == .closed)
+    }
+  }
+
+  @Test func `a shutdown ends with its budget, whatever a provider does`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let hanging = ScriptedProvider(name: "hanging", finally: .hang)
+      let stubborn = ScriptedProvider(name: "stubborn", finally: .stubborn(then: .accept))
+      let failing = ScriptedProvider(name: "failing", finally: .retry(after: .seconds(200)))
+      let stopped = ScriptedProvider(name: "stopped", finally: .stop("403"))
+      let all = [hanging, stubborn, failing, stopped]
+      for provider in all { try stage.dispatcher.add(provider) }
+      try stage.capture(3)
+      let begin = stage.clock.now
+      let report = try await stage.running(all) { await stage.dispatcher.shutdown(budget: .seconds(10)) }
+      #expect(begin.duration(to: stage.clock.now) <= .seconds(15))
+      #expect(report.entries.allSatisfy { $0.pending == 3 && $0.error != nil })
+      #expect(report["stopped"] == .stopped(reason: "403") && report["failing"] == .backingOff)
+      #expect([hanging, failing, stopped].allSatisfy { $0.calls.last == .shutdown })
+      #expect(!stubborn.calls.contains(.shutdown))
+      stubborn.release()
+      #expect(try LogDirectory(directory).ledger().isBalanced)
+    }
+  }
+
+  @Test func `a shutdown does not wait for an event that is to be given again after its budget`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(
+        finally: .each { $0.fields["n"] == .int(1) ? .retry(after: .seconds(60)) : .accepted })
+      try stage.dispatcher.add(provider)
+      try stage.capture(3)
+      #expect(await stage.run { stage.entry().acknowledged == 2 })
+      let begin = stage.clock.now
+      let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(10)) }
+      #expect(begin.duration(to: stage.clock.now) == .seconds(10))
+      #expect(report.entries.map(\.pending) == [1] && provider.calls.last == .shutdown)
+      #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1)
+    }
+  }
+
+  // MARK: The tracker's end
+
+  @Test func `delivery goes on from the files when the tracker is closed, and when it is gone`() async throws {
+    try await withDirectoryAsync { directory in
+      let clock = VirtualClock()
+      var tracker: Tracker? = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let provider = ScriptedProvider(answers: [.fail("a"), .fail("b")])
+      let dispatcher = try Dispatcher(try #require(tracker), configuration: DeliveryStage.configuration(clock))
+      try dispatcher.add(provider)
+      for number in 0..<10 { #expect(tracker?.track("e", fields: ["n": .int(Int64(number))]).isAccepted == true) }
+      try tracker?.close()
+      tracker = nil
+      #expect(await moving(clock) { provider.delivered.count == 10 })
+      #expect(await moving(clock) { dispatcher.ledger["scripted"]?.acknowledged == 10 })
+      #expect(dispatcher.ledger.isBalanced && dispatcher.tracker == nil)
+      await dispatcher.finish(dispatcher.workers, .abandonment)
+    }
+  }
+
+  @Test func `beside the process that captures, nothing is removed`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(
+        directory: directory,
+        configuration: quiet {
+          $0.whenFull = .block
+          $0.removeDelivered = true
+        })
+      let clock = VirtualClock()
+      let dispatcher = try Dispatcher(directory: directory, configuration: DeliveryStage.configuration(clock))
+      let provider = ScriptedProvider()
+      try dispatcher.add(provider)
+      let text = String(repeating: "x", count: 50_000)
+      for _ in 0..<100 { #expect(tracker.track("e", fields: ["text": .string(text)]).isAccepted) }
+      try tracker.drain()
+      #expect(await moving(clock) { provider.delivered.count == 100 })
+      #expect(await moving(clock) { dispatcher.ledger["scripted"]?.offset == 100 })
+      #expect(dispatcher.ledger.isBalanced)
+      #expect(try LogDirectory(directory).statistics().firstOffset == 0)
+      await dispatcher.finish(dispatcher.workers, .abandonment)
+    }
+  }
+
+  @Test func `a child of a fork has no dispatcher, and no lock`() async throws {
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ScriptedProvider())
+      try stage.capture(1)
+      #expect(await stage.run { stage.entry().offset == 1 })
+      let lock = try FileManager.default.attributesOfItem(atPath: directory + "/cursors/scripted.lock")
+      let inode = try #require(lock[.systemFileNumber] as? Int)
+      func asksAsChild() -> Bool {
+        let other = ScriptedProvider(name: "b")
+        let isRefused = code { () throws(WeirError) in try stage.dispatcher.add(other) } == .closed
+        stage.dispatcher.resume("scripted")
+        let isEmpty = stage.dispatcher.ledger.entries.isEmpty && stage.dispatcher.providers.isEmpty
+        let descriptors = (3..<1024 as Range<Int32>).filter { number in
+          var status = stat()
+          return fstat(number, &status) == 0 && Int(status.st_ino) == inode
+        }
+        return isRefused && isEmpty && descriptors.isEmpty
+      }
+      var status: Int32 = -1
+      // A child of a process with many threads may stand still for reasons of the run-time library's own.
+      for _ in 0..<3 where status != 0 {
+        let child = fork()
+        if child == 0 { _exit(asksAsChild() ? 0 : 1) }
+        try #require(child > 0)
+        for _ in 0..<1000 {
+          if waitpid(child, &status, WNOHANG) == child { break }
+          status = -1
+          usleep(10_000)
+        }
+        if status == -1 {
+          kill(child, SIGKILL)
+          waitpid(child, nil, 0)
+        }
+      }
+      #expect(status == 0)
+      try stage.capture(1, from: 1)
+      #expect(await stage.run { stage.entry().offset == 2 })
+    }
+  }
+}
+
+extension DeliveryReport {
+  fileprivate subscript(provider: String) -> ProviderState? { entries.first { $0.provider == provider }?.state }
+}
+
+/// The code of the error that is thrown; nil if none is.
+func code(_ body: () throws(WeirError) -> Void) -> WeirError.Code? {
+  do throws(WeirError) {
+    try body()
+    return nil
+  } catch {
+    return error.code
+  }
+}

@@ -1,0 +1,113 @@
+// DeliveryOutcomeTests: what a delivery is said to have come to, in words, in exit codes and in `weir stat`.
+
+import ArgumentParser
+import Foundation
+import Testing
+import Weir
+
+@testable import WeirTool
+
+private func entry(
+  _ name: String = "shop", acknowledged: UInt64 = 0, rejected: UInt64 = 0, pending: UInt64 = 0,
+  lost: [LossReason: UInt64] = [:], accepted: UInt64? = nil
+) -> Ledger.Entry {
+  var entry = Ledger.Entry(provider: name)
+  entry.acknowledged = acknowledged
+  entry.rejected = rejected
+  entry.pending = pending
+  entry.lost = lost
+  entry.accepted = accepted ?? acknowledged + rejected + pending + lost.values.reduce(0, +)
+  return entry
+}
+
+private func outcome(_ entries: DeliveryOutcome.Entry...) -> DeliveryOutcome {
+  DeliveryOutcome(log: "events", entries: entries, nanoseconds: 2_000_000_000)
+}
+
+struct DeliveryOutcomeTests {
+  @Test func onlyWhatHappenedMeanwhileIsTold() {
+    let before = entry(acknowledged: 10, rejected: 2, pending: 50, lost: [.removed: 5])
+    let after = entry(acknowledged: 40, rejected: 3, pending: 20, lost: [.removed: 5, .damaged: 1])
+    let difference = DeliveryOutcome.Entry(before: before, after: after)
+    #expect(difference.counts == "30 acknowledged, 1 rejected, 20 pending, 1 lost (damaged: 1)")
+    #expect(DeliveryOutcome.Entry(before: nil, after: after).acknowledged == 40)
+    #expect(
+      outcome(difference).lines == [
+        "events to shop: 30 acknowledged, 1 rejected, 20 pending, 1 lost (damaged: 1), in 2.00 s (15 acknowledged/s)"
+      ])
+  }
+
+  /// A cursor that was damaged starts over: its counts are less than they were.
+  @Test func countsThatWentDownAreNone() {
+    let difference = DeliveryOutcome.Entry(before: entry(acknowledged: 10, rejected: 1), after: entry(acknowledged: 3))
+    #expect(difference.acknowledged == 0 && difference.rejected == 0)
+  }
+
+  @Test func numbersThatSomebodyMadeUp() {
+    let made = entry(
+      acknowledged: .max, rejected: .max, lost: [.removed: .max, .damaged: .max], accepted: 0)
+    #expect(!LedgerReport(made).text.isEmpty)
+    let difference = DeliveryOutcome.Entry(before: nil, after: made)
+    #expect(!difference.counts.isEmpty)
+    var watch = DeliveryWatch(before: [made], progress: nil)
+    watch.show([made])
+  }
+
+  @Test func theGravestReasonIsTheCode() {
+    let fine = DeliveryOutcome.Entry(before: nil, after: entry(acknowledged: 1))
+    let rejecting = DeliveryOutcome.Entry(before: nil, after: entry(rejected: 1))
+    let waiting = DeliveryOutcome.Entry(before: nil, after: entry(rejected: 1, pending: 1))
+    let damaged = DeliveryOutcome.Entry(before: nil, after: entry(lost: [.damaged: 1]))
+    let removed = DeliveryOutcome.Entry(before: nil, after: entry(lost: [.removed: 1]))
+    let withheld = DeliveryOutcome.Entry(before: nil, after: entry(lost: [.withheld: 1]))
+    var stopped = waiting
+    stopped.stopped = "401"
+    #expect(outcome(fine).exitCode == .success)
+    #expect(outcome(fine, withheld).exitCode == .success)
+    #expect(outcome(fine, damaged).exitCode == .damaged)
+    #expect(outcome(removed).exitCode == .damaged)
+    #expect(outcome(damaged, rejecting).exitCode == .eventsRefused)
+    #expect(outcome(rejecting, waiting).exitCode == .pending)
+    #expect(outcome(waiting, stopped).exitCode == .deliveryStopped)
+    let codes: [ExitCode] = [.success, .damaged, .eventsRefused, .pending, .deliveryStopped, .cannotRun]
+    for (index, code) in codes.enumerated() {
+      #expect(DeliveryOutcome.gravest(Array(codes[...index])) == code)
+    }
+    #expect(Set(codes.map(\.rawValue)).count == codes.count)
+  }
+
+  @Test func complaintsSayWhatToDo() {
+    var stopped = DeliveryOutcome.Entry(before: nil, after: entry(pending: 1))
+    stopped.stopped = "no\u{1B}[31m key"
+    let rejecting = DeliveryOutcome.Entry(before: nil, after: entry(rejected: 2))
+    var waiting = DeliveryOutcome.Entry(before: nil, after: entry(pending: 1))
+    waiting.error = "refused"
+    let lines = outcome(stopped, rejecting, waiting).complaints
+    #expect(lines.count == 3)
+    #expect(lines[0].contains("mend it") && !lines[0].contains("\u{1B}"))
+    #expect(lines[1].contains("weir dead-letters events shop"))
+    #expect(lines[2].contains("run again"))
+    #expect(outcome(DeliveryOutcome.Entry(before: nil, after: entry(acknowledged: 1))).complaints.isEmpty)
+  }
+}
+
+struct LedgerReportTests {
+  @Test func everyKeyIsThere() throws {
+    let report = LedgerReport(entry(acknowledged: 1, rejected: 2, pending: 3, lost: [.removed: 4]))
+    #expect(report.text == "1 acknowledged, 2 rejected, 3 pending, 4 lost (removed: 4) of 10 accepted")
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(try Table.json(report).utf8)) as? [String: Any])
+    let keys = [
+      "provider", "from", "offset", "accepted", "acknowledged", "rejected", "pending", "lost", "balanced",
+    ]
+    #expect(Set(object.keys) == Set(keys))
+    #expect(Set(try #require(object["lost"] as? [String: Int]).keys) == Set(LossReason.allCases.map(\.rawValue)))
+    for key in keys + LossReason.allCases.map(\.rawValue) {
+      #expect(StatCommand.helpMessage().contains(key), "weir help stat does not tell of \(key)")
+    }
+  }
+
+  @Test func whatDoesNotBalanceIsSaid() {
+    #expect(LedgerReport(entry(acknowledged: 1, accepted: 2)).text.hasSuffix("of 2 accepted: does not balance"))
+  }
+}

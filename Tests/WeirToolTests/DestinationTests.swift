@@ -1,0 +1,164 @@
+// DestinationTests: what --to, --name, --from and the options for keys are taken for, and what is refused.
+
+import ArgumentParser
+import Foundation
+import Glibc
+import Testing
+import Weir
+
+@testable import WeirTool
+
+struct DestinationTests {
+  @Test(arguments: ["http://localhost:8080/v1/batch", "https://api.example.com", "HTTP://127.0.0.1/"])
+  func urls(text: String) throws {
+    #expect(try Destination(text) == .endpoint(text))
+  }
+
+  @Test(arguments: ["out", "/var/lib/out", "./a b", "http", "http:/x"])
+  func paths(text: String) throws {
+    #expect(try Destination(text) == .files(text))
+  }
+
+  @Test(arguments: ["", "ftp://host/x", "http://", "https:///path", "file:///tmp/x", "http://[::1"])
+  func refused(text: String) {
+    #expect(throws: ToolError.self) { try Destination(text) }
+  }
+
+  /// Whoever sees the error, in a log for one, must not see the key.
+  @Test func aKeyInTheAddressIsRefusedAndNotRepeated() {
+    for text in ["https://user:sEcReT@host/x", "https://sEcReT@host/x", "ftp://sEcReT@host/x?key=sEcReT"] {
+      let error = #expect(throws: ToolError.self) { try Destination(text) }
+      #expect(error?.message.contains("sEcReT") == false)
+    }
+    #expect((try? Destination("https://host/x?key=sEcReT"))?.shown == "https://host/x")
+  }
+
+  @Test func namesTellDestinationsApart() throws {
+    let texts = ["http://host/a", "http://host/b", "http://host:81/a", "out", "x/out", "https://host/a"]
+    let names = try texts.map { try Destination($0).name(.json) }
+    #expect(Set(names).count == texts.count)
+    #expect(try Destination("http://host/a").name(.segment) != names[0])
+    #expect(try Destination("http://host/a").name(.json) == names[0])
+    let options = try names.map { try DestinationOptions.parse(["--to", "x", "--name", $0]) }
+    #expect(options.map(\.names) == names.map { [$0] })
+  }
+
+  @Test func theSamePathIsTheSameNameHoweverItIsWritten() throws {
+    let here = FileManager.default.currentDirectoryPath
+    #expect(try Destination("out").name(.json) == Destination("\(here)/./out/").name(.json))
+  }
+
+  /// The key may change; what was delivered stays delivered.
+  @Test func aQueryIsNoPartOfTheName() throws {
+    #expect(try Destination("http://host/a?key=1").name(.json) == Destination("http://host/a?key=2").name(.json))
+  }
+}
+
+struct DestinationOptionsTests {
+  @Test func severalWithNames() throws {
+    let options = try DestinationOptions.parse([
+      "--to", "out", "--name", "a", "--to", "http://host/x", "--name", "b-2_C",
+    ])
+    let named = try options.destinations()
+    #expect(named.map(\.name) == ["a", "b-2_C"])
+    #expect(named.map(\.destination) == [.files("out"), .endpoint("http://host/x")])
+  }
+
+  @Test(arguments: [
+    ["--to", "a", "--name", "x.y"], ["--to", "a", "--name", ""], ["--to", "a", "--name", "é"],
+    ["--to", "a", "--name", "x", "--name", "y"], ["--to", "a", "--to", "b", "--name", "x"],
+    ["--to", "a", "--to", "b", "--name", "x", "--name", "x"],
+    ["--to", "a", "--name", String(repeating: "x", count: 65)],
+    ["--to", "a", "--name", "[x"], ["--to", "a", "--name", "a/b"], ["--to", "a", "--key-file", "k", "--key-env", "K"],
+    ["--to", "a", "--preset", "none"],
+  ])
+  func refused(arguments: [String]) {
+    #expect(throws: (any Error).self) { try DestinationOptions.parse(arguments) }
+  }
+
+  @Test func oneDestinationTwiceIsRefused() throws {
+    let options = try DestinationOptions.parse(["--to", "out", "--to", "./out"])
+    #expect(throws: ToolError.self) { try options.destinations() }
+  }
+}
+
+struct KeySourceTests {
+  private func key(_ text: String) throws -> String {
+    try KeySource.environment("KEY").read(environment: ["KEY": text])
+  }
+
+  @Test func theKeyIsReadWithoutWhatIsAroundIt() throws {
+    #expect(try key("  abc123 \n") == "abc123")
+    #expect(try key("a") == "a")
+  }
+
+  @Test(arguments: ["", " \n", "a b", "a\nb", "sEcReT\u{0}", "sEcReTé", "sEcReT\r\nX-Evil: 1"])
+  func whatIsNoKeyIsRefusedAndNotRepeated(text: String) {
+    let error = #expect(throws: ToolError.self) { try key(text) }
+    #expect(error?.message.contains("sEcReT") == false)
+  }
+
+  @Test func aVariableThatIsNotSet() {
+    #expect(throws: ToolError.self) { try KeySource.environment("KEY").read(environment: [:]) }
+  }
+
+  @Test func files() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-key-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    func read(_ bytes: [UInt8]) throws -> String {
+      let file = folder.appendingPathComponent("key")
+      try Data(bytes).write(to: file)
+      return try KeySource.file(file.path).read()
+    }
+    #expect(try read(Array("k1\n".utf8)) == "k1")
+    #expect(try read(Array(repeating: 0x61, count: KeySource.maximumBytes)).utf8.count == KeySource.maximumBytes)
+    #expect(throws: ToolError.self) { try read(Array(repeating: 0x61, count: KeySource.maximumBytes + 1)) }
+    #expect(throws: ToolError.self) { try read([0x61, 0xFF]) }
+    #expect(throws: ToolError.self) { try read([]) }
+    #expect(throws: ToolError.self) { try KeySource.file(folder.path).read() }
+    #expect(throws: ToolError.self) { try KeySource.file(folder.path + "/none").read() }
+  }
+}
+
+struct StartArgumentTests {
+  @Test func words() {
+    #expect(StartArgument(argument: "beginning")?.position == .beginning)
+    #expect(StartArgument(argument: "end")?.position == .end)
+    #expect(
+      StartArgument(argument: "1970-01-01T00:00:01Z")?.position == .time(Timestamp(nanosecondsSince1970: 1_000_000_000))
+    )
+    #expect(StartArgument(argument: "middle") == nil)
+  }
+
+  @Test(arguments: [
+    ("1970-01-01", 0), ("1970-01-02", 86_400), ("1970-01-01T01:00:00+01:00", 0), ("1969-12-31T23:00:00-01:00", 0),
+    ("2026-11-21T09:30:00Z", 1_795_253_400), ("2024-02-29T00:00:00Z", 1_709_164_800), ("1969-12-31T23:59:59Z", -1),
+  ])
+  func moments(text: String, seconds: Int64) {
+    #expect(Instant(argument: text)?.timestamp.nanosecondsSince1970 == seconds * 1_000_000_000)
+  }
+
+  @Test func fractions() {
+    #expect(Instant(argument: "1970-01-01T00:00:00.5Z")?.timestamp.nanosecondsSince1970 == 500_000_000)
+    #expect(Instant(argument: "1970-01-01T00:00:00.000000001Z")?.timestamp.nanosecondsSince1970 == 1)
+    #expect(Instant(argument: "1969-12-31T23:59:59.75Z")?.timestamp.nanosecondsSince1970 == -250_000_000)
+  }
+
+  /// A time is printed by every command in this form: what is printed can be given back.
+  @Test func whatIsPrintedIsRead() {
+    for nanoseconds in [Int64.min + 1_000_000_000, -1, 0, 1, 1_795_253_400_123_456_789, .max] {
+      let timestamp = Timestamp(nanosecondsSince1970: nanoseconds)
+      #expect(Instant(argument: timestamp.description)?.timestamp == timestamp)
+    }
+  }
+
+  @Test(arguments: [
+    "", "1970", "1970-13-01", "1970-02-30", "2023-02-29", "1970-01-01T", "1970-01-01T00:00Z", "1970-01-01T24:00:00Z",
+    "1970-01-01T00:60:00Z", "1970-01-01T00:00:00", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00.0000000001Z",
+    "1970-01-01T00:00:00Z ", "9999-01-01", "1970-1-1", "+970-01-01", "1970-01-01T00:00:00+1:00",
+  ])
+  func whatIsNoMoment(text: String) {
+    #expect(Instant(argument: text) == nil)
+  }
+}
