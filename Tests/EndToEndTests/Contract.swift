@@ -123,7 +123,7 @@ extension EndToEnd {
         "stat": [
           "live", "damaged", "ring_vanished", "segments", "segment_bytes", "total_bytes", "first_offset", "next_offset",
           "events", "lane_events", "accepted", "removed", "notices", "lanes", "lanes_in_use", "lane_bytes", "dropped",
-          "first_time", "last_time",
+          "first_time", "last_time", "ledger",
         ],
         "recover": [
           "previous_opening", "opening", "segments_scanned", "bytes_scanned", "events_in_segments", "lanes_drained",

@@ -20,7 +20,7 @@
         compiler.arguments =
           [
             "swiftc", mode, "-parse-as-library", "-swift-version", "6", "-warnings-as-errors", file, "-I",
-            products + "/Modules", "-I", root + "/include", "-load-plugin-executable",
+            products + "/Modules", "-I", root + "/include", "-I", root + "/Sources/CLZ4", "-load-plugin-executable",
             products + "/WeirMacrosPlugin-tool#WeirMacrosPlugin", "-package-name", "test",
           ] + options
         compiler.currentDirectoryURL = URL(filePath: directory)
