@@ -61,10 +61,8 @@ private func dispatch(_ log: SampleLog, to files: URL, batch: Int, name: String)
   delivery.flush.deliverySize = 64 << 20
   let taken = try await secondsOfTask {
     try dispatcher.add(JSONLinesProvider(files.path, name: name, options: options(false)), options: delivery)
-    while let entry = dispatcher.ledger[name], entry.acknowledged < UInt64(log.count) {
-      guard entry.error == nil else { throw BenchFailure(description: "delivery failed: \(entry)") }
-      try await Task.sleep(for: .milliseconds(2))
-    }
+    let report = await dispatcher.flush(timeout: .seconds(600))
+    guard report.isComplete else { throw BenchFailure(description: "delivery failed: \(report)") }
   }
   _ = await dispatcher.shutdown(budget: .seconds(10))
   guard let entry = dispatcher.ledger[name], entry.isBalanced, entry.acknowledged == UInt64(log.count) else {

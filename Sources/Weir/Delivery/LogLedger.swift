@@ -5,8 +5,11 @@ extension Dispatcher {
   /// this dispatcher are as this process knows them; others that have a cursor are as that says.
   ///
   /// What a provider accepted counts as acknowledged at once here, and in ``LogDirectory/ledger()`` when its cursor was
-  /// moved on the disk. Reads headers of the log's files: some milliseconds for a large log. A log that can't be read
-  /// shows no accepted and no pending events.
+  /// moved on the disk. A log that can't be read shows no accepted and no pending events.
+  ///
+  /// Costs for each provider a look at the seals of all segments and a reading of at most two of them: that which the
+  /// provider has come to, and the last. So up to some tens of milliseconds; to wait until all is delivered, use
+  /// ``flush(timeout:)``.
   public var ledger: Ledger {
     guard log.isOfThisProcess else { return Ledger([]) }
     let workers = self.workers
@@ -14,9 +17,7 @@ extension Dispatcher {
     var entries = workers.map { worker in
       Ledger.Entry(worker.orders.name, worker.shared.read { $0.report }, LogDirectory(directory))
     }
-    if let others = try? LogDirectory(directory).ledger() {
-      entries += others.entries.filter { !names.contains($0.provider) }
-    }
+    if let others = try? LogDirectory(directory).entries(but: names) { entries += others }
     return Ledger(entries.sorted { $0.provider < $1.provider })
   }
 }
@@ -29,9 +30,13 @@ extension LogDirectory {
   /// ``statistics()`` does.
   public func ledger() throws(WeirError) -> Ledger {
     try checkPath(path)
+    return Ledger(try entries(but: []))
+  }
+
+  fileprivate func entries(but others: Set<String>) throws(WeirError) -> [Ledger.Entry] {
     let calls = SystemCalls()
     var entries: [Ledger.Entry] = []
-    for name in try Pins.names(path, calls: calls) {
+    for name in try Pins.names(path, calls: calls) where !others.contains(name) {
       var entry = Ledger.Entry(provider: name)
       do throws(WeirError) {
         switch try Cursor.read(name, of: path, calls: calls) {
@@ -57,7 +62,7 @@ extension LogDirectory {
       }
       entries.append(entry)
     }
-    return Ledger(entries)
+    return entries
   }
 }
 
