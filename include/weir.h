@@ -182,8 +182,12 @@ typedef struct weir_options {
  * two is whole. The threads run at nice 10, and take up the raw segments of earlier openings too. A close waits for no
  * more than what is being written right now: the rest stays raw. A segment with a damaged byte stays raw for good
  * (weir_counters.unbatched). What a full disk or the byte limit prevents is tried again, after a second at first and
- * after a minute at most; no capture is refused for it, and no event removed. With max_bytes the room of one segment
- * stays free below it, for both files to be there: so much more is the least that is allowed.
+ * after a minute at most. With max_bytes the room of one segment stays free below it, for both files to be there: so
+ * much more is the least that is allowed. It is the room of as many as there are threads where that is a sixteenth of
+ * max_bytes or less; otherwise some of them wait for others. Batches take no other room, so no capture is refused, and
+ * no event removed, for those that are being made.
+ *
+ * A file with a batch segment's name that is not of the segment stays as it is, and the segment stays raw (unbatched).
  *
  * Memory: some 3 MiB a thread, while it works. Cost: 1 to 1.4 ms of processor time a MiB, one read of the segment, a
  * write of what it becomes, two syncs; no part of any capture.
@@ -257,6 +261,12 @@ typedef struct weir_recovery {
  *                              Refusals that had been counted are told at most once
  *
  * After the last two the log leaves out 2^32 offsets, so that none is ever given twice.
+ *
+ * Nobody has the report of an opening that fails, or is killed, before it returns. So what it found of damage and of
+ * missing events, though it is sealed in the log by then, the next opening tells of too: damaged_blocks, damaged_bytes,
+ * damaged_records and missing_events are as if nothing had come in between, up to an opening that returns. They are told
+ * twice after one that did return, but captured nothing and was not closed. Of a damaged last block that is neither in
+ * the log nor in quarantine/, for want of room there, the missing events remain.
  */
 
 /*
@@ -481,7 +491,8 @@ typedef struct weir_counters {
   uint64_t batch_input;  /* their bytes before, */
   uint64_t batch_output; /* and after */
   uint64_t batch_waiting; /* sealed segments that are to become batch segments yet */
-  uint64_t unbatched;    /* those that stay raw, because something in them is damaged: weir_verify says what */
+  uint64_t unbatched;    /* those that stay raw, because something in them is damaged: weir_verify says what; or
+                            because what is not theirs has the name that their batch would get */
   uint64_t batch_failures; /* attempts that failed: a full disk, the byte limit, an error of the disk. Tried again */
   weir_status batching;  /* WEIR_OK, or why the last attempt failed */
   uint32_t reserved;
@@ -679,11 +690,12 @@ typedef struct weir_tally {
   uint64_t in_lanes;      /* in the lanes: they have no offset yet, or will have one at or above it */
   uint64_t removed;       /* below it or above, removed by retention, by the byte limit or after their delivery */
   uint64_t removed_above; /* offsets at or above it that belong to removed segments, notices included */
-  uint64_t overwritten;   /* accepted, and overwritten in their lane before they had an offset: WEIR_FULL_DROP_OLDEST.
-                             Events whose only trace is a weir.hole are nowhere in these sums */
+  uint64_t overwritten;   /* accepted, and overwritten in their lane before they had an offset: WEIR_FULL_DROP_OLDEST */
+  uint64_t in_holes;      /* accepted, and lost in their lane before they had an offset, by damage or a power cut: as
+                             many as weir.hole events tell of. Where one does not know how many, they are in no sum */
   uint64_t below;         /* with an offset below it, in segments or missing from them */
   uint64_t accepted;      /* by all openings of the log: in_segments + missing + in_lanes + removed + overwritten +
-                             below */
+                             in_holes + below */
   uint64_t next_offset;   /* after the last event that has an offset, a dead writer's lanes included */
   uint64_t first_offset;  /* the first that is not removed */
   uint32_t live;          /* a writer has the log open */
@@ -711,7 +723,7 @@ typedef struct weir_batching {
   uint64_t done;       /* of them, those that are batch segments now */
   uint64_t input;      /* bytes of the done ones before, */
   uint64_t output;     /* and after */
-  uint64_t unbatched;  /* those that stay raw, because something in them is damaged */
+  uint64_t unbatched;  /* those that stay raw, because something in them is damaged, or the batch's name is not free */
   uint64_t failed;     /* those that an error of the system kept; the first such error is the call's */
 } weir_batching;
 

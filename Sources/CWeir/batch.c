@@ -13,6 +13,7 @@
 #include "columns.h"
 #include "crc32c.h"
 #include "directory.h"
+#include "error.h"
 #include "retention.h"
 #include "scan.h"
 #include "system.h"
@@ -25,7 +26,7 @@ typedef struct writer {
   int fd;
   int named;         /* the file has its own name */
   uint64_t at;       /* bytes written */
-  uint64_t taken;    /* room for so many */
+  uint64_t taken;    /* room for so many; 0: not yet */
   uint64_t packed;   /* bytes of content that are compressed */
   uint64_t filled;   /* of content that are not yet */
   batch_index *index; /* in the work, where the user data goes */
@@ -41,6 +42,14 @@ int batch_is_temporary(const char *name) {
   uint64_t prefix = strlen(BATCH_PREFIX);
   if (strncmp(name, BATCH_PREFIX, prefix) != 0) return 0;
   return strspn(name + prefix, "0123456789") == 20 && name[prefix + 20] == 0;
+}
+
+int batch_remove_temporary(int directory, const char *name) {
+  int error = sys_unlink(directory, name);
+  if (error != -EISDIR && error != -EPERM) return error == -ENOENT ? 0 : error;
+  /* Linux answers EISDIR, others what POSIX has. */
+  struct stat status;
+  return sys_status_at(directory, name, &status) == 0 && S_ISDIR(status.st_mode) ? 0 : error;
 }
 
 void batch_work_free(batch_work *work) {
@@ -69,14 +78,9 @@ static int is_stopped(const batch_job *job) {
   return job->stopping && __atomic_load_n(job->stopping, __ATOMIC_RELAXED) != 0;
 }
 
-/* Appends to the file, below the byte limit. 0 or a negative errno. */
+/* Appends to the file, in the room that was taken for it. 0 or a negative errno. */
 static int append(writer *writer, const void *bytes, uint64_t count) {
-  uint64_t end = (writer->at + count + 4095) & ~UINT64_C(4095);
-  if (end > writer->taken) {
-    int error = retention_take_batch(writer->job->retention, end - writer->taken);
-    if (error != 0) return error;
-    writer->taken = end;
-  }
+  if (writer->at + count > writer->taken) return -BYTE_LIMIT_REACHED;
   int error = sys_write_at(writer->fd, bytes, count, writer->at);
   if (error == 0) writer->at += count;
   return error;
@@ -287,20 +291,21 @@ static int give_name(writer *writer, const char *temporary, const char *name) {
   lock_names(job);
   uint64_t before = job->dropped ? 0 : allocated(job->directory, name);
   int error = job->dropped ? -ECANCELED : sys_rename(job->directory, temporary, name);
+  job->uncounted = error == 0;
   unlock_names(job);
   if (error == 0) retention_give(job->retention, before);
   return error;
 }
 
-/* Unlinks the raw file, once the other is on the disk. */
+/* Unlinks the raw file, once the other is on the disk. `unlinked`: the room that is free for it. */
 static int unlink_raw(batch_job *job) {
   char raw[64];
   segment_file_name(raw, job->base, 0);
   lock_names(job);
   uint64_t before = job->dropped ? 0 : allocated(job->directory, raw);
   int error = job->dropped ? 0 : sys_unlink(job->directory, raw);
-  if (error == 0) retention_give(job->retention, before);
   unlock_names(job);
+  job->unlinked = error == 0 ? before : 0;
   return error == -ENOENT ? 0 : error;
 }
 
@@ -320,7 +325,6 @@ static batch_result publish(writer *writer, const char *temporary) {
   }
   if (job->error != 0) return job->error == -ECANCELED ? BATCH_GONE : BATCH_FAILED;
   writer->named = 1;
-  retention_settle_batch(job->retention, writer->taken, job->allocated);
   /* Until the name is on the disk the raw file is what there is. */
   job->error = sys_sync_directory(job->directory);
   if (job->error != 0) return BATCH_UNSURE;
@@ -337,11 +341,16 @@ static batch_result keep_batch(batch_job *job) {
   job->error = sys_sync_directory(job->directory);
   if (job->error != 0) return BATCH_UNSURE;
   job->error = unlink_raw(job);
+  retention_give(job->retention, job->unlinked);
   return job->error == 0 ? BATCH_DONE : BATCH_FAILED;
 }
 
-/* What has the name of the batch segment: 1, another segment's; 0, none, or what a kill left; or a negative errno. */
-static int is_anothers(int directory, uint64_t base, uint64_t salt) {
+/*
+ * Whether what has the name of the batch segment is not one of this segment: 1; 0, also where there is none; or a
+ * negative errno. A file in which nothing is right is taken for somebody's: a batch has its name once all of it is on
+ * the disk, so no kill and no power cut leaves such a one.
+ */
+int batch_is_anothers(int directory, uint64_t base, uint64_t salt) {
   char name[64];
   segment_scan scan;
   scan_damage damage;
@@ -350,7 +359,7 @@ static int is_anothers(int directory, uint64_t base, uint64_t salt) {
   if (error == -ENOENT) return 0;
   if (error == -ELOOP || error == -ENOTSUP) return 1;
   if (error != 0) return error;
-  int other = scan.header.salt != 0 && scan.header.salt != salt;
+  int other = scan.header.salt != salt;
   scan_close(&scan);
   return other;
 }
@@ -379,16 +388,44 @@ static batch_result result_of(int error) {
   return error == -EBADMSG ? BATCH_DAMAGED : error == -ECANCELED ? BATCH_STOPPED : BATCH_FAILED;
 }
 
+/* Makes the temporary file, and takes the room that it may need. 0 or a negative errno. */
+static int make_file(writer *writer, const char *temporary) {
+  batch_job *job = writer->job;
+  uint64_t before = allocated(job->directory, temporary);
+  int error = sys_unlink(job->directory, temporary); /* what an earlier try could not */
+  if (error == 0) retention_give(job->retention, before);
+  uint64_t most = batch_most_bytes(writer->scan.file_bytes);
+  if (error == 0 || error == -ENOENT) error = retention_take_batch(job->retention, &most);
+  if (error != 0) return error;
+  writer->taken = most;
+  writer->fd = sys_open_create(job->directory, temporary);
+  if (writer->fd >= 0) return 0;
+  retention_settle_batch(job->retention, writer->taken, 0, 0);
+  return writer->fd;
+}
+
+/* The room that was taken becomes what there is on the disk; the raw file's is free, if it went. */
+static void settle_room(const writer *writer, const char *temporary) {
+  batch_job *job = writer->job;
+  uint64_t left = job->allocated;
+  /* One that can't be unlinked goes at the next try, or at the next opening: until then its bytes count. */
+  if (!writer->named) left = sys_unlink(job->directory, temporary) == 0 ? 0 : allocated(job->directory, temporary);
+  lock_names(job);
+  if (writer->named && job->dropped) left = 0;
+  retention_settle_batch(job->retention, writer->taken, left, job->unlinked);
+  job->uncounted = 0;
+  unlock_names(job);
+}
+
 /* Compresses to the temporary file, and puts it in the raw one's place. */
 static batch_result rewrite(writer *writer) {
   batch_job *job = writer->job;
   char temporary[64];
   batch_temporary_name(temporary, job->base);
-  int error = sys_unlink(job->directory, temporary); /* what an earlier try could not */
-  if (error == 0 || error == -ENOENT) error = writer->fd = sys_open_create(job->directory, temporary);
-  if (error < 0) {
+  int error = make_file(writer, temporary);
+  if (error != 0) {
     job->error = error;
-    return BATCH_FAILED;
+    return error == -EISDIR ? BATCH_DAMAGED : BATCH_FAILED; /* somebody's directory has the name */
   }
   error = begin_index(writer);
   if (error == 0) error = begin_frame(writer);
@@ -399,8 +436,7 @@ static batch_result rewrite(writer *writer) {
   batch_result result = error == 0 ? publish(writer, temporary) : result_of(error);
   LZ4F_freeCompressionContext(writer->context);
   sys_close(writer->fd);
-  /* One that can't be unlinked goes at the next try, or at the next opening: until then its bytes count. */
-  if (!writer->named && sys_unlink(job->directory, temporary) == 0) retention_give(job->retention, writer->taken);
+  settle_room(writer, temporary);
   return result;
 }
 
@@ -417,7 +453,7 @@ batch_result batch_write(batch_job *job, batch_work *work) {
   batch_result result = error == -ENOENT ? BATCH_GONE : BATCH_DAMAGED; /* what can't be opened is not ours */
   if (error == 0) {
     uint64_t salt = writer->scan.header.salt;
-    int others = is_anothers(job->directory, job->base, salt);
+    int others = batch_is_anothers(job->directory, job->base, salt);
     if (others < 0) job->error = others;
     if (others < 0) result = BATCH_FAILED;
     if (others == 0 && writer->scan.header_valid && !damage.reason) result = rewrite(writer);

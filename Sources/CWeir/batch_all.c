@@ -87,8 +87,7 @@ static void work_on_threads(batching *all, uint32_t threads) {
 /* What an earlier call, or a writer, was killed over: under the lock nobody else has any in the making. */
 static int remove_temporary(void *context, const char *name) {
   const event_log *log = context;
-  int error = batch_is_temporary(name) ? sys_unlink(log->directory, name) : 0;
-  return error == -ENOENT ? 0 : error;
+  return batch_is_temporary(name) ? batch_remove_temporary(log->directory, name) : 0;
 }
 
 /* Lists what there is to do, leftovers of retention left out. 0 or a negative errno. */

@@ -27,6 +27,13 @@ static void queue(batcher *batcher, batched_segment *segment) {
   pthread_cond_signal(&batcher->wakes);
 }
 
+/* Puts a segment back where it was. Under the mutex. */
+static void put_back(batcher *batcher, batched_segment *segment) {
+  segment->next = batcher->first;
+  batcher->first = segment;
+  if (!batcher->last) batcher->last = segment;
+}
+
 static batched_segment *take(batcher *batcher) {
   batched_segment *taken = batcher->first;
   if (!taken) return NULL;
@@ -101,20 +108,41 @@ static void set_job(batcher *batcher, uint64_t thread, batch_job *job) {
   pthread_mutex_unlock(&batcher->names);
 }
 
-void batcher_drop(batcher *batcher, uint64_t base) {
-  if (!batcher) return;
+int batcher_drop(batcher *batcher, uint64_t base) {
+  int uncounted = 0;
+  if (!batcher) return 0;
   pthread_mutex_lock(&batcher->names);
   for (uint32_t i = 0; i < batcher->threads; i++) {
-    if (batcher->job[i] && batcher->job[i]->base == base) batcher->job[i]->dropped = 1;
+    batch_job *job = batcher->job[i];
+    if (!job || job->base != base) continue;
+    job->dropped = 1;
+    uncounted |= job->uncounted;
   }
+  return uncounted;
 }
 
 void batcher_dropped(batcher *batcher) {
   if (batcher) pthread_mutex_unlock(&batcher->names);
 }
 
+/*
+ * Somebody has ended, and the room that it had is free. Before what came of it is settled: so one that found no room
+ * while this one had it waits for nobody that has gone. Under the mutex.
+ */
+static void end_work(batcher *batcher) {
+  batcher->working--;
+  if (!batcher->crowded) return;
+  batcher->crowded = 0;
+  pthread_cond_broadcast(&batcher->wakes);
+}
+
 /* What came of it. Under the mutex. */
 static void settle(batcher *batcher, batched_segment *segment, const batch_job *job, batch_result result) {
+  if (result == BATCH_FAILED && job->error == -BYTE_LIMIT_REACHED && batcher->working > 0) {
+    put_back(batcher, segment); /* no failure, and nothing to wait a second for */
+    batcher->crowded = 1;
+    return;
+  }
   if (result == BATCH_FAILED) { /* behind the others: it may be the only one that can't be read */
     queue(batcher, segment);
     pause_for(batcher, job->error);
@@ -145,11 +173,13 @@ static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, b
                    .retention = batcher->retention,
                    .stopping = &batcher->stopping,
                    .names = &batcher->names};
+  batcher->working++;
   pthread_mutex_unlock(&batcher->mutex);
   set_job(batcher, thread, &job);
   batch_result result = batch_write(&job, work);
   set_job(batcher, thread, NULL);
   pthread_mutex_lock(&batcher->mutex);
+  end_work(batcher);
   settle(batcher, segment, &job, result);
 }
 
@@ -157,7 +187,8 @@ static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, b
 
 /* Until there may be something to do. What a thread works with is given back meanwhile. */
 static void sleep_until_due(batcher *batcher, batch_work *work) {
-  uint64_t until = batcher->broken || (!batcher->first && batcher->listed) ? UINT64_MAX : batcher->not_before;
+  int idle = batcher->broken || batcher->crowded || (!batcher->first && batcher->listed);
+  uint64_t until = idle ? UINT64_MAX : batcher->not_before;
   batch_work_free(work);
   struct timespec time = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
   if (until == UINT64_MAX) pthread_cond_wait(&batcher->wakes, &batcher->mutex);
@@ -178,7 +209,8 @@ static void *batcher_main(void *argument) {
   pthread_mutex_lock(&batcher->mutex);
   while (!batcher->stopping) {
     int paused = batcher->not_before != 0 && sys_monotonic_ns() < batcher->not_before;
-    if (batcher->broken || paused || (batcher->listed && !batcher->first)) sleep_until_due(batcher, &work);
+    int idle = batcher->broken || batcher->crowded || (batcher->listed && !batcher->first);
+    if (idle || paused) sleep_until_due(batcher, &work);
     else if (!batcher->listed) list_earlier(batcher);
     else serve(batcher, start.thread, take(batcher), &work);
   }

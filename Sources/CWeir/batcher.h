@@ -27,6 +27,8 @@ typedef struct batcher {
   batched_segment *first, *last; /* what waits */
   int listed;         /* what earlier openings left is in the queue, or somebody is about to put it there */
   int broken;         /* the directory can't be synced: nothing more is done */
+  uint32_t working;    /* threads that are at a segment */
+  int crowded;         /* they have the room below the limit that the next segment needs: it waits for one of them */
   uint64_t not_before; /* monotonic: after a failure nothing is tried until then */
   uint64_t pause_ns;   /* how long that is to be the next time */
   uint32_t stopping;  /* atomic */
@@ -57,9 +59,10 @@ void batcher_add(batcher *batcher, uint64_t base);
 
 /*
  * The segment at `base` is about to be removed, by the sealer's thread: until batcher_dropped no name of a segment
- * changes, and a batch of it that is in the making never gets one.
+ * changes, and a batch of it that is in the making never gets one. 1 if it has one already, and still is in the room
+ * that was taken for it: then it does not count as used.
  */
-void batcher_drop(batcher *batcher, uint64_t base);
+int batcher_drop(batcher *batcher, uint64_t base);
 void batcher_dropped(batcher *batcher);
 
 #endif

@@ -26,6 +26,10 @@ void check_hole(checker *checker, const char *file, uint64_t position, uint64_t 
   checker->next_offset = base;
 }
 
+static void loosen_lanes(checker *checker) {
+  for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) checker->lanes[i].loose = 1;
+}
+
 int check_start(checker *checker, uint64_t base) {
   start_slot start;
   int found = start_read(checker->directory, &start);
@@ -42,16 +46,13 @@ int check_start(checker *checker, uint64_t base) {
   uint64_t first = start.first_offset < base ? start.first_offset : base;
   if (first <= checker->next_offset) return 0;
   checker->next_offset = first;
+  loosen_lanes(checker); /* what was removed has moved them on */
   /* Removed are whole segments: the one at hand follows on the last of them. */
   checker->have_previous = first == start.first_offset;
   checker->previous_salt = start.salt;
   checker->previous_base = start.base;
   checker->previous_end = start.end;
   return 0;
-}
-
-static void loosen_lanes(checker *checker) {
-  for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) checker->lanes[i].loose = 1;
 }
 
 /* A finding in the segment at hand that lost `count` offsets from the next one on, or none. */
@@ -194,14 +195,14 @@ static void check_lane(checker *checker, const block_header *block) {
   *lane = (lane_progress){.to = block->lane_to, .known = 1};
 }
 
-static void take_gaps(checker *checker, const segment_scan *scan) {
+static void take_lost(checker *checker, const segment_scan *scan) {
   uint64_t at = 0;
   for (uint32_t i = 0; i < scan->block.count; i++) {
     record_header record;
     memcpy(&record, scan->payload + at, sizeof record);
     int32_t reason;
     uint64_t dropped;
-    if (scan_gap(scan->payload + at, &reason, &dropped)) checker->sums.dropped[reason] += dropped;
+    if (scan_lost(scan->payload + at, &reason, &dropped)) checker->sums.dropped[reason] += dropped;
     at += record_size(record.length);
   }
 }
@@ -225,7 +226,7 @@ static int check_block(checker *checker, const segment_scan *scan) {
   check_records(checker, scan);
   if (block->kind == BLOCK_NOTICES) {
     sums->notices += block->count;
-    take_gaps(checker, scan);
+    take_lost(checker, scan);
   } else {
     if (sums->events == 0 || block->first_ns < sums->first_ns) sums->first_ns = block->first_ns;
     if (sums->events == 0 || block->last_ns > sums->last_ns) sums->last_ns = block->last_ns;
@@ -266,8 +267,11 @@ static int check_sums(checker *checker, const segment_scan *scan) {
       scan->block.last_ns != seal->last_ns) {
     tell_rule(checker, at, size, "seal's times are not the segment's");
   }
-  if (memcmp(seal->dropped, sums->dropped, sizeof seal->dropped) != 0) {
-    tell_rule(checker, at, size, "seal's refusals are not those of the segment's gap records");
+  /* The first version of Weir left it 0. */
+  uint64_t in_holes = seal->dropped[LOST_IN_HOLES];
+  if (memcmp(seal->dropped + 1, sums->dropped + 1, sizeof seal->dropped - sizeof in_holes) != 0 ||
+      (in_holes != 0 && in_holes != sums->dropped[LOST_IN_HOLES])) {
+    tell_rule(checker, at, size, "seal's refusals are not those of the segment's gap and hole records");
   }
   if (seal->flags & ~(uint32_t)SEAL_RECOVERED) tell_rule(checker, at, size, "seal has unknown flags");
   if (!seal_has_definitions(checker, scan, seal, &error)) {

@@ -32,7 +32,7 @@ static int sum_blocks(segment_scan *scan, contents *contents, uint64_t delivered
       memcpy(&record, scan->payload + at, sizeof record);
       int32_t reason;
       uint64_t dropped;
-      if (scan_gap(scan->payload + at, &reason, &dropped)) contents->summary.dropped[reason] += dropped;
+      if (scan_lost(scan->payload + at, &reason, &dropped)) contents->summary.dropped[reason] += dropped;
       at += record_size(record.length);
     }
   }

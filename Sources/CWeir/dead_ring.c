@@ -189,8 +189,12 @@ static int ring_being_made(recovery *recovery) {
   int fd = sys_open_read(recovery->place.directory, recovery->place.new_name);
   if (fd < 0) return 0;
   ring_header *header = malloc(sizeof *header);
+  recovery->made.there = 1;
   if (header && read_ring_header(fd, header) == 0) {
     recovery->least_offset = ring_end(header);
+    recovery->made.opening = header->opening;
+    recovery->made.closed = header->closed == 1;
+    memcpy(recovery->made.boot_id, header->boot_id, sizeof header->boot_id);
   }
   free(header);
   sys_close(fd);

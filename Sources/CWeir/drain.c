@@ -321,7 +321,7 @@ static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to
     size += notice_hole(records + size, log->header->opening, log->next_offset + count, ticks, HOLE_LOST,
                         lane->number, to - from, events);
     count++;
-    if (events != RECORDS_UNKNOWN) log->missing += events;
+    log_note_hole(log, events);
   }
   append_notices(log, records, size, count, lane->number, from, to, ticks);
   lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
@@ -349,7 +349,7 @@ static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uin
                               to - from, skipped);
   append_notices(log, record, size, 1, lane->number, from, to, ticks);
   store(&log->counters.damaged, log->counters.damaged + 1);
-  if (skipped != RECORDS_UNKNOWN) log->missing += skipped;
+  log_note_hole(log, skipped);
   lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
   sealer_lose(log, lane, from, to);
   hand_over(lane, to);

@@ -351,6 +351,9 @@ typedef struct gap_total {
 
 enum { SEAL_RECOVERED = 1, SEAL_POSITION_BYTES = 8 };
 
+/* In `dropped` of a seal, and of `start`, where no reason has this number: events that hole records tell of. */
+enum { LOST_IN_HOLES = 0 };
+
 static_assert(sizeof(seal_summary) == 192, "seal summary");
 static_assert(sizeof(gap_total) == 16, "gap total");
 

@@ -9,7 +9,7 @@
  *     drain.c    lanes to segments            supply.c   the preparer
  *     sealer.c   segments to the disk         sync.c     waiting for it
  *     retire.c   the end of a full segment
- *     populate.c the ring's pages             retention.c bounds
+ *     populate.c the ring's pages             retention.c bounds, byte_limit.c one of them
  *     guard.c    files cut short              batcher.c  sealed segments to batch segments
  *     recover.c  what a dead writer left
  */
@@ -279,6 +279,13 @@ int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags); /* head
 int drain_tail_notice(event_log *log); /* that events may be missing from here on. 0: stalled */
 void drain_seal_active(event_log *log);
 void *drain_main(void *log);
+
+/* Notes that the log says so many events, or RECORDS_UNKNOWN, were lost in a hole: in its active segment. */
+static inline void log_note_hole(event_log *log, uint64_t events) {
+  if (events == RECORDS_UNKNOWN) return;
+  log->missing += events;
+  log->active->summary.dropped[LOST_IN_HOLES] += events;
+}
 
 /* ---- supply.c ---- */
 int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const char *name); /* 0 or negative errno */

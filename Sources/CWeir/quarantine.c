@@ -134,11 +134,27 @@ static int copy_range(const void *context, int fd) {
   return error;
 }
 
+static void block_name(char copy[NAME_ROOM], const segment_name *name, uint64_t from) {
+  snprintf(copy, NAME_ROOM, "block-%020llu-%llu", (unsigned long long)name->base, (unsigned long long)from);
+}
+
+int quarantine_has_block(int directory, const segment_name *name, uint64_t from, uint64_t *bytes) {
+  char copy[NAME_ROOM];
+  struct stat status;
+  int quarantine = sys_open_directory_at(directory, QUARANTINE_NAME);
+  if (quarantine < 0) return quarantine == -ENOENT ? 0 : quarantine;
+  block_name(copy, name, from);
+  int error = sys_status_at(quarantine, copy, &status);
+  sys_close(quarantine);
+  if (error == 0) *bytes = (uint64_t)status.st_size;
+  return error == 0 ? 1 : error == -ENOENT ? 0 : error;
+}
+
 int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage) {
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;
   char copy[NAME_ROOM];
-  snprintf(copy, sizeof copy, "block-%020llu-%llu", (unsigned long long)name->base, (unsigned long long)damage->from);
+  block_name(copy, name, damage->from);
   file_range range = {.fd = source->fd};
   source_place(source, damage->from, damage->to, &range.from, &range.to);
   note note = {.file = name->name,

@@ -24,6 +24,9 @@ enum { QUARANTINE_FULL = 1, QUARANTINE_MOST_ENTRIES = 512 };
  */
 int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage);
 
+/* Whether there is such a copy: 1 and how long it is, 0, or a negative errno. */
+int quarantine_has_block(int directory, const segment_name *name, uint64_t from, uint64_t *bytes);
+
 /* Bytes of a lane, by positions: quarantine/lane-<opening>-<lane>-<from>. */
 int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
 

@@ -330,7 +330,7 @@ static weir_status drain_dead(recovery *recovery) {
   drain_result result = told ? drain_all(dead, &moved) : DRAIN_STALLED;
   recovery->report->missing_events += dead->missing;
   recovery->report->events_from_lanes = dead->counters.drained;
-  recovery->report->damaged_records = dead->counters.damaged;
+  recovery->report->damaged_records += dead->counters.damaged;
   recovery->report->unkept_bytes += dead->unkept_bytes;
   report_told(recovery->report, dead, &before);
   if (result == DRAIN_STALLED) {
@@ -373,6 +373,7 @@ static int note_leftover(void *context, const char *name) {
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
   if (!is_leftover(name) || (!recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
+  if (batch_is_temporary(name)) return batch_remove_temporary(recovery->log->directory, name);
   int error = sys_unlink(recovery->log->directory, name);
   return error == -ENOENT ? 0 : error;
 }
@@ -401,6 +402,7 @@ static weir_status run(recovery *recovery) {
   if (dead) recovery->dead->handover = &recovery->handover;
   status = take_last_sealed(recovery);
   if (status != WEIR_OK) return status;
+  recovery->missing_in_last = recovery->handover.missing;
 
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   unsealed *found = calloc(count + 1, sizeof *found);
@@ -408,6 +410,7 @@ static weir_status run(recovery *recovery) {
     return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
   }
   status = recover_segments(recovery, found);
+  if (status == WEIR_OK) status = recovery_count_interrupted(recovery, found, count);
   if (status == WEIR_OK && recovery->dead) status = settle_heads(recovery);
   if (status == WEIR_OK) status = seal_segments(recovery, found);
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
@@ -446,7 +449,7 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
     log->previous = recovery->last;
     /* What is left of a log that was not closed can look like one that was. A new one has no ring, and lost none. */
     int closed = recovery->closed || recovery->place.where == RING_CLOSED || (recovery->absent && !recovery->lost);
-    report->was_clean = closed && !report->ring_replaced && report->missing_events == 0;
+    report->was_clean = closed && !report->ring_replaced && !recovery->interrupted && report->missing_events == 0;
   }
   recovery_detach_ring(recovery);
   locator_leave(&recovery->place);

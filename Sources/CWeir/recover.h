@@ -18,10 +18,15 @@ typedef struct unsealed {
   uint64_t base;     /* its first offset */
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
   int complete; /* it has its seal: the writer died before the rename */
+  uint64_t seal_at; /* the position of that, or where it is to be */
+  int end_damaged;  /* what lies there is a damaged block */
   int empty;    /* no event and no notice, so that the next segment has the same base offset */
   int ring_told; /* notices that a whole ring is lost */
+  uint64_t holes;       /* notices of holes in lanes, */
+  uint64_t hole_events; /* and how many events these say are missing */
   int damaged;  /* a part of it is: definitions may be missing */
   int redone;   /* to be forgotten: see handover_forgets */
+  int drained;  /* recovery wrote it, from the lanes */
   int foreign;  /* neither a good header nor a good block, but not all zeros */
   uint64_t next_offset;
   uint64_t damaged_end; /* the offset after those that damaged blocks held */

@@ -9,6 +9,14 @@
 #include "handover.h"
 #include "recover.h"
 
+/* A ring that an opening left half made, and what it says of itself, where it does. */
+typedef struct half_made {
+  int there;
+  int closed;
+  uint64_t opening; /* that which made it, or the one before it, whose ring it was; 0: it does not say */
+  uint8_t boot_id[16];
+} half_made;
+
 /* Files of an opening that did not get to its end. More than fit are found by another listing. */
 typedef struct leftovers {
   char names[16][64];
@@ -39,6 +47,9 @@ typedef struct recovery {
   const char *remains[2]; /* the files, RING_NAME and LOCATOR_NAME, that are put away after that; null: there is none */
   int absent;            /* neither a ring nor a word of it */
   int closed;            /* the ring says that its opening ended by a close */
+  half_made made;
+  uint64_t missing_in_last; /* by the handover: events that the last sealed segment leaves out */
+  int interrupted;       /* an earlier recovery did not get to its end */
   int told;              /* the last that the log holds is the notice of a lost ring */
 } recovery;
 
@@ -47,6 +58,12 @@ weir_status recovery_open_ring(recovery *recovery);
 
 /* Takes definitions that the ring has lost from those of the log. */
 weir_status recovery_adopt_missing(recovery *recovery, const uint8_t *entries, uint64_t bytes);
+
+/*
+ * Counts what an earlier recovery found that did not get to its end, because nobody had its report: see interrupted.c.
+ * After the segments that are not sealed, the `count` of `found`, were scanned.
+ */
+weir_status recovery_count_interrupted(recovery *recovery, const unsealed *found, uint64_t count);
 
 /* Writes of a lost ring into the log, once, also if that was killed before; then puts its remains away. */
 weir_status recovery_tell_of_lost_ring(recovery *recovery);

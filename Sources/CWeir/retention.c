@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "batcher.h"
+#include "byte_limit.h"
 #include "contents.h"
 #include "directory.h"
 #include "error.h"
@@ -21,12 +22,8 @@
 enum { MOST_AT_ONCE = 64, LEAST_PAUSE_NS = 1000000000 };
 #define LONG_AGO (INT64_MIN + 1)
 #define LOOK_AGAIN_NS UINT64_C(60000000000)
-/* Of every log: the file `start`, the lock, and what a file system adds to a file's blocks to find them. */
-#define SLACK_BYTES (UINT64_C(128) << 10)
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-
-static uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 /* ---- The queue --------------------------------------------------------------------------------------------------- */
 
@@ -110,17 +107,30 @@ static int unlink_file(retention *retention, int directory, const char *name) {
   return error;
 }
 
+/* Whether there is a raw file, and what has the batch's name is nothing that belongs to it: then it is not ours. */
+static int is_beside_anothers(int directory, uint64_t base, const char *raw, const char *batch) {
+  struct stat status;
+  segment_scan scan;
+  scan_damage damage;
+  if (sys_status_at(directory, batch, &status) != 0) return 0;
+  if (scan_open(&scan, directory, raw, base, 0, &damage) != 0) return 0;
+  uint64_t salt = scan.header.salt;
+  scan_close(&scan);
+  return batch_is_anothers(directory, base, salt) != 0;
+}
+
 /*
  * Unlinks a sealed segment, raw or a batch or both, and has no batcher give it a name any more. 0 or a negative errno;
- * -ENOENT if there was neither.
+ * -ENOENT if there was neither. Somebody else's file that has the batch's name stays.
  */
 static int unlink_both(retention *retention, int directory, uint64_t base) {
   char raw[64], batch[64];
   segment_file_name(raw, base, 0);
   segment_batch_name(batch, base);
   batcher *batcher = retention ? retention->batcher : NULL;
-  batcher_drop(batcher, base);
-  int of_batch = unlink_file(retention, directory, batch);
+  int stays = is_beside_anothers(directory, base, raw, batch); /* one that does stays so: no batcher replaces it */
+  int uncounted = batcher_drop(batcher, base);
+  int of_batch = stays ? -ENOENT : unlink_file(uncounted ? NULL : retention, directory, batch);
   int error = of_batch == 0 || of_batch == -ENOENT ? unlink_file(retention, directory, raw) : of_batch;
   batcher_dropped(batcher);
   return error == -ENOENT ? of_batch : error;
@@ -136,11 +146,12 @@ static int unlink_segment(retention *retention, const retained *segment) {
 
 /*
  * Removes sealed segments below the start: their removal was decided, and cut short by a kill or a failure. The oldest
- * first, to the first failure: so as long as one is left the last one that `start` names is. 0 or a negative errno.
+ * first, to the first failure: so as long as one is left the last one that `start` names is. Without a retention the
+ * start is what an opening read, and is confirmed before the first goes. 0 or a negative errno.
  */
 static int remove_leftovers(retention *retention, int directory, const start_slot *start) {
   segment_list list;
-  int error = segment_list_read(directory, &list);
+  int error = segment_list_read(directory, &list), confirmed = retention != NULL;
   for (uint64_t i = 0; error == 0 && i < list.count && list.items[i].base < start->first_offset; i++) {
     const segment_name *name = &list.items[i];
     segment_scan scan;
@@ -149,6 +160,9 @@ static int remove_leftovers(retention *retention, int directory, const start_slo
     int ours = scan.header.salt != 0;
     scan_close(&scan);
     if (!ours) continue;
+    if (!confirmed) error = start_confirm(directory, start);
+    if (error != 0) break;
+    confirmed = 1;
     error = unlink_both(retention, directory, name->base);
     if (error == -ENOENT) error = 0;
   }
@@ -184,18 +198,13 @@ static void pop(retention *retention) {
   retention->oldest_ns = INT64_MIN;
 }
 
-/* Whether so many bytes more are too many, once `freed` of those in use are gone. */
-static int is_short_of(const retention *retention, uint64_t needed, uint64_t freed) {
-  return plus(plus(load(&retention->used), needed), SLACK_BYTES) > plus(retention->max_bytes, freed);
-}
-
 /* Adds a segment to what `start` says is removed. */
 static void account(start_slot *start, const contents *contents, int32_t reason) {
   start->segments++;
   start->events += contents->summary.events;
   start->notices += contents->summary.notices;
   start->lost[reason] += contents->lost;
-  for (int i = 1; i < WEIR_DROP_REASONS; i++) start->dropped[i] += contents->summary.dropped[i];
+  for (int i = 0; i < WEIR_DROP_REASONS; i++) start->dropped[i] += contents->summary.dropped[i];
   start->salt = contents->end.salt;
   start->end = contents->end.end;
   start->base = contents->end.base;
@@ -248,7 +257,7 @@ static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
     if (error != 0) return error;
     if (is_too_old(retention, last_ns)) return WEIR_LOST_EXPIRED;
   }
-  return needed > 0 && retention->displaces && is_short_of(retention, needed, freed) ? WEIR_LOST_DISPLACED : 0;
+  return needed > 0 && retention->displaces && byte_limit_is_short(retention, needed, freed) ? WEIR_LOST_DISPLACED : 0;
 }
 
 /*
@@ -308,8 +317,26 @@ static uint64_t next_look(retention *retention) {
   return sys_monotonic_ns() + (left < 1440 * LOOK_AGAIN_NS ? left : 1440 * LOOK_AGAIN_NS);
 }
 
-/* Removes all that is to go. 0 or a negative errno. */
-static int remove_due(retention *retention, uint64_t needed) {
+#ifdef WEIR_FAULT_INJECTION
+void (*retention_looked)(void);
+#define LOOKED() (retention_looked ? retention_looked() : (void)0)
+#else
+#define LOOKED() ((void)0)
+#endif
+
+/*
+ * Publishes what is to be delivered before there is a segment to remove for it. 1 if it is already: whoever said so
+ * between the look at what is delivered and this has read the word before it, and has woken nobody.
+ */
+static int publish_removable(retention *retention) {
+  uint64_t base = second_base(retention);
+  LOOKED();
+  /* R1: first the word, then a look at what is delivered. Of the two, one sees what the other has stored. */
+  __atomic_store_n(&retention->removable_at, base, __ATOMIC_SEQ_CST);
+  return retention->remove_delivered && base <= __atomic_load_n(&retention->delivered, __ATOMIC_SEQ_CST);
+}
+
+int retention_remove_due(retention *retention, uint64_t needed) {
   take_batched(retention);
   int result = retention->unlisted ? list_sealed(retention) : 0;
   if (result == 0 && retention->leftovers) {
@@ -317,14 +344,13 @@ static int remove_due(retention *retention, uint64_t needed) {
     result = remove_leftovers(retention, retention->directory, &retention->start);
     retention->leftovers = result != 0;
   }
-  if (result == 0) {
-    do result = remove_some(retention, needed);
-    while (result > 0);
-  }
+  do {
+    if (result >= 0) result = remove_some(retention, needed);
+  } while (result > 0 || (publish_removable(retention) && result == 0));
   __atomic_store_n(&retention->failure, result, __ATOMIC_RELEASE);
   retention->look_at = result < 0 ? sys_monotonic_ns() + LOOK_AGAIN_NS : next_look(retention);
-  __atomic_store_n(&retention->removable_at, second_base(retention), __ATOMIC_RELEASE);
-  if (!is_short_of(retention, retention->reserve, 0)) __atomic_store_n(&retention->limited, 0, __ATOMIC_RELEASE);
+  int limited = byte_limit_is_short(retention, retention->reserve, 0);
+  if (!limited) __atomic_store_n(&retention->limited, 0, __ATOMIC_RELEASE);
   return result;
 }
 
@@ -334,6 +360,14 @@ static int remove_due(retention *retention, uint64_t needed) {
 static uint64_t reserve_of(const weir_options *options) {
   uint64_t lanes = options->lane_count * options->lane_bytes;
   return lanes + lanes / 8 + LEAST_SEGMENT_BYTES(record_size(options->max_event_bytes)) + 2 * WEIR_TYPES_BYTES;
+}
+
+/* For one batch; for as many as there are threads if that takes no more than a sixteenth of the limit. */
+static uint64_t batch_reserve_of(const weir_options *options) {
+  if (options->batch_threads == 0 || options->max_bytes == 0) return 0;
+  uint64_t one = whole_pages(batch_most_bytes(options->segment_bytes)), many = options->max_bytes / 16 / one;
+  if (many > options->batch_threads) many = options->batch_threads;
+  return one * (many > 0 ? many : 1);
 }
 
 weir_status retention_check(const weir_options *options, uint64_t ring_bytes, weir_error *error) {
@@ -361,7 +395,7 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
   made->retain_ns = options->retain_ns ? options->retain_ns : UINT64_MAX;
   made->displaces = options->limit_policy == WEIR_LIMIT_DROP_OLDEST;
   made->reserve = made->displaces || options->max_bytes == 0 ? 0 : reserve_of(options);
-  made->batch_reserve = options->batch_threads > 0 && options->max_bytes != 0 ? options->segment_bytes : 0;
+  made->batch_reserve = batch_reserve_of(options);
   made->remove_delivered = options->remove_delivered != 0;
   made->removable_at = UINT64_MAX;
   made->start = *start;
@@ -408,12 +442,12 @@ weir_status retention_settle(event_log *log, weir_error *error) {
   if (!retention) return WEIR_OK;
   retention->recovering = 0;
   int result = survey(retention);
-  if (result == 0) result = remove_due(retention, retention->displaces ? 1 : 0);
+  if (result == 0) result = retention_remove_due(retention, retention->displaces ? 1 : 0);
   /* What can't be unlinked only takes room: no reason to refuse what is captured. */
   if (result != 0 && !retention->leftovers) {
     return fail_system(error, result, "remove old segments of", log->path, NULL);
   }
-  uint32_t limited = !retention->displaces && is_short_of(retention, retention->reserve, 0);
+  uint32_t limited = !retention->displaces && byte_limit_is_short(retention, retention->reserve, 0);
   __atomic_store_n(&retention->limited, limited, __ATOMIC_RELEASE);
   return WEIR_OK;
 }
@@ -426,91 +460,7 @@ void retention_free(event_log *log) {
   log->retention = NULL;
 }
 
-/* ---- Room -------------------------------------------------------------------------------------------------------- */
-
-/* Takes the bytes if they fit below the limit, less what is to stay free. */
-static int try_take(retention *retention, uint64_t bytes, uint64_t reserve) {
-  uint64_t used = load(&retention->used);
-  do {
-    uint64_t after = plus(plus(used, bytes), plus(reserve, SLACK_BYTES));
-    if (after > retention->max_bytes) return 0;
-  } while (!__atomic_compare_exchange_n(&retention->used, &used, used + bytes, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-  return 1;
-}
-
-/* Has the sealer remove what it may; or does it, where there is no sealer yet. 0 or a negative errno. */
-static int make_room(event_log *log, uint64_t bytes) {
-  retention *retention = log->retention;
-  sealer *sealer = &log->sealer;
-  pthread_mutex_lock(&sealer->mutex);
-  if (!sealer->running) {
-    pthread_mutex_unlock(&sealer->mutex);
-    return remove_due(retention, bytes);
-  }
-  uint64_t ticket = ++retention->asked;
-  retention->wanted = bytes;
-  pthread_cond_signal(&sealer->wakes);
-  while (sealer->running && retention->answered < ticket) pthread_cond_wait(&sealer->settled, &sealer->mutex);
-  pthread_mutex_unlock(&sealer->mutex);
-  return __atomic_load_n(&retention->failure, __ATOMIC_ACQUIRE);
-}
-
-/* The files may take less by now than was counted: quarantine/ was emptied, or a file removed by hand. */
-static void measure(retention *retention) {
-  uint64_t now = sys_monotonic_ns(), before = load(&retention->used), used;
-  if (now - retention->measured_at < LEAST_PAUSE_NS) return;
-  retention->measured_at = now;
-  if (sizes_of_log(retention->directory, &used) != 0) return;
-  /* Only if nothing changed meanwhile; what is being sealed may count twice, or not at all. */
-  __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
-int retention_take(event_log *log, uint64_t bytes, int urgent) {
-  retention *retention = log->retention;
-  if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = (bytes + 4095) & ~UINT64_C(4095);
-  uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
-  uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted)) + for_batches;
-  int taken = try_take(retention, bytes, reserve), error = 0;
-  if (!taken && urgent) {
-    error = make_room(log, plus(bytes, load(&retention->copy_wanted)) + for_batches);
-    taken = try_take(retention, bytes, reserve);
-  }
-  if (!taken && urgent) {
-    measure(retention);
-    taken = try_take(retention, bytes, reserve);
-  }
-  if (taken) return 0;
-  return error != 0 ? error : -BYTE_LIMIT_REACHED;
-}
-
-int retention_take_copy(retention *retention, uint64_t base, uint64_t bytes) {
-  retention_hold(retention, base);
-  if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = (bytes + 4095) & ~UINT64_C(4095);
-  int taken = try_take(retention, bytes, 0);
-  if (!taken && retention->displaces && !retention->names_unsure) {
-    remove_due(retention, bytes);
-    taken = try_take(retention, bytes, 0);
-    /* Files made ahead would take what is free before it is tried again, and no segment above it can go for it. */
-    __atomic_store_n(&retention->copy_wanted, taken ? 0 : bytes, __ATOMIC_RELEASE);
-  } else if (taken) {
-    __atomic_store_n(&retention->copy_wanted, 0, __ATOMIC_RELEASE);
-  }
-  return taken ? 0 : -BYTE_LIMIT_REACHED;
-}
-
-int retention_take_batch(retention *retention, uint64_t bytes) {
-  if (!retention) return 0;
-  if (try_take(retention, bytes, plus(retention->reserve, load(&retention->copy_wanted)))) return 0;
-  return -BYTE_LIMIT_REACHED;
-}
-
-void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated) {
-  if (!retention) return;
-  __atomic_fetch_add(&retention->used, allocated, __ATOMIC_ACQ_REL);
-  retention_give(retention, taken);
-}
+/* ---- What others tell it ----------------------------------------------------------------------------------------- */
 
 void retention_batched(retention *retention, batched_segment *segment) {
   if (!retention) {
@@ -528,27 +478,17 @@ void retention_hold(retention *retention, uint64_t base) {
   if (retention && insert(retention, (retained){base, NOT_SEALED}) != 0) retention->unlisted = 1;
 }
 
-void retention_give(retention *retention, uint64_t bytes) {
-  if (!retention) return;
-  bytes = (bytes + 4095) & ~UINT64_C(4095);
-  uint64_t used = load(&retention->used);
-  while (!__atomic_compare_exchange_n(&retention->used, &used, used > bytes ? used - bytes : 0, 0, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
-    continue;
-  }
-}
-
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes) {
   if (!retention) return;
-  __atomic_fetch_add(&retention->used, bytes, __ATOMIC_ACQ_REL);
-  retention_give(retention, taken);
+  byte_limit_change(retention, bytes, whole_pages(taken));
   if (insert(retention, (retained){base, bytes}) != 0) retention->unlisted = 1;
   retention->look_at = 0;
 }
 
 void retention_deliver(retention *retention, uint64_t offset) {
   uint64_t before = load(&retention->delivered);
-  while (before < offset && !__atomic_compare_exchange_n(&retention->delivered, &before, offset, 0, __ATOMIC_ACQ_REL,
+  /* R1: what is delivered, then a look at the word, in weir_set_delivered; publish_removable does the reverse. */
+  while (before < offset && !__atomic_compare_exchange_n(&retention->delivered, &before, offset, 0, __ATOMIC_SEQ_CST,
                                                          __ATOMIC_ACQUIRE)) {
     continue;
   }
@@ -575,7 +515,7 @@ void retention_serve(event_log *log) {
   uint64_t asked = retention->asked, wanted = retention->answered < asked ? retention->wanted : 0;
   retention->told = 0;
   pthread_mutex_unlock(&sealer->mutex);
-  remove_due(retention, wanted);
+  retention_remove_due(retention, wanted);
   pthread_mutex_lock(&sealer->mutex);
   retention->answered = asked;
   pthread_cond_broadcast(&sealer->settled);
@@ -589,7 +529,8 @@ void weir_set_delivered(weir_log *producer, uint64_t offset) {
   /* What lies beyond the end now will be of events that nobody was given. */
   uint64_t end = load(&log->counters.next_offset);
   retention_deliver(retention, offset < end ? offset : end);
-  if (!retention->remove_delivered || load(&retention->delivered) < load(&retention->removable_at)) return;
+  uint64_t removable_at = __atomic_load_n(&retention->removable_at, __ATOMIC_SEQ_CST); /* R1 */
+  if (!retention->remove_delivered || load(&retention->delivered) < removable_at) return;
   pthread_mutex_lock(&log->sealer.mutex);
   retention->told = 1;
   pthread_cond_signal(&log->sealer.wakes);

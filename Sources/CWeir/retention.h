@@ -40,11 +40,13 @@ typedef struct retention {
   uint64_t retain_ns;    /* UINT64_MAX: for ever */
   int displaces;         /* WEIR_LIMIT_DROP_OLDEST */
   uint64_t reserve;      /* below the limit, so that what a full ring holds can be recovered. 0 if it can displace */
-  uint64_t batch_reserve; /* below the limit, so that a segment and the batch of it can both be there; 0 without any */
+  uint64_t batch_reserve; /* below the limit, for batches beside their segments: nobody else takes of it, and they take
+                             no more; so no capture is refused, and no segment removed, for their sake. 0 without any */
   int remove_delivered;
   struct batcher *batcher; /* null: none runs */
 
-  uint64_t used;        /* atomic: bytes of all files */
+  uint64_t used;        /* atomic: bytes of all files, but of batches in the making */
+  uint64_t batch_taken; /* atomic: of those: the room that they may come to need, at most batch_reserve */
   uint64_t measured_at; /* monotonic: when they were last added up. The preparer's */
   int recovering;       /* what is written is what the reserve is for */
   uint32_t limited;     /* atomic: not even the reserve is left: no capture is accepted */
@@ -111,12 +113,20 @@ void retention_hold(retention *retention, uint64_t base);
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes);
 
 /*
- * The room of a batch segment, as it grows: `bytes`, a multiple of 4096, from what retention_take leaves free for that.
- * 0 or -BYTE_LIMIT_REACHED. Once it is whole, of `taken` bytes that counted, `allocated` do. And that it has taken the
- * raw one's place, whose bytes were given back, is told to the sealer. From any thread, as retention_give.
+ * The room of a batch segment, from what retention_take leaves free for them: all that it can come to need, before it
+ * is begun, so that those that are made at once never keep one another from ending. `*bytes` is that, and becomes what
+ * was taken; less where a segment of an earlier opening is larger than those of this one. 0 or -BYTE_LIMIT_REACHED:
+ * others have it, or the limit is lower than it was. From any thread, as the next two and retention_give.
  */
-int retention_take_batch(retention *retention, uint64_t bytes);
-void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated);
+int retention_take_batch(retention *retention, uint64_t *bytes);
+
+/*
+ * The end of it: of `taken` bytes `allocated` stay, and `unlinked` ones, of the raw file, are gone. In one step: those
+ * who need room see the batch only without the raw file, if that went.
+ */
+void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked);
+
+/* Tells the sealer that a batch has taken the raw one's place. */
 void retention_batched(retention *retention, batched_segment *segment);
 
 /*
@@ -128,9 +138,20 @@ void retention_deliver(retention *retention, uint64_t offset);
 /* Monotonic: when retention_serve is next to be called; 0: now. */
 uint64_t retention_due(const retention *retention);
 
+/*
+ * Removes all that is to go, and with WEIR_LIMIT_DROP_OLDEST older segments, for `needed` bytes. On the sealer's
+ * thread, or before it runs. 0 or a negative errno.
+ */
+int retention_remove_due(retention *retention, uint64_t needed);
+
 /* On the sealer's thread: answers who asked for room, and removes what is due. Under the sealer's mutex, but not all
  * the time. */
 void retention_serve(struct event_log *log);
+
+#ifdef WEIR_FAULT_INJECTION
+/* Test only: called between a look at what is delivered and the word of what would have to be. Null: nothing is. */
+extern void (*retention_looked)(void);
+#endif
 
 /* The same, where nothing is to be removed any more: who asked for room gets the error. Under the sealer's mutex. */
 void retention_deny(struct event_log *log, int error);

@@ -315,6 +315,15 @@ int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
          notice_read_gap(record + sizeof header, header.length, &lane, reason, &total, dropped);
 }
 
+int scan_lost(const uint8_t *record, int32_t *reason, uint64_t *events) {
+  record_header header;
+  memcpy(&header, record, sizeof header);
+  if (header.type != WEIR_TYPE_HOLE) return scan_gap(record, reason, events);
+  *reason = LOST_IN_HOLES;
+  *events = notice_read_hole(record + sizeof header, header.length);
+  return *events != RECORDS_UNKNOWN;
+}
+
 const uint8_t *scan_seal_definitions(const segment_scan *scan) { return scan->payload + sizeof(seal_summary); }
 
 const gap_total *scan_seal_totals(const segment_scan *scan) {
@@ -402,15 +411,21 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
 /*
  * Whether a higher version in the header is believed. It lies outside the checksum, so what follows has its say: a
  * good block of this version, or nothing at all, contradicts it. The next version's number is believed all the same:
- * it differs from this one's in two bits, so no flipped bit makes it.
+ * it differs from this one's in two bits, so no flipped bit makes it. In a batch one flipped bit can make anything of
+ * it, and of what follows: there it is believed only without an index, whose own version is this one's, and where the
+ * block that it lies in is as it was written. 1, 0 or a negative errno.
  */
 static int is_newer(segment_scan *scan) {
   if (scan->header.magic != SEGMENT_MAGIC || scan->header.major <= FORMAT_MAJOR) return 0;
+  if (source_index(&scan->source)) return 0;
+  int vouched = source_vouches(&scan->source);
+  if (vouched != 1) return vouched;
   if (scan->header.major == FORMAT_MAJOR + 1) return 1;
   block_header header;
   const char *problem;
   int whole_header;
-  if (scan_read_block(scan, scan->start, &header, &problem, &whole_header) != 0) return 1;
+  int error = scan_read_block(scan, scan->start, &header, &problem, &whole_header);
+  if (error != 0) return error;
   return problem && !all_zero(&header, sizeof header);
 }
 
@@ -438,7 +453,8 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   }
   scan->start = length;
   scan_rewind(scan);
-  if (is_newer(scan)) return -ENOTSUP;
+  int newer = is_newer(scan);
+  if (newer != 0) return newer < 0 ? newer : -ENOTSUP;
   damage->reason = surface_problem(&scan->header, base_from_name);
   damage->to = damage->reason ? length : 0;
   return 0;

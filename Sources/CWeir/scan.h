@@ -110,6 +110,12 @@ int all_zero(const void *bytes, uint64_t count);
 /* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
 int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
 
+/*
+ * The same of a hole record that knows how many events it tells of: its reason is LOST_IN_HOLES. So the sums over all
+ * notices of a segment are `dropped` of its seal.
+ */
+int scan_lost(const uint8_t *record, int32_t *reason, uint64_t *events);
+
 /* The gap totals in the seal, `totals` of its summary. */
 const gap_total *scan_seal_totals(const segment_scan *scan);
 

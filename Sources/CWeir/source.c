@@ -43,6 +43,10 @@ const char *source_problem(const segment_source *source, uint64_t from, uint64_t
   return source->batch ? batch_source_problem(source->batch, from, to) : NULL;
 }
 
+int source_vouches(const segment_source *source) {
+  return source->batch ? batch_frame_vouches(source->batch) : 1;
+}
+
 const batch_index *source_index(const segment_source *source) {
   return source->batch && source->batch->has_index ? &source->batch->index : NULL;
 }

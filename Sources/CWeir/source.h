@@ -38,6 +38,12 @@ int64_t source_read(const segment_source *source, void *bytes, uint64_t count, u
  */
 const char *source_problem(const segment_source *source, uint64_t from, uint64_t to);
 
+/*
+ * Whether the beginning of the segment is as it was written, for all that what it lies in says: 1, 0, or a negative
+ * errno. A raw file says nothing against it.
+ */
+int source_vouches(const segment_source *source);
+
 /* The index of a batch segment; null where there is none, or it is not believed. */
 const batch_index *source_index(const segment_source *source);
 

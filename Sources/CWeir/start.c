@@ -143,3 +143,13 @@ int start_write(int directory, start_slot *slot) {
   if (error == 0) *slot = next;
   return error;
 }
+
+int start_confirm(int directory, const start_slot *slot) {
+  int fd = sys_open_write(directory, START_NAME);
+  if (fd < 0) return fd;
+  /* In its own place: the other slot may be the only one that the disk has. */
+  int error = sys_write_at(fd, slot, sizeof *slot, slot->sequence % START_SLOTS * START_SLOT_STRIDE);
+  if (error == 0) error = sys_sync_data(fd);
+  sys_close(fd);
+  return error == 0 ? sys_sync_directory(directory) : error;
+}

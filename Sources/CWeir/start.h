@@ -27,4 +27,10 @@ int start_fits(int directory, const start_slot *slot);
 /* Writes the next one, in the place of the older; after 0 it is on the disk. Makes the file if there is none. */
 int start_write(int directory, start_slot *slot);
 
+/*
+ * Has the slot that was read on the disk, content and name. The process that wrote it may have been killed before it
+ * had synced it: nothing that it names may go before that, or a power cut leaves neither. 0 or a negative errno.
+ */
+int start_confirm(int directory, const start_slot *slot);
+
 #endif

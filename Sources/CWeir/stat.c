@@ -55,7 +55,7 @@ static void take_seal(summing *summing, const segment_scan *scan) {
   }
   stat->events += seal->events;
   stat->notices += seal->notices;
-  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) stat->dropped[reason] += seal->dropped[reason];
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) stat->dropped[reason] += seal->dropped[reason];
   take_times(summing, seal->events, seal->first_ns, seal->last_ns);
   reach(stat, seal->next_offset);
 }

@@ -81,7 +81,8 @@ static void *prepare_main(void *argument) {
     passes = synced;
     pthread_mutex_lock(&supply->mutex);
     if (made) put_ready(supply, made);
-    supply->prepare_error = error;
+    /* Of a try ahead of its time nobody is told, who needs one by now either: at the byte limit nothing goes for it. */
+    supply->prepare_error = urgent ? error : 0;
     /* After a failure the drainer asks again when it retries. */
     supply->wanted = made && supply->ready_count < supply->depth;
     int hungry = supply->hungry;

@@ -180,6 +180,10 @@ static void take_notices(counting *counting, const segment_scan *scan) {
     const uint8_t *bytes = scan->payload + at;
     memcpy(&record, bytes, sizeof record);
     at += record_size(record.length);
+    if (record.type == WEIR_TYPE_HOLE) {
+      uint64_t events = notice_read_hole(bytes + sizeof record, record.length);
+      if (events != RECORDS_UNKNOWN) counting->tally->in_holes += events;
+    }
     if (record.type != WEIR_TYPE_GAP) continue;
     if (!notice_read_gap(bytes + sizeof record, record.length, &lane, &reason, &total, &dropped)) continue;
     if (reason == WEIR_LOST_OVERWRITTEN) counting->tally->overwritten += dropped;
@@ -253,6 +257,7 @@ static int take_sealed(counting *counting, segment_scan *scan, int *by_seal) {
     tell(counting, opening, totals[i].lane, (int32_t)totals[i].reason, totals[i].total);
   }
   counting->tally->overwritten += seal.dropped[WEIR_LOST_OVERWRITTEN];
+  counting->tally->in_holes += seal.dropped[LOST_IN_HOLES];
   *by_seal = 1;
   if (base < counting->offset && counting->offset < seal.next_offset) return take_part(counting, scan, &seal);
   if (base >= counting->offset) counting->tally->in_segments += seal.events;
@@ -329,6 +334,10 @@ static int take_dead(counting *counting) {
     while ((result = dead_next(ring, counting->directory, &item)) == 1) {
       counting->reached = item.offset + 1;
       if (item.kind == DEAD_RECORD) ++*(item.offset >= counting->offset ? &tally->in_lanes : &tally->below);
+      if (item.kind == DEAD_HOLE) {
+        uint64_t events = notice_read_hole((const uint8_t *)(item.record + 1), item.record->length);
+        if (events != RECORDS_UNKNOWN) tally->in_holes += events;
+      }
       if (item.kind == DEAD_GAP && item.reason == WEIR_LOST_OVERWRITTEN) tally->overwritten += item.dropped;
     }
   }
@@ -349,6 +358,7 @@ static int take_start(counting *counting) {
   weir_tally *tally = counting->tally;
   tally->removed = start.events;
   tally->overwritten += start.dropped[WEIR_LOST_OVERWRITTEN];
+  tally->in_holes += start.dropped[LOST_IN_HOLES];
   if (start.first_offset > counting->offset) tally->removed_above = start.first_offset - counting->offset;
   counting->reached = tally->first_offset = start.first_offset;
   return 0;
@@ -379,7 +389,7 @@ static int count_all(counting *counting) {
   if (tally->first_offset == UINT64_MAX) tally->first_offset = 0;
   tally->next_offset = counting->reached;
   tally->accepted = tally->in_segments + tally->missing + tally->in_lanes + tally->removed + tally->overwritten +
-                    tally->below;
+                    tally->in_holes + tally->below;
   return error;
 }
 

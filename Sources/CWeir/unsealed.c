@@ -53,10 +53,16 @@ static void take_records(unsealed *found, const segment_scan *scan) {
     memcpy(&record, scan->payload + at, sizeof record);
     add(found->used, record_type(record.type));
     add(found->used, record_context(record.type));
-    found->ring_told += scan->block.kind == BLOCK_NOTICES && scan->block.lane == NOTICE_LANE &&
-                        record.type == WEIR_TYPE_HOLE;
     uint64_t size = record_size(record.length);
     if (size > scan->block.payload_bytes - at) break;
+    if (scan->block.kind == BLOCK_NOTICES && record.type == WEIR_TYPE_HOLE) {
+      uint64_t events = notice_read_hole(scan->payload + at + sizeof record, record.length);
+      int whole_ring = scan->block.lane == NOTICE_LANE;
+      found->ring_told += whole_ring;
+      found->holes += !whole_ring;
+      if (!whole_ring && events != RECORDS_UNKNOWN) found->hole_events += events;
+      if (events != RECORDS_UNKNOWN) found->summary.dropped[LOST_IN_HOLES] += events;
+    }
     uint32_t lane;
     int32_t reason;
     uint64_t total, dropped;
@@ -116,9 +122,12 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
         break;
       case SCAN_SEALED:
         found->complete = 1;
+        found->seal_at = scan->block.position;
         return 0;
       case SCAN_TAIL:
         if (damage.to > damage.from) *used = damage.to;
+        found->seal_at = scan->position;
+        found->end_damaged = damage.reason != NULL;
         return damage.reason ? take_damage(found, scan, directory, name, &damage, report) : 0;
       case SCAN_ERROR:
         return damage.error;
@@ -159,6 +168,7 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
     return 0;
   }
   handover_segment(handover, &scan);
+  found->drained = scan.header_valid && (scan.header.flags & SEGMENT_RECOVERED);
   if (dead) found->calibration = dead->calibration;
   /* Without a header there is no telling what lay before the first good block. */
   found->damaged = !scan.header_valid;

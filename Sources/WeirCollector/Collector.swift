@@ -129,7 +129,7 @@
       if case .stopped = running { return }
       if case .running(let group, let task, _) = running {
         await group.triggerGracefulShutdown()
-        let time = configuration.stopTime
+        let time = min(configuration.stopTime, Configuration.longest)
         let impatience = Task {
           try await Task.sleep(for: time)
           task.cancel()

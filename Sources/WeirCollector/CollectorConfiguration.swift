@@ -41,8 +41,8 @@
       /// The largest body, unpacked, that any endpoint takes, whatever its vendor would. 32 MiB; 64 KiB to 1 GiB.
       public var maximumBodyBytes = 32 << 20
 
-      /// What all bodies being read may take in memory together; further requests are told to come again. 256 MiB; at
-      /// least ``maximumBodyBytes``.
+      /// What all bodies being read may take in memory together, and again what is read from them, at 64 bytes a value;
+      /// further requests are told to come again. 256 MiB; at least ``maximumBodyBytes``.
       public var maximumBufferedBytes = 256 << 20
 
       /// The largest event that its log takes, in encoded bytes; larger ones are rejected. 256 KiB; 4 KiB to 1 MiB.
@@ -96,6 +96,9 @@
           throw CollectorError("requestTime is \(requestTime) and idleTime \(idleTime); both must be above 0")
         }
       }
+
+      /// Longer than that is for ever.
+      static let longest = Duration.seconds(1 << 30)
 
       private static func check(_ name: String, _ value: Int, in range: ClosedRange<Int>) throws {
         guard range.contains(value) else {

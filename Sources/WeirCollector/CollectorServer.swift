@@ -37,7 +37,7 @@
     }
 
     func application(logger: Logger, listening: @escaping @Sendable (Int) -> Void) -> Application<CollectorServer> {
-      let seconds = configuration.idleTime.components.seconds
+      let seconds = min(configuration.idleTime, Collector.Configuration.longest).components.seconds
       let idle = TimeAmount.seconds(max(1, seconds))
       return Application(
         responder: self, server: .http1(configuration: .init(idleTimeout: idle)),
@@ -116,6 +116,11 @@
         return await refused(error, by: route.vendor(for: nil))
       }
       defer { intake.release(body.count) }
+      // A small body can unpack to millions of values, which take ten times its bytes once they are read.
+      let values = JSONSize.values(in: body)
+      guard values <= VendorLimits.values else { return await refused(.tooManyValues, by: route.vendor(for: nil)) }
+      guard intake.takeValues(values) else { return await refused(.busy, by: route.vendor(for: nil)) }
+      defer { intake.releaseValues(values) }
       if let fault, fault.kind.storesNothing { return injected(fault.kind, route.vendor(for: body)) }
       let vendor = route.vendor(for: body)
       let vendorRequest = VendorRequest(
@@ -171,6 +176,8 @@
     private func refused(_ problem: IntakeProblem, by vendor: any Vendor) async -> Answer {
       switch problem {
       case .tooLarge(let limit): vendor.answer(413, "request exceeds max limit of \(limit) bytes").closing()
+      case .tooManyValues:
+        vendor.answer(413, "request has more than \(VendorLimits.values) values; send fewer events at a time").closing()
       case .tooSlow: vendor.answer(408, "the request took too long to come").closing()
       case .busy: vendor.answer(503, "too many requests at a time").retry(after: 1).closing()
       case .encoding(let name):

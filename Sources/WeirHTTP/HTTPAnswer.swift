@@ -63,7 +63,9 @@
     /// The status and the beginning of the body, as the end of a sentence.
     public var summary: String {
       let reason = HTTPAnswer.phrases[status].map { " \($0)" } ?? ""
-      return body.isEmpty ? "\(status)\(reason)" : "\(status)\(reason): \(text)"
+      var words = text[...]
+      while words.last?.isWhitespace == true { words.removeLast() }
+      return words.isEmpty ? "\(status)\(reason)" : "\(status)\(reason): \(words)"
     }
 
     private static let phrases: [Int: String] = [
@@ -135,6 +137,13 @@
     func acknowledgedWithObject(_ batch: HTTPBatch) throws -> HTTPReading {
       if (200...299).contains(status), json?.isObject != true { throw notTheVendors }
       return try standardReading(of: batch)
+    }
+
+    /// Whether the body is, or begins as, JSON: an answer that has more to say than its status.
+    var isMeantAsJSON: Bool {
+      guard let first = body.first(where: { $0 > 0x20 }) else { return false }
+      return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        || self["content-type"]?.lowercased().contains("json") == true
     }
 
     /// A success that did not come from where the request was meant to go: all are to be given again.

@@ -32,8 +32,8 @@
       let password = Secret(components.password ?? "")
       authorization = user.isEmpty && password.isEmpty ? nil : .basic(user: user, password: password)
       // A user without a password is often the key; beside one it is a name, and may be a word like any other.
-      let queried = (components.queryItems ?? []).compactMap { $0.value }.filter { $0.utf8.count >= 8 }
-      secrets = [password.isEmpty ? Secret(user) : password].filter { !$0.isEmpty } + queried.map { Secret($0) }
+      let key = password.isEmpty ? Secret(user) : password
+      secrets = [key].filter { !$0.isEmpty } + Self.secrets(inQueryOf: components)
       components.user = nil
       components.password = nil
       components.fragment = nil
@@ -41,6 +41,18 @@
         components.percentEncodedPath = defaultPath
       }
       self.components = components
+    }
+
+    /// The values of the query, as they are and as they stand in the address, which a server may repeat: long ones, and
+    /// those that are keys by their name. Others are words like any other.
+    private static func secrets(inQueryOf components: URLComponents) -> [Secret] {
+      let written = (components.percentEncodedQueryItems ?? []).map { ($0.name.lowercased(), $0.value ?? "") }
+      let meant = (components.queryItems ?? []).map { ($0.name.lowercased(), $0.value ?? "") }
+      let words = ["key", "token", "secret", "pass", "auth", "sig", "code"]
+      let found = (written + meant).filter { name, value in
+        value.utf8.count >= 8 || !value.isEmpty && words.contains { name.contains($0) }
+      }
+      return Set(found.map { Secret($0.1) }).sorted { $0.withValue { $0 } < $1.withValue { $0 } }
     }
 
     /// The whole address, with another path and more of a query if there are any.

@@ -39,6 +39,12 @@
       }
     }
 
+    /// Whether a request can carry it. A line break would end the header, and what follows be taken for another one.
+    var isSendable: Bool {
+      let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
+      return isName && value.withValue { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") } }
+    }
+
     /// The name alone.
     public var description: String { name }
 

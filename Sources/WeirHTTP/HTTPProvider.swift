@@ -22,8 +22,8 @@
   /// **What is not sent twice.** Every event carries its id in the vendor's own field for that, so an endpoint that
   /// keeps to its documents has it once, however often it comes.
   ///
-  /// **Redirects** are followed on the same host alone; one that leads elsewhere stops delivery, for it would carry the
-  /// key along. **Certificates** are always verified. **Keys** show in no error, log or report: what a server says is
+  /// **Redirects** are followed on the same host alone, and only those that want the same request there, 307 and 308:
+  /// any other stops delivery, for it would carry the key along, or lead to where nothing is taken. **Certificates** are always verified. **Keys** show in no error, log or report: what a server says is
   /// cut to 500 characters, and rid of controls and of every key that went into the request.
   ///
   /// Any thread may make and read it; it delivers for one dispatcher at a time.
@@ -50,7 +50,8 @@
     ///   - client: A client to be used; nil for one of its own. A client that is given is not shut down, and its own
     ///     settings for connecting, TLS, proxy and redirects hold, which must not be followed.
     ///
-    /// Throws `invalid` for an address that is none, and for a name that can't name a cursor. Makes no connection.
+    /// Throws `invalid` for an address that is none, for a name that can't name a cursor, and for a key or another
+    /// header that no request can carry. Makes no connection.
     public init(
       _ preset: any HTTPPreset, name: String? = nil, configuration: HTTPConfiguration = HTTPConfiguration(),
       client: HTTPClient? = nil
@@ -64,8 +65,15 @@
       self.configuration = configuration
       endpoint = try HTTPEndpoint(preset.endpoint, defaultPath: preset.path)
       transport = HTTPTransport(configuration, shared: client)
-      let sent = preset.post(HTTPBatch(events: [], encoded: [])).headers.filter(\.isConfidential)
-      let headers = configuration.headers.filter(\.isConfidential) + [endpoint.authorization].compactMap { $0 } + sent
+      let sent = preset.post(HTTPBatch(events: [], encoded: [])).headers
+      let all = configuration.headers + [endpoint.authorization].compactMap { $0 } + sent
+      for header in all where !header.isSendable {
+        throw WeirError(
+          .invalid,
+          "the header \(header.name.debugDescription) has a line break or another control character in it, which none "
+            + "can have; set the key alone")
+      }
+      let headers = all.filter(\.isConfidential)
       let proxy = [configuration.proxy?.password].compactMap { $0 }
       scrubber = Scrubber(preset.secrets + endpoint.secrets + headers.flatMap(\.secrets) + proxy)
     }
@@ -169,7 +177,7 @@
       consuming func verdicts() async throws -> [Verdict] {
         var rest = Verdict.retry(after: .zero)
         let clock = ContinuousClock()
-        let end = clock.now.advanced(by: provider.configuration.callTime)
+        let end = clock.now.advanced(by: min(provider.configuration.callTime, HTTPTransport.longest))
         while let request = waiting.popLast() {
           if hasAnswer, Task.isCancelled || clock.now >= end { break }
           do {

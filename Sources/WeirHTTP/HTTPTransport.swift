@@ -28,6 +28,7 @@
     }
 
     private static let maximumRedirects = 3
+    static let longest = Duration.seconds(1 << 30)
 
     private let configuration: HTTPConfiguration
     private let client: Mutex<Client>
@@ -44,7 +45,7 @@
       }
     }
 
-    /// Sends a request; follows redirects on the same host, where the same request goes on to the new path.
+    /// Sends a request; follows redirects on the same host that say that the same request is wanted there (307, 308).
     ///
     /// Throws ``HTTPFailure`` where there is no answer: not reached, too slow, cut off, too long; and
     /// ``DeliveryStopped`` where TLS or the client's own files are at fault.
@@ -61,7 +62,8 @@
         request.headers = headers
         request.body = .bytes(ByteBuffer(bytes: bytes))
         let answer = try await exchange(request, by: client)
-        guard [301, 302, 307, 308].contains(answer.status), let location = answer["location"],
+        // The others lead clients to ask for a page in place of sending: what answers there with 200 has nothing of it.
+        guard [307, 308].contains(answer.status), let location = answer["location"],
           let next = target.redirected(to: location)
         else { return (answer, bytes.count) }
         target = next
@@ -111,7 +113,9 @@
     private func within<Result: Sendable>(
       _ time: Duration, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-      try await withThrowingTaskGroup(of: Result?.self) { group in
+      // A clock can't count further: "for ever" would end the process.
+      let time = min(time, Self.longest)
+      return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask { try await body() }
         group.addTask {
           try await Task.sleep(for: time)
@@ -136,6 +140,9 @@
         if error == .proxyAuthenticationRequired {
           return DeliveryStopped("the proxy does not accept the user and password")
         }
+        if error.shortDescription.hasPrefix("Invalid header") {
+          return DeliveryStopped("a header can't be sent: \(error.shortDescription); set the right key")
+        }
         return HTTPFailure("no answer: \(error.shortDescription)")
       case let error as NIOConnectionError:
         guard let first = error.connectionErrors.first else {
@@ -147,12 +154,22 @@
       case let error as NIOSSLExtraError:
         return DeliveryStopped("the endpoint's certificate is not for this host: \(error)")
       case NIOSSLError.handshakeFailed(let reason):
-        // A certificate does not become right by waiting; a handshake that was cut off may.
-        return "\(reason)".contains("CERTIFICATE_VERIFY_FAILED")
-          ? DeliveryStopped("the endpoint's certificate is not trusted; set the authorities that are")
-          : HTTPFailure("no answer: TLS failed: \(reason)")
+        return explained(handshake: "\(reason)")
       default: return HTTPFailure("no answer: \(error)")
       }
+    }
+
+    static func explained(handshake reason: String) -> any Error {
+      // A certificate does not become right by waiting; a handshake that was cut off may.
+      if reason.contains("CERTIFICATE_VERIFY_FAILED") {
+        return DeliveryStopped("the endpoint's certificate is not trusted; set the authorities that are")
+      }
+      if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
+        return HTTPFailure("no answer: what listens there does not speak TLS; see whether the address is http")
+      }
+      // Behind it stands where in its sources the library was, on the machine that built it.
+      let words = reason.replacing(#/ at [^\s,\]]*/#, with: "")
+      return HTTPFailure("no answer: TLS failed: \(words)")
     }
 
     private func headers(of post: HTTPPost, to endpoint: HTTPEndpoint, isCompressed: Bool) -> HTTPHeaders {

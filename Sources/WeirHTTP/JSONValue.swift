@@ -32,6 +32,10 @@
       return members.map { ($0.name, JSONValue($0.value)) }
     }
 
+    var isNull: Bool {
+      if case .null = value { true } else { false }
+    }
+
     var isObject: Bool {
       if case .object = value { true } else { false }
     }

@@ -109,7 +109,6 @@ extension VirtualClock {
   public func advance(to moment: Instant) {
     // One at a time, so that each finds the clock at its deadline, or later if others move the clock too.
     while let sleeper = nextSleeper(before: moment) { sleeper.continuation.resume() }
-    state.withLock { $0.now = max($0.now, moment) }
   }
 
   /// Moves the clock to the next deadline, and wakes those who sleep until then. False if nobody sleeps.
@@ -120,10 +119,14 @@ extension VirtualClock {
     return true
   }
 
-  /// The sleeper to wake next, with the clock moved to its deadline; nil if none is due by `moment`.
+  /// The sleeper to wake next, with the clock moved to its deadline; nil if none is due by `moment`. Then the clock is
+  /// moved there, at once: whoever goes to sleep after that finds it there, and nobody sleeps past his deadline.
   private func nextSleeper(before moment: Instant) -> Sleeper? {
     state.withLock { state in
-      guard let first = state.sleepers.first, first.deadline <= moment else { return nil }
+      guard let first = state.sleepers.first, first.deadline <= moment else {
+        state.now = max(state.now, moment)
+        return nil
+      }
       state.now = max(state.now, first.deadline)
       return state.sleepers.removeFirst()
     }

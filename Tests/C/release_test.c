@@ -126,6 +126,95 @@ static void test_without_the_option(void) {
   scratch_remove(folder);
 }
 
+/* ---- At one moment ----------------------------------------------------------------------------------------------- */
+
+static weir_log *looked_log;
+static _Atomic int looked;
+
+/* On the sealer's thread, when it has looked at what is delivered and is about to say when to be woken for more. */
+static void deliver_all(void) {
+  const retention *retention = ((event_log *)looked_log)->retention;
+  if (looked || retention->end - retention->first < 2) return;
+  weir_set_delivered(looked_log, UINT64_MAX);
+  looked = 1;
+}
+
+static void test_missed_look(void) {
+  test("what is delivered while the sealer looks is removed, though nobody says anything any more");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.remove_delivered = 1;
+  weir_log *log = looked_log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  looked = 0;
+  retention_looked = deliver_all;
+  /* A few at a time, so that it looks at two sealed segments, and after them at no third. */
+  for (uint64_t i = 0; i < 2000 && raw_ones(directory) < 2; i += 5) {
+    capture_all(log, type, i, 5);
+    sleep_ns(1000000);
+  }
+  for (int i = 0; i < 5000 && !looked; i++) sleep_ns(1000000);
+  CHECK(looked);
+  for (int i = 0; i < 5000 && counters_of(log).delivered_removed == 0; i++) sleep_ns(1000000);
+  CHECK(counters_of(log).delivered_removed > 0);
+  close_and_free(log);
+  retention_looked = NULL;
+  check_no_findings(directory);
+  scratch_remove(folder);
+}
+
+/* ---- Beside a verification --------------------------------------------------------------------------------------- */
+
+typedef struct meanwhile {
+  weir_log *log;
+  const char *directory;
+  uint64_t findings, others;
+} meanwhile;
+
+/* While verify is between two segments: what follows goes, all but the last. */
+static void remove_meanwhile(void *context, const weir_finding *finding) {
+  meanwhile *self = context;
+  self->findings++;
+  if (strcmp(finding->problem, "not a plain file") != 0) {
+    self->others++;
+    print_finding((void *)self->directory, finding);
+    return;
+  }
+  weir_set_delivered(self->log, UINT64_MAX);
+  for (int i = 0; i < 5000 && raw_ones(self->directory) > 2; i++) sleep_ns(1000000);
+}
+
+static void test_beside_verify(void) {
+  test("what is removed while a live log is verified is no finding");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.remove_delivered = 1;
+  weir_log *log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  capture_all(log, type, 0, 1200);
+  for (int i = 0; i < 5000 && raw_ones(directory) < 4; i++) sleep_ns(1000000);
+  CHECK(raw_ones(directory) >= 4);
+  /* A file that is none of the log's, between its first segment and its second, of which verify tells. */
+  char name[64];
+  segment_file_name(name, segment_at(directory, 0).base + 1, 0);
+  REQUIRE(symlink("/etc/passwd", join(directory, name)) == 0);
+  meanwhile meanwhile = {.log = log, .directory = directory};
+  weir_verification verification;
+  weir_error error;
+  CHECK_EQUAL(weir_verify(directory, remove_meanwhile, &meanwhile, &verification, &error), WEIR_OK);
+  CHECK_EQUAL(verification.findings, 1);
+  CHECK_EQUAL(meanwhile.others + verification.missing_events, 0);
+  CHECK(stat_of(directory).removed > 0);
+  REQUIRE(unlink(join(directory, name)) == 0);
+  close_and_free(log);
+  check_no_findings(directory);
+  scratch_remove(folder);
+}
+
+/* ---- Kills ------------------------------------------------------------------------------------------------------- */
+
 /* A kill at any call of the opening that removes, or at any moment of it. */
 static void test_kills(void) {
   test("killed while delivered segments are removed, none is missing, and none is counted twice or as lost");
@@ -167,6 +256,8 @@ int main(void) {
   test_removal(2);
   test_beyond_the_end();
   test_without_the_option();
+  test_missed_look();
+  test_beside_verify();
   test_kills();
   return finish();
 }

@@ -14,7 +14,7 @@ static weir_tally tally_of(const char *directory, uint64_t offset) {
 }
 
 /* What is there from each offset on, found by reading; lanes included. */
-static void check_every_offset(const char *directory, uint64_t accepted, uint64_t step) {
+static void check_holes(const char *directory, uint64_t accepted, uint64_t holes, uint64_t step) {
   found_log found = read_log(directory);
   weir_stat stat = stat_of(directory);
   uint64_t i = 0, wrong = 0;
@@ -23,6 +23,7 @@ static void check_every_offset(const char *directory, uint64_t accepted, uint64_
     weir_tally tally = tally_of(directory, offset);
     wrong += tally.in_segments + tally.in_lanes != found.count - i;
     wrong += tally.below != i || tally.missing != 0 || tally.accepted != accepted;
+    wrong += tally.in_holes != holes;
     wrong += tally.removed != stat.removed || tally.next_offset != stat.next_offset;
     wrong += tally.first_offset != stat.first_offset || tally.live != stat.live;
     wrong += tally.removed_above != (offset < stat.first_offset ? stat.first_offset - offset : 0);
@@ -31,14 +32,12 @@ static void check_every_offset(const char *directory, uint64_t accepted, uint64_
   found_free(&found);
 }
 
-static void test_dead(void) {
-  test("of a log that nobody has open, from every offset: raw, batch, removed, and in a dead process's lanes");
-  char *folder = scratch();
-  const char *directory = join(folder, "log");
-  make_mixed(directory, 1500, SEGMENT);
-  check_every_offset(directory, 1500, 1);
-  batch_all(directory, 2);
-  check_every_offset(directory, 1500, 1);
+static void check_every_offset(const char *directory, uint64_t accepted, uint64_t step) {
+  check_holes(directory, accepted, 0, step);
+}
+
+/* Captures 700 events in a process that is killed with the last of them in its lane. */
+static void die_with_events(const char *directory, uint64_t from) {
   pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -49,11 +48,22 @@ static void test_dead(void) {
     uint32_t type = define_numbered(log);
     for (uint64_t i = 0; i < 700; i++) {
       if (i == 680 && weir_drain(log, UINT64_MAX, NULL, NULL) != WEIR_OK) _exit(5); /* the others stay in the lane */
-      if (capture_numbered(log, type, 0, 1500 + i, 100, NULL) != WEIR_ACCEPTED) _exit(4);
+      if (capture_numbered(log, type, 0, from + i, 100, NULL) != WEIR_ACCEPTED) _exit(4);
     }
     kill(getpid(), SIGKILL);
   }
   CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+}
+
+static void test_dead(void) {
+  test("of a log that nobody has open, from every offset: raw, batch, removed, and in a dead process's lanes");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 1500, SEGMENT);
+  check_every_offset(directory, 1500, 1);
+  batch_all(directory, 2);
+  check_every_offset(directory, 1500, 1);
+  die_with_events(directory, 1500);
   CHECK(tally_of(directory, 0).in_lanes > 0);
   check_every_offset(directory, 2200, 1);
   weir_options options = small_options();
@@ -61,6 +71,70 @@ static void test_dead(void) {
   close_and_free(open_with(directory, &options, NULL));
   CHECK(tally_of(directory, 0).removed > 0);
   check_every_offset(directory, 2200, 1);
+  scratch_remove(folder);
+}
+
+/* Damages two records in a dead ring's lane, with one that is whole between them. */
+static void damage_lane(const char *directory) {
+  ring_header header;
+  int fd = open(join(directory, RING_NAME), O_RDWR | O_CLOEXEC);
+  REQUIRE(fd >= 0 && pread(fd, &header, sizeof header, 0) == sizeof header);
+  for (uint32_t i = 0; i < header.lane_count; i++) {
+    lane_control control;
+    uint64_t at = header.lanes_at + i * header.lane_stride;
+    REQUIRE(pread(fd, &control, sizeof control, at) == sizeof control);
+    uint64_t position = head_position(control.head);
+    if (position == control.tail) continue;
+    for (int k = 0; k < 6; k++) {
+      record_header record;
+      uint64_t in_lane = at + LANE_CONTROL_BYTES + (position & (header.lane_bytes - 1));
+      REQUIRE(pread(fd, &record, sizeof record, in_lane) == sizeof record);
+      if (k == 3 || k == 5) REQUIRE(pwrite(fd, "damage", 6, in_lane + sizeof record + 8) == 6);
+      position += record_size(record.length);
+    }
+    close(fd);
+    return;
+  }
+  REQUIRE(!"events in a lane");
+}
+
+static void make_log_longer(const char *directory, uint64_t count) {
+  weir_options options = small_options();
+  weir_log *log = open_with(directory, &options, NULL);
+  CHECK_EQUAL(capture_watched(log, define_numbered(log), 5000, count, 0), count);
+  close_and_free(log);
+}
+
+static void test_holes(void) {
+  test("events that only a hole tells of are counted, before recovery, after it, in a batch, and once it is removed");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 500, SEGMENT);
+  die_with_events(directory, 500);
+  damage_lane(directory);
+  check_holes(directory, 1200, 2, 7);
+  weir_options options = small_options();
+  close_and_free(open_with(directory, &options, NULL));
+  check_holes(directory, 1200, 2, 1);
+  CHECK_EQUAL(stat_of(directory).events, 1198);
+  batch_all(directory, 2);
+  check_holes(directory, 1200, 2, 1);
+  check_no_findings(directory);
+  /* A segment without its seal is gone through block by block. */
+  die_with_events(directory, 1200);
+  check_holes(directory, 1900, 2, 7);
+  make_log_longer(directory, 1000);
+  check_holes(directory, 2900, 2, 7);
+  options.remove_delivered = 1;
+  weir_log *log = open_with(directory, &options, NULL);
+  CHECK_EQUAL(tally_of(directory, 0).in_holes, 2);
+  weir_set_delivered(log, UINT64_MAX);
+  for (int i = 0; i < 5000 && stat_of(directory).removed < 1900; i++) sleep_ns(1000000);
+  CHECK(stat_of(directory).removed >= 1900);
+  CHECK(tally_of(directory, 0).in_holes == 2 && tally_of(directory, 0).accepted == 2900);
+  close_and_free(log);
+  check_holes(directory, 2900, 2, 7);
+  check_no_findings(directory);
   scratch_remove(folder);
 }
 
@@ -187,6 +261,7 @@ static void test_damage(void) {
 int main(void) {
   random_start("tally_test");
   test_dead();
+  test_holes();
   test_empty();
   test_live(WEIR_FULL_DROP_NEWEST);
   test_live(WEIR_FULL_DROP_OLDEST);

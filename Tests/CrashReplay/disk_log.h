@@ -38,7 +38,7 @@ static inline weir_log *must_open(const char *directory, weir_recovery *recovery
 
 /* Captures until so many more are accepted, refusals counted; gives up after twenty seconds. */
 static inline uint64_t capture_more(weir_log *log, uint32_t type, uint64_t *number, uint64_t count) {
-  uint64_t refused = 0, most = *number + count, end = now_ns() + UINT64_C(20000000000);
+  uint64_t refused = 0, most = *number + count, end = now_ns() + UINT64_C(120000000000);
   while (*number < most && now_ns() < end) {
     if (capture_numbered(log, type, 0, *number, FILLER, NULL) == WEIR_ACCEPTED) {
       ++*number;
@@ -103,7 +103,7 @@ static inline uint64_t capture_till_stalled(weir_log *log, uint32_t type, uint64
                                             int error_number, const char *about) {
   weir_counters counters = {0};
   weir_error error = {0};
-  uint64_t refused = 0, end = now_ns() + UINT64_C(20000000000);
+  uint64_t refused = 0, end = now_ns() + UINT64_C(120000000000);
   for (; counters.storage == WEIR_OK && now_ns() < end; weir_count(log, &counters)) {
     if (capture_numbered(log, type, 0, *number, FILLER, NULL) == WEIR_ACCEPTED) ++*number;
     else refused++;

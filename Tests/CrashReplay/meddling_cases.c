@@ -21,7 +21,7 @@ static weir_status open_log(const char *directory, weir_log **log, weir_recovery
   options.lane_bytes = 32768;
   options.max_event_bytes = 1024;
   options.segment_bytes = 139264;
-  options.full_wait_ns = UINT64_C(2000000000); /* so that offsets are numbers: no gap record between them */
+  options.full_wait_ns = UINT64_C(120000000000); /* so that offsets are numbers: no gap record between them */
   memset(error, 0, sizeof *error);
   return weir_open(directory, &options, log, recovery, error);
 }
@@ -183,7 +183,7 @@ static void closed_after(const char *folder, target target, deed deed) {
   capture_all(&scene, log, type, AFTER);
   CHECK_EQUAL(scene.accepted, BEFORE + AFTER);
   weir_error error;
-  CHECK_EQUAL(weir_sync(log, UINT64_C(20000000000), NULL, &error), WEIR_OK);
+  CHECK_EQUAL(weir_sync(log, UINT64_C(120000000000), NULL, &error), WEIR_OK);
   close_and_free(log);
   if (target == DIRECTORY) mend(&scene, target, deed);
   check_next_opening(&scene, target, deed);
@@ -327,7 +327,7 @@ static void lost_directory(const char *folder, deed deed) {
     judge(&scene, 0);
   } else {
     mend(&scene, DIRECTORY, deed);
-    CHECK_EQUAL(weir_drain(log, UINT64_C(20000000000), NULL, &error), WEIR_OK);
+    CHECK_EQUAL(weir_drain(log, UINT64_C(120000000000), NULL, &error), WEIR_OK);
     capture_all(&scene, log, type, 100);
     close_and_free(log);
     found_log found = read_log(scene.directory);

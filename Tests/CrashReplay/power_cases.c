@@ -412,6 +412,68 @@ static void ring_pages(const char *folder) {
   power_run_free(&run);
 }
 
+static uint64_t start_inode;
+static _Atomic int start_syncs, name_syncs, leftovers_gone, gone_early;
+
+static void watch_start(const weir_call *call, int after) {
+  struct stat status;
+  int is_sync = after && strcmp(call->operation, "sys_sync_data") == 0;
+  if (is_sync && fstat(call->fd, &status) == 0) start_syncs += (uint64_t)status.st_ino == start_inode;
+  name_syncs += after && start_syncs > 0 && strcmp(call->operation, "sys_sync_directory") == 0;
+  if (after || !call->name || !strstr(call->name, ".weir") || strcmp(call->operation, "sys_unlink") != 0) return;
+  leftovers_gone++;
+  gone_early += name_syncs == 0;
+}
+
+/* A log of some sealed segments, with the `start` that it has once the first of them were removed as delivered. */
+static void leave_unsynced_start(const char *live, const char *path) {
+  weir_log *log = open_small(live, NULL);
+  uint32_t type = define_small(log);
+  for (uint64_t number = 0; number < 5000; number++) {
+    capture_small(log, type, number);
+    if (number % 100 == 99) REQUIRE(weir_drain(log, UINT64_MAX, NULL, NULL) == WEIR_OK);
+  }
+  weir_close(log, NULL);
+  weir_free(log);
+  REQUIRE(replay_copy(live, path) == 0);
+  weir_options options;
+  weir_options_init(&options);
+  options.remove_delivered = 1;
+  weir_stat sums = {0};
+  REQUIRE(weir_open(live, &options, &log, NULL, NULL) == WEIR_OK);
+  weir_set_delivered(log, 5000);
+  while (sums.removed == 0) REQUIRE(weir_stat_directory(live, &sums, NULL) == WEIR_OK);
+  weir_close(log, NULL);
+  weir_free(log);
+  static uint8_t bytes[65536];
+  int from = open(join(live, "start"), O_RDONLY | O_CLOEXEC);
+  int to = open(join(path, "start"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  ssize_t count = from >= 0 ? read(from, bytes, sizeof bytes) : -1;
+  struct stat status;
+  REQUIRE(to >= 0 && count > 0 && write(to, bytes, (size_t)count) == count && fstat(to, &status) == 0);
+  start_inode = (uint64_t)status.st_ino;
+  close(from);
+  close(to);
+}
+
+static void unsynced_start(const char *folder) {
+  test("case 28: killed before `start` was synced: the next opening syncs it, and then removes what it names");
+  const char *live = strdup(join(folder, "live")), *path = strdup(join(folder, "killed"));
+  leave_unsynced_start(live, path);
+  weir_fault_observe(watch_start);
+  weir_recovery recovery;
+  weir_log *log = open_small(path, &recovery);
+  weir_fault_observe(NULL);
+  REQUIRE(log);
+  weir_close(log, NULL);
+  weir_free(log);
+  CHECK(leftovers_gone > 0);
+  CHECK_EQUAL(gone_early, 0);
+  CHECK_EQUAL(recovery.missing_events, 0);
+  remove_tree(live);
+  remove_tree(path);
+}
+
 static void empty_files(const char *folder) {
   test("case 29: files of length zero");
   const char *whole = join(folder, "whole"), *path = join(folder, "empty");
@@ -456,6 +518,7 @@ int main(void) {
   names_and_contents(folder);
   tail_block(folder);
   ring_pages(folder);
+  unsynced_start(folder);
   empty_files(folder);
   report_free(said);
   scratch_remove(folder);

@@ -3,15 +3,12 @@
 #include "power_run.h"
 #include "replay.h"
 
-#include <dirent.h>
-
 #include "directory.h"
 #include "log.h"
 #include "scan.h"
 #include "system.h"
 
 const uint8_t power_boot_id[16] = "the next boot..";
-static const uint8_t cut_boot_id[16] = "one in between.";
 
 /* ---- The run ----------------------------------------------------------------------------------------------------- */
 
@@ -69,10 +66,12 @@ static void mark(void *context, uint64_t marks[MOST_MARKS]) {
   }
 }
 
+/* A thread keeps its lane for a whole opening: one in its place might have another, which is drained out of turn. */
 typedef struct producer {
   power_run *run;
   uint32_t thread, first_type;
   uint64_t events, state;
+  pthread_barrier_t *half; /* all wait there twice when half is captured, and who opened the log too; null: nobody */
 } producer;
 
 /* Each thread has a lane of its own, so what it awaits covers all that it captured before. */
@@ -101,6 +100,10 @@ static void *produce(void *context) {
     if (plan->pause_ns > 0 && replay_below(&producer->state, 8) == 0) {
       sleep_ns(replay_below(&producer->state, plan->pause_ns));
     }
+    if (producer->half && i == producer->events / 2) {
+      pthread_barrier_wait(producer->half);
+      pthread_barrier_wait(producer->half);
+    }
   }
   return NULL;
 }
@@ -110,16 +113,6 @@ static void set_log(power_run *run, weir_log *log) {
   pthread_mutex_lock(&run->recording->mutex);
   live.log = log;
   pthread_mutex_unlock(&run->recording->mutex);
-}
-
-static void capture_all(power_run *run, uint32_t first_type, uint64_t events) {
-  producer producers[POWER_THREADS];
-  pthread_t threads[POWER_THREADS];
-  for (uint32_t t = 0; t < run->plan.threads; t++) {
-    producers[t] = (producer){run, t, first_type, events, replay_mix(run->plan.seed, 300 + t)};
-    REQUIRE(pthread_create(&threads[t], NULL, produce, &producers[t]) == 0);
-  }
-  for (uint32_t t = 0; t < run->plan.threads; t++) pthread_join(threads[t], NULL);
 }
 
 /* Reads what is there, and keeps what was not there before: what is removed later is known by this alone. */
@@ -140,19 +133,36 @@ static void read_on(power_run *run) {
   judged_log_free(&now);
 }
 
-/* Half of an opening's captures come before some of what there is then is said to be delivered, half while it goes. */
-static void capture_and_deliver(power_run *run, weir_log *log, uint32_t first_type) {
+/* Only what was read is said to be delivered: a reader does not see what is still in a lane of a live log. */
+static void deliver(power_run *run, weir_log *log) {
   uint64_t state = replay_mix(run->plan.seed, 400 + live.closed);
-  capture_all(run, first_type, run->plan.events / 2);
   read_on(run);
-  /* Only what was read is said to be: a reader does not see what is still in a lane of a live log. */
-  if (run->whole.count > 0) {
-    uint64_t end = run->whole.events[run->whole.count - 1].offset + 1;
-    uint64_t offset = end - replay_below(&state, replay_below(&state, 2) ? 10 : end);
-    report_delivered(run->report, offset);
-    weir_set_delivered(log, offset);
+  if (run->whole.count == 0) return;
+  uint64_t end = run->whole.events[run->whole.count - 1].offset + 1;
+  uint64_t offset = end - replay_below(&state, replay_below(&state, 2) ? 10 : end);
+  report_delivered(run->report, offset);
+  weir_set_delivered(log, offset);
+}
+
+/* Where there is delivery, half of the captures come before it, half while what was delivered is removed. */
+static void capture_all(power_run *run, weir_log *log, uint32_t first_type) {
+  producer producers[POWER_THREADS];
+  pthread_t threads[POWER_THREADS];
+  pthread_barrier_t half;
+  int delivers = run->plan.remove_delivered && run->plan.events >= 2;
+  REQUIRE(pthread_barrier_init(&half, NULL, run->plan.threads + 1) == 0);
+  for (uint32_t t = 0; t < run->plan.threads; t++) {
+    producers[t] = (producer){run, t, first_type, run->plan.events, replay_mix(run->plan.seed, 300 + t),
+                              delivers ? &half : NULL};
+    REQUIRE(pthread_create(&threads[t], NULL, produce, &producers[t]) == 0);
   }
-  capture_all(run, first_type, run->plan.events - run->plan.events / 2);
+  if (delivers) {
+    pthread_barrier_wait(&half);
+    deliver(run, log);
+    pthread_barrier_wait(&half);
+  }
+  for (uint32_t t = 0; t < run->plan.threads; t++) pthread_join(threads[t], NULL);
+  pthread_barrier_destroy(&half);
 }
 
 static void do_opening(power_run *run) {
@@ -165,8 +175,7 @@ static void do_opening(power_run *run) {
   }
   set_log(run, log);
   uint32_t first_type = victim_define(log);
-  if (run->plan.remove_delivered) capture_and_deliver(run, log, first_type);
-  else capture_all(run, first_type, run->plan.events);
+  capture_all(run, log, first_type);
   if (weir_close(log, &error) != WEIR_OK) report_failure(run->report, "weir_close", &error);
   live.closed++;
   set_log(run, NULL);
@@ -369,11 +378,14 @@ static void hold_refusals(const holding *holding, const judged_log *log, int ope
 /* Of all openings of the run: what is missing, and whether it is told. */
 static void hold_absent(const holding *holding, const judged_log *log, int again, power_sums *sums) {
   const weir_recovery *found = &sums->found;
+  uint64_t known = 0, told_in_all = found->missing_events;
   for (int opening = 0; opening < (int)holding->most[MARK_OPENINGS]; opening++) {
     absent absent = count_absent(holding, opening);
     uint64_t overwritten = log->gaps[opening][WEIR_LOST_OVERWRITTEN];
     sums->accepted += absent.accepted;
     sums->missing += absent.all;
+    known += absent.known;
+    told_in_all += overwritten;
     if (absent.owed > overwritten) {
       judge_fault(holding->judge, "%" PRIu64 " events of opening %d were owed, are missing and not overwritten",
                   absent.owed - overwritten, opening);
@@ -388,6 +400,11 @@ static void hold_absent(const holding *holding, const judged_log *log, int again
     if (!again && silent && absent.all > told) {
       judge_fault(holding->judge, "%" PRIu64 " events are missing, and no unknown tail is told of", absent.all - told);
     }
+  }
+  /* What the recovery before found is told of once more, as far as that is known. */
+  if (again && told_in_all > known) {
+    judge_fault(holding->judge, "%" PRIu64 " events missing before survivors, and %" PRIu64 " told", known,
+                told_in_all);
   }
 }
 
@@ -540,60 +557,4 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   own->began = own->returned = own->accepted = 0;
   free(holding.seen);
   free(holding.handed);
-}
-
-/* Gives the files of `directory`, which are on the disk, the contents that they have in the page cache. */
-static void overlay(const power_run *run, const image_plan *disk, const char *directory, const char *beside) {
-  image_plan cached = *disk;
-  cached.contents = CONTENTS_NEW;
-  image_build(run->recording, &cached, beside);
-  DIR *stream = opendir(beside);
-  REQUIRE(stream);
-  for (struct dirent *entry; (entry = readdir(stream));) {
-    if (entry->d_type == DT_DIR) continue;
-    int from = open(join(beside, entry->d_name), O_RDONLY | O_CLOEXEC);
-    int to = open(join(directory, entry->d_name), O_WRONLY | O_CLOEXEC);
-    REQUIRE(from >= 0 && to >= 0);
-    uint8_t page[PAGE_BYTES];
-    ssize_t count;
-    for (off_t at = 0; (count = pread(from, page, sizeof page, at)) > 0; at += count) {
-      REQUIRE(pwrite(to, page, (size_t)count, at) == count);
-    }
-    close(from);
-    close(to);
-  }
-  closedir(stream);
-  remove_tree(beside);
-}
-
-int power_cut_recovery(power_run *run, const image_plan *image, power_again again, const char *directory, uint64_t seed,
-                       const char *to) {
-  victim_plan plan = run->plan;
-  plan.directory = directory;
-  image_plan disk = *image;
-  if (again == AGAIN_KILLED) {
-    disk = (image_plan){.moment = image->moment, .contents = CONTENTS_OLD, .seed = image->seed};
-  }
-  image_build(run->recording, &disk, directory);
-  if (again == AGAIN_CUT) weir_fault_boot_id(cut_boot_id);
-  recording *recording = recording_start(directory, seed, NULL, NULL);
-  if (again == AGAIN_KILLED) overlay(run, &disk, directory, to);
-  uint32_t overlaid = recording_look(recording), closed = UINT32_MAX;
-  for (int i = 0; i < 2; i++) {
-    weir_log *log;
-    weir_error error;
-    weir_recovery found;
-    if (victim_open(&plan, NULL, &log, &found, &error) != WEIR_OK) continue;
-    int well = weir_close(log, &error) == WEIR_OK;
-    weir_free(log);
-    if (well && closed == UINT32_MAX) closed = recording_look(recording);
-  }
-  recording_stop(recording);
-  weir_fault_boot_id(NULL);
-  image_plan cut = image_plan_random(recording, seed);
-  if (seed % 4 == 0) cut.moment = recording->moments - 1;
-  if (cut.moment < overlaid) cut.moment = overlaid;
-  image_build(recording, &cut, to);
-  recording_free(recording);
-  return cut.moment >= closed;
 }

@@ -67,8 +67,8 @@ typedef enum power_again {
 } power_again;
 
 /*
- * Recovers the image in `directory` twice, captures to it, and holds it to the run. For one that was recovered before,
- * what the first recovery reported is gone, and exactness is not held.
+ * Recovers the image in `directory` twice, captures to it, and holds it to the run. Of one that was recovered before,
+ * what the first recovery reported may be gone: no more is told than is missing, and exactness is not held.
  */
 void power_hold(judge *judge, power_run *run, const image_plan *image, const char *directory, power_again again,
                 power_sums *sums);

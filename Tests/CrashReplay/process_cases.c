@@ -40,7 +40,7 @@ static void hold(const victim_plan *plan, uint64_t least_accepted) {
 
 /* Waits until a thread has captured so many events. 0: not within 20 s. */
 static int wait_for_events(uint32_t thread, uint64_t events) {
-  for (uint64_t end = now_ns() + 20000000000u; now_ns() < end; sleep_ns(50000)) {
+  for (uint64_t end = now_ns() + 120000000000u; now_ns() < end; sleep_ns(50000)) {
     if (told->threads[thread].accepted >= events) return 1;
   }
   return 0;
@@ -280,7 +280,7 @@ static void producer_stopped(int again) {
     REQUIRE(waitpid(producer, &status, __WALL) == producer && WIFSTOPPED(status));
     uint64_t before[2] = {told->threads[0].accepted, told->threads[1].accepted}, drained = events_in_log(&plan);
     uint32_t other = 0;
-    for (uint64_t end = now_ns() + 20000000000u; now_ns() < end; sleep_ns(100000)) {
+    for (uint64_t end = now_ns() + 120000000000u; now_ns() < end; sleep_ns(100000)) {
       other = told->threads[0].accepted == before[0];
       if (told->threads[other].accepted > before[other] + 500 && events_in_log(&plan) > drained + 300) break;
     }
@@ -386,7 +386,7 @@ static void exec_while_capturing(void) {
   }
   char name[64] = "", path[64];
   snprintf(path, sizeof path, "/proc/%d/comm", host);
-  for (uint64_t end = now_ns() + 20000000000u; now_ns() < end && strcmp(name, "sleep\n") != 0; sleep_ns(100000)) {
+  for (uint64_t end = now_ns() + 120000000000u; now_ns() < end && strcmp(name, "sleep\n") != 0; sleep_ns(100000)) {
     FILE *comm = fopen(path, "r");
     if (comm && !fgets(name, sizeof name, comm)) name[0] = 0;
     if (comm) fclose(comm);

@@ -501,7 +501,8 @@ static void check_told(const char *path, loss loss, int drained) {
   if (!drained && loss == MISSING_RING && found.holes == 0) return; /* nothing says that there ever was one */
   CHECK_EQUAL(found.holes, 1);
   CHECK(strcmp(found.reason, reasons[loss]) == 0);
-  CHECK(found.events == (drained ? 20 : 0) || found.events == (drained ? 30 : 10)); /* a pass before the first nap */
+  uint64_t least = drained ? 20 : 0;
+  CHECK(found.events >= least && found.events <= least + 10); /* there may be a pass before the drainer's first nap */
   CHECK_EQUAL(found.skips, 0);
   weir_verification sums;
   weir_error error;

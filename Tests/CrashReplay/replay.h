@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-enum { REPLAY_COUNTERS = 40, REPLAY_ROUND_SECONDS = 120 };
+enum { REPLAY_COUNTERS = 40, REPLAY_ROUND_SECONDS = 900 };
 
 typedef struct replay {
   const char *program; /* as it was called */

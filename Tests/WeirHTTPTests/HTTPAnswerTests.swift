@@ -71,6 +71,11 @@
       #expect(answer(200, "", ("X-Thing", "1"), ("x-thing", "2"))["X-THING"] == "1")
     }
 
+    @Test func theWordsOfAnAnswerEndWithTheLastOne() {
+      #expect(answer(404, "nothing here \r\n").summary == "404 Not Found: nothing here")
+      #expect(answer(404, " \n").summary == "404 Not Found")
+    }
+
     @Test func aRedirectSaysWhereToWithoutItsQuery() throws {
       let redirect = answer(302, "", ("Location", "https://user:pass@login.example.com/in?token=abc#x"))
       #expect(throws: DeliveryStopped("the endpoint redirects to https://login.example.com/in (302); set the address"))

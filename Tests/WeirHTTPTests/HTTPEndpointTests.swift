@@ -38,6 +38,9 @@
       #expect("\(endpoint)" == "https://example.com/in")
       #expect(endpoint.authorization == .basic(user: "user", password: Secret("hunter22")))
       #expect(Set(endpoint.secrets) == [Secret("hunter22"), Secret("abcdefgh")])
+      // A server repeats the address as it is written.
+      let written = try self.endpoint("https://example.com/in?api_key=a%2Fb&page=abcd&s=long%2Bsession")
+      #expect(Set(written.secrets) == Set(["a/b", "a%2Fb", "long+session", "long%2Bsession"].map { Secret($0) }))
       // A user without a password is often the key.
       #expect(try self.endpoint("https://key-12345@example.com").secrets == [Secret("key-12345")])
     }

@@ -42,6 +42,36 @@
     }
   }
 
+  @Suite struct HeaderTests {
+    /// What came after a line break would be taken for another header.
+    @Test(arguments: ["hunter22\r\nx-evil: 1", "hunter22\nx", "hunter22\u{0}x", "hunter22\u{7f}x"])
+    func aKeyThatNoHeaderCanHaveIsRefusedAndNotRepeated(_ key: String) throws {
+      let presets: [any HTTPPreset] = [
+        JSONPreset(endpoint: "http://127.0.0.1:1", authorization: .bearer(Secret(key))),
+        ClickHousePreset(table: "t", password: Secret(key)),
+      ]
+      for preset in presets {
+        let error = try #require(throws: WeirError.self) { try HTTPProvider(preset) }
+        #expect(error.code == .invalid && !error.message.contains("hunter22"), "\(error)")
+      }
+      var configuration = HTTPConfiguration()
+      configuration.headers = [HTTPHeader("x-key", key)]
+      #expect(throws: WeirError.self) {
+        try HTTPProvider(endpoint: "http://127.0.0.1:1", configuration: configuration)
+      }
+      configuration.headers = [HTTPHeader("x key", "v")]
+      #expect(throws: WeirError.self) {
+        try HTTPProvider(endpoint: "http://127.0.0.1:1", configuration: configuration)
+      }
+    }
+
+    @Test func otherKeysAreTaken() throws {
+      for key in ["a b", "é", "a\tb", "a:b=+/"] {
+        #expect(HTTPHeader("X-Key_1", key).isSendable, "\(key)")
+      }
+    }
+  }
+
   @Suite struct ScrubberTests {
     private let scrubber = Scrubber([Secret("key-12345"), Secret("key-12345-longer"), Secret("abc"), Secret("")])
 

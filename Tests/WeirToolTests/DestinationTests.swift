@@ -14,7 +14,9 @@ struct DestinationTests {
     #expect(try Destination(text) == .endpoint(text))
   }
 
-  @Test(arguments: ["out", "/var/lib/out", "./a b", "http", "http:/x"])
+  @Test(arguments: [
+    "out", "/var/lib/out", "./a b", "http", "./localhost:4100", "x/localhost:80", "a:b", ":80", "a:123456",
+  ])
   func paths(text: String) throws {
     #expect(try Destination(text) == .files(text))
   }
@@ -22,6 +24,13 @@ struct DestinationTests {
   @Test(arguments: ["", "ftp://host/x", "http://", "https:///path", "file:///tmp/x", "http://[::1"])
   func refused(text: String) {
     #expect(throws: ToolError.self) { try Destination(text) }
+  }
+
+  /// As a path each would take events into a directory of that name, and all would count as delivered.
+  @Test(arguments: ["localhost:4100", "127.0.0.1:80/v1/batch", "api.example.com:443", "http:/x", "https:", "HTTP:/x/y"])
+  func addressesThatAreNotWrittenOut(text: String) throws {
+    let error = try #require(throws: ToolError.self) { try Destination(text) }
+    #expect(error.message.contains("http://") && error.message.contains("./\(text)"), "\(error.message)")
   }
 
   /// Whoever sees the error, in a log for one, must not see the key.
@@ -74,6 +83,50 @@ struct DestinationOptionsTests {
   ])
   func refused(arguments: [String]) {
     #expect(throws: (any Error).self) { try DestinationOptions.parse(arguments) }
+  }
+
+  /// A cursor tells what one destination has: another table has none of it.
+  @Test func whatTellsDestinationsOfOneAddressApartIsInTheName() throws {
+    func name(_ more: String...) throws -> String {
+      try DestinationOptions.parse(["--to", "http://host"] + more).destinations()[0].name
+    }
+    let names = [
+      try name(), try name("--table", "b"), try name("--project", "b"), try name("--user", "b"),
+      try name("--table", "c"), try name("--preset", "clickhouse"), try name("--preset", "clickhouse", "--table", "b"),
+    ]
+    #expect(Set(names).count == names.count, "\(names)")
+    #expect(try name("--table", "events") == names[0] && name("--preset", "json") == names[0])
+    #expect(names[0] == Destination.endpoint("http://host").name(.json))
+  }
+
+  /// It may be another destination, or have another key.
+  @Test func anAddressWithAQueryWantsAName() throws {
+    let to = ["--to", "http://host/a?key=sEcReT"]
+    let error = try #require(throws: ToolError.self) { try DestinationOptions.parse(to).destinations() }
+    #expect(error.message.contains("--name") && !error.message.contains("sEcReT"))
+    #expect(try DestinationOptions.parse(to + ["--name", "n"]).destinations().map(\.name) == ["n"])
+    #expect(throws: Never.self) { try DestinationOptions.parse(["--to", "http://host/a#b?c"]).destinations() }
+  }
+
+  @Test(arguments: [
+    ["--preset", "segment"], ["--key-file", "k"], ["--key-env", "K"], ["--user", "u"], ["--project", "p"],
+    ["--table", "t"], ["--gzip"],
+  ])
+  func optionsOfURLsAreRefusedForPaths(arguments: [String]) throws {
+    let error = try #require(throws: ToolError.self) {
+      try DestinationOptions.parse(["--to", "out"] + arguments).destinations()
+    }
+    #expect(error.message.hasPrefix(arguments[0]), "\(error.message)")
+    #expect(throws: Never.self) {
+      try DestinationOptions.parse(["--to", "out", "--to", "http://host"] + arguments).destinations()
+    }
+    #expect(throws: Never.self) { try DestinationOptions.parse(Array(arguments.prefix(0))).destinations() }
+  }
+
+  @Test func aTableNeedsAName() throws {
+    #expect(throws: ToolError.self) {
+      try DestinationOptions.parse(["--to", "http://host", "--table", ""]).destinations()
+    }
   }
 
   @Test func oneDestinationTwiceIsRefused() throws {

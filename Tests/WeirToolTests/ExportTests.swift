@@ -106,6 +106,10 @@ import Testing
     let chosen = self.rows(try export(scratch, "--format", "csv", "--columns", "a,name,no.such"))
     #expect(chosen[..<2] == [["a", "name", "no.such"], ["1", "first", ""]])
     #expect(chosen[2...] == [["x,\"y\"\nz", "second", ""], ["", "third", ""]])
+    // A second one of a name would be left empty, as if there were no such field.
+    for columns in ["a,name,a", "", "a,,name", "a,"] {
+      #expect(throws: (any Error).self) { try export(scratch, "--format", "csv", "--columns", columns) }
+    }
   }
 
   @Test func `times choose`() throws {

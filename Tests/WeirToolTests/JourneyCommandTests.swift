@@ -73,6 +73,43 @@ struct JourneyCommandTests {
     #expect(outcomes == [["provider": "shop", "fate": "rejected", "reason": "no \"such\" place"]])
   }
 
+  /// Its segment was packed since: the event is at the same offset, in another file.
+  @Test func `of an event in a batch segment`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "weir-journey-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var configuration = Tracker.Configuration()
+    configuration.laneCount = 4
+    configuration.laneBytes = 128 << 10
+    configuration.segmentBytes = 320 << 10
+    configuration.whenFull = .block
+    configuration.logger = nil
+    let tracker = try Tracker(directory: folder, configuration: configuration)
+    let text = FieldValue.string(String(repeating: "x", count: 200))
+    let ids = (0..<5_000).compactMap { tracker.track("order", fields: ["n": .int($0), "text": text]).id }
+    try tracker.close()
+    let log = LogDirectory(folder)
+    let raw = JourneyReport.text(try log.journey(of: ids[100]))
+    #expect(raw.contains("  drained at offset 100, in the raw segment 00000000000000000000.weir\n"), "\(raw)")
+    #expect(try log.batch().batched >= 2)
+    for journey in [try log.journey(of: ids[100]), try log.journey(at: 100)] {
+      #expect(journey.event.id == ids[100] && journey.event.fields["n"] == .int(100) && journey.unread.isEmpty)
+      let file = "00000000000000000000.weir.lz4"
+      #expect(JourneyReport.text(journey).contains("  drained at offset 100, in the batch segment \(file)\n"))
+      let object = try JSONSerialization.jsonObject(with: Data(JourneyReport.json(journey).utf8)) as? [String: Any]
+      let steps = try #require(object?["steps"] as? [[String: Any]])
+      let drained = try #require(steps.first { $0["step"] as? String == "drained" })
+      #expect(drained["batch"] as? Bool == true && drained["file"] as? String == file)
+      #expect(drained["offset"] as? Int == 100)
+    }
+    // One in the middle is in a file that is named by another's offset.
+    let middle = try log.journey(of: ids[4_000])
+    let files = middle.steps.compactMap { step -> String? in
+      if case .drained(_, let file, let isBatch) = step.what { isBatch ? file : nil } else { nil }
+    }
+    #expect(files.count == 1 && files[0] > "00000000000000000001" && files[0] < "00000000000000004001", "\(files)")
+    #expect(middle.event.fields["n"] == .int(4_000))
+  }
+
   @Test func `control characters don't reach the terminal`() {
     let event = StoredEvent(
       offset: 1, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0), name: "a\u{1b}[2J",

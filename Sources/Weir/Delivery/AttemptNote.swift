@@ -24,8 +24,11 @@ extension Attempt {
   ) -> (Outcome, String) {
     switch answer {
     case nil:
-      guard case .failed(let reason, _) = settlement.health else { return (.cancelled, "cancelled") }
-      return (.cancelled, reason)
+      switch settlement.health {
+      case .failed(let reason, _), .cutShort(let reason): return (.cancelled, reason)
+      case .answered, .stopped: return (.cancelled, "cancelled")
+      }
+    case .cutShort(let reason): return (.cancelled, reason)
     case .refused(let reason): return (.refused, reason)
     case .stopped(let reason): return (.stopped, reason)
     case .failed(let reason): return (.failed, reason)

@@ -8,6 +8,9 @@ struct CursorKeeper {
   private(set) var start: CursorPosition
   /// There was no cursor: this is where the provider begins.
   private(set) var isNew = false
+  /// The offset after the log's last event when the worker began, and the events that had been accepted below it.
+  let end: Offset
+  let acceptedBelowEnd: UInt64
   /// What went wrong at the last move; nil if nothing did.
   private(set) var error: WeirError?
   /// The position on the disk.
@@ -36,7 +39,9 @@ struct CursorKeeper {
     cursor = try Cursor(orders.name, of: log.directory, calls: calls)
     associations = try AssociationFile(orders.name, of: log.directory, calls: calls)
     let directory = LogDirectory(log.directory)
-    let end = try directory.tally(from: .max).nextOffset
+    let whole = try directory.tally(from: .max)
+    end = whole.nextOffset
+    acceptedBelowEnd = whole.acceptedBelow
     let resumption = try Resumption(cursor.found, in: log.directory, end: end)
     if let warning = resumption.warning {
       orders.configuration.logger?.warning("delivery to \(orders.name) from \(log.directory): \(warning)")

@@ -9,10 +9,13 @@
 /// }
 /// ```
 ///
-/// The event is as it was captured, but that sensitive values are replaced as the provider's ``Preparation`` has it. So
-/// it can be prepared and sent again, with a mapper that was mended meanwhile:
-/// ``LogDirectory/redrive(to:options:configuration:timeout:)``. Dead letters are never removed by themselves. One may
-/// be there twice, if the process was killed between its writing and the cursor's move.
+/// The event is as it was captured, with the declaration of its type, but that sensitive values are replaced as the
+/// provider's ``Preparation`` has it. So it can be prepared and sent again, with a mapper that was mended meanwhile:
+/// ``LogDirectory/redrive(to:options:configuration:timeout:)``. Dead letters are never removed by themselves.
+///
+/// If the process was killed between the writing of a letter and the cursor's move, the event comes to the provider
+/// again. Rejected again, it has a second letter; accepted this time, it has a letter all the same, and the ledger
+/// counts it as acknowledged. A redrive gives both to the provider, with the event's id.
 public struct DeadLetter: Hashable, Sendable {
   /// The name of the event that holds one.
   public static let eventName = EventType.reservedPrefix + "dead-letter"
@@ -77,11 +80,12 @@ extension DeadLetter {
 
   /// What both forms have.
   private var head: [(String, FieldValue)] {
-    [
+    let declaration = event.declaration?.asLetterFields
+    return [
       ("provider", .string(provider)), ("offset", .uint(event.offset)), ("id", .string(event.id.description)),
       ("time", .int(event.time.nanosecondsSince1970)), ("name", .string(event.name)), ("reason", .string(reason)),
       ("attempts", .uint(UInt64(clamping: attempts))),
-    ]
+    ] + (declaration.map { [("declaration", .object($0))] } ?? [])
   }
 
   /// The fields of the event that holds the letter.
@@ -108,8 +112,11 @@ extension DeadLetter {
 /// Puts letters together from the events of a dead-letter log, in order.
 package struct DeadLetterJoiner {
   private var body: [UInt8] = []
-  private var parts: UInt64 = 0
   private var id: String?
+  /// How many parts were taken of a letter that has more.
+  private(set) var parts: UInt64 = 0
+  /// How many parts the last letter had; 0 if it was one event.
+  private(set) var lastCount: UInt64 = 0
 
   package init() {}
 
@@ -119,19 +126,24 @@ package struct DeadLetterJoiner {
     guard let part = try? stored["part"] as UInt64, let count = try? stored["parts"] as UInt64,
       case .bytes(let bytes)? = stored.fields["body"]
     else {
+      forget()
+      lastCount = 0
       guard case .object(let fields)? = stored.fields["fields"] else { return nil }
       var context = EventContext()
       if case .object(let known)? = stored.fields["context"] { context = EventContext(asFields: known) }
       return DeadLetter(head: stored, fields: fields, context: context)
     }
     let id = try? stored["id"] as String
-    if part == 0 { (body, parts, self.id) = ([], 0, id) }
     // Parts of one letter follow each other; a letter that was not finished is there again after it.
-    guard part == parts, id == self.id else { return nil }
+    if part == 0 || part != parts || id != self.id { forget() }
+    guard part == parts else { return nil }
+    self.id = id
     body += bytes
     parts += 1
-    guard parts == count, body.count >= 4 else { return nil }
-    defer { body = [] }
+    guard parts >= count else { return nil }
+    defer { forget() }
+    lastCount = count
+    guard body.count >= 4 else { return nil }
     return body.withUnsafeBytes { bytes -> DeadLetter? in
       let size = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
       guard size <= bytes.count - 4,
@@ -140,6 +152,11 @@ package struct DeadLetterJoiner {
       let context = FieldObject(taggedBytes: UnsafeRawBufferPointer(rebasing: bytes[(4 + size)...])) ?? [:]
       return DeadLetter(head: stored, fields: fields, context: EventContext(asFields: context))
     }
+  }
+
+  /// What was taken of a letter belongs to none.
+  private mutating func forget() {
+    (body, parts, id) = ([], 0, nil)
   }
 }
 
@@ -150,11 +167,15 @@ extension DeadLetter {
       let name = try? stored["name"] as String, let reason = try? stored["reason"] as String,
       let attempts = try? stored["attempts"] as UInt64
     else { return nil }
+    var declaration: EventType?
+    if case .object(let declared)? = stored.fields["declaration"] {
+      declaration = EventType(asLetterFields: declared, name: name)
+    }
     self.init(
       provider: provider,
       event: StoredEvent(
         offset: offset, id: id, time: Timestamp(nanosecondsSince1970: time), name: name, fields: fields,
-        context: context),
+        declaration: declaration, context: context),
       reason: reason, attempts: Int(clamping: attempts))
   }
 }

@@ -124,8 +124,8 @@ public final class Dispatcher: Sendable {
   /// Ends the delivery to a provider and forgets its cursor: it no longer pins segments, and if it is added again it
   /// begins anew. Also of a provider that is known by its cursor only.
   ///
-  /// Waits for the call in progress, at most ``Configuration/closingTime``, and for ``Provider/shutdown()``. Its dead
-  /// letters stay. Throws `missing` (no such provider), `locked` (another process delivers in this name), `invalid` (it
+  /// Waits for the call in progress, at most ``Configuration/closingTime``, and then for its end, now that it is
+  /// cancelled, and for ``Provider/shutdown()``, as long again for both together. Its dead letters stay. Throws `missing` (no such provider), `locked` (another process delivers in this name), `invalid` (it
   /// is being added or removed), `closed`, and what the system may say: then it may be called again.
   public func remove(_ name: String) async throws(WeirError) {
     guard Cursor.isProviderName(name) else { throw unknown(name) }
@@ -197,13 +197,18 @@ extension Dispatcher {
   }
 
   /// Waits until a condition holds, looking at each piece of news of these workers; at most until `time` by the clock.
+  /// The task's cancellation is news, too, and nothing more.
   func waiting(for workers: [ProviderWorker], until time: Duration? = nil, _ condition: () -> Bool) async {
     let alarm = Alarm()
     for worker in workers { worker.shared.watch(alarm) }
     defer { for worker in workers { worker.shared.unwatch(alarm) } }
-    while !condition() {
-      if let time, clock.now >= time { return }
-      await alarm.wait(until: time, clock)
+    await withTaskCancellationHandler {
+      while !condition() {
+        if let time, clock.now >= time { return }
+        await alarm.wait(until: time, clock)
+      }
+    } onCancel: {
+      alarm.ring()
     }
   }
 

@@ -15,16 +15,17 @@ extension Dispatcher {
     /// settled in that time comes again if the process is killed. 100 ms.
     public var cursorInterval = Duration.milliseconds(100)
 
-    /// The first pause between two looks for new events; it doubles while there are none, up to ``longestPause``. 1 ms.
+    /// The first pause between two looks for new events; it doubles while there are none, up to ``longestPause``. 1 ms,
+    /// which is also the least: anything shorter counts as that.
     public var shortestPause = Duration.milliseconds(1)
 
-    /// The longest pause between two looks for new events. 50 ms.
+    /// The longest pause between two looks for new events. 50 ms; at least 1 ms, anything shorter counts as that.
     ///
     /// In the process that captures a look is a load of some counters, beside another's it is five system calls.
     public var longestPause = Duration.milliseconds(50)
 
-    /// How long the end of a provider is waited for: of a call in progress when it is removed, of
-    /// ``Provider/shutdown()`` when the budget is spent. 5 s.
+    /// How long the end of a provider is waited for: the return of a call that was cancelled and ``Provider/shutdown()``
+    /// together; and before that, when it is removed, a call in progress. 5 s.
     public var closingTime = Duration.seconds(5)
 
     /// What all records of attempts of one provider may take on the disk: the oldest make room. 16 MiB.
@@ -36,10 +37,17 @@ extension Dispatcher {
     /// Tests only: the clocks that tell whether the process stood still. Nil: the machine's, if ``clock`` is.
     var resumeClocks: (@Sendable () -> ResumeWatch.Clocks)?
 
+    /// Tests only: told of each worker that is made, a redrive's too.
+    var madeWorker: (@Sendable (ProviderWorker) -> Void)?
+
     /// The calls to the system for what delivery itself writes, so that tests can make them fail.
     var calls = SystemCalls()
 
     /// The defaults.
     public init() {}
+
+    /// Pauses as they are made: without any, looking would be all that a worker does.
+    var firstPause: Duration { max(shortestPause, .milliseconds(1)) }
+    var lastPause: Duration { max(longestPause, firstPause) }
   }
 }

@@ -30,8 +30,9 @@ public import Logging
 ///
 /// A missing directory is made. A full disk, a directory that can't be written, and another process that writes files of
 /// this name there throw an error that says so, and the events come again; a file in the directory's place stops
-/// delivery. The directory and the files belong to their owner alone (mode 0700 and 0600); a directory that was there
-/// keeps its mode. What the directory may hold is up to who takes the files: nothing in it is ever removed.
+/// delivery. The directory and the files belong to their owner alone (mode 0700 and 0600), as the log itself does: they
+/// have what users did, in clear, and no option opens them by mistake. Who else is to read them runs as this user, or is
+/// given the finished files, which are never touched again. A directory that was there keeps its mode. What the directory may hold is up to who takes the files: nothing in it is ever removed.
 ///
 /// Costs two syncs a delivery, one of the file and one of the directory: ask for large deliveries, with
 /// ``FlushPolicy/interval`` and ``FlushPolicy/maximumEvents``, where they are slow. Works off the threads of Swift's

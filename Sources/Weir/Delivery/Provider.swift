@@ -60,7 +60,9 @@ public protocol Provider: Sendable {
 
   /// Takes events, in order of offset; answers a verdict for each, in the same order. Throwing is the same as to answer
   /// ``Verdict/retry(after:)`` for all, but for ``BatchRefused`` and ``DeliveryStopped``. Never called again before it
-  /// returned. If it takes too long its task is cancelled, and the events come again.
+  /// returned. If it takes too long its task is cancelled, and the events come again. It must not wait for the
+  /// dispatcher that calls it: a ``Dispatcher/flush(timeout:)`` or ``Dispatcher/remove(_:)`` from here waits for this
+  /// very call, until that is cancelled.
   func deliver(_ events: [PreparedEvent]) async throws -> [Verdict]
 
   /// Called once, after everything else.

@@ -38,19 +38,28 @@ extension ProviderWorker {
     let call = ProviderCall(shared.alarm) { await DeliveryAnswer.of { try await provider.deliver(events) } }
     let answer = await answer(of: call)
     guard ending != .abandonment else { return }
-    let settlement = Settlement(batch, answer ?? .failed(reason: lateReason))
+    let settlement = Settlement(batch, answer ?? unanswered("deliver(_:)"))
     attempts.write(
       Attempt(batch, answer, settlement, began: began, took: clock.now - start))
     settle(settlement)
   }
 
-  private var lateReason: String {
-    "deliver(_:) did not answer in \(orders.options.attemptTimeout.inWords), and was cancelled"
+  /// What a call comes to that was cancelled.
+  private func unanswered(_ name: String) -> DeliveryAnswer {
+    switch cutShort {
+    case .shutdown:
+      .cutShort(
+        reason: "\(name) was cancelled, for "
+          + (orders.isRedrive ? "the time of the redrive is over" : "the dispatcher shuts down"))
+    case .removal, .abandonment: .cutShort(reason: "\(name) was cancelled, for delivery to the provider ends")
+    case nil:
+      .failed(reason: "\(name) did not answer in \(orders.options.attemptTimeout.inWords), and was cancelled")
+    }
   }
 
   /// Draws the consequences of an answer.
   private func settle(_ settlement: Settlement) {
-    for event in settlement.accepted { span.settle(event.offset, Outcomes(acknowledged: 1)) }
+    for event in settlement.accepted { settle(event.offset, Outcomes(acknowledged: 1)) }
     bury(settlement.rejected)
     queue.putFirst(settlement.batches)
     let random = configuration.random()
@@ -79,6 +88,7 @@ extension ProviderWorker {
       quietUntil = now + backoff.failed(retryAfter: after, random: configuration.random())
       breaker.failed(at: now)
       report(reason, "provider")
+    case .cutShort(let reason): report(reason, "provider")
     case .stopped(let reason):
       stopReason = reason.inOneLine(of: LoggedAttempt.answerBytes)
       report("delivery is stopped: \(reason)", "provider")
@@ -95,17 +105,17 @@ extension ProviderWorker {
         return []
       }
     }
-    switch await answer(of: call) {
+    let given = await answer(of: call)
+    if given == nil, ending == .abandonment { return false }
+    switch given {
     case .verdicts:
       judge(.answered)
       return true
     case .stopped(let reason): judge(.stopped(reason: reason))
     case .refused(let reason), .failed(let reason):
       judge(.failed(reason: "\(name) failed: \(reason)", retryAfter: nil))
-    case nil:
-      if ending == .abandonment { return false }
-      let time = orders.options.attemptTimeout.inWords
-      judge(.failed(reason: "\(name) did not return in \(time), and was cancelled", retryAfter: nil))
+    case .cutShort(let reason): judge(.cutShort(reason: reason))
+    case nil: judge(Settlement([], unanswered(name)).health)
     }
     publish()
     return false
@@ -115,16 +125,15 @@ extension ProviderWorker {
   /// believed: nil.
   private func answer(of call: ProviderCall) async -> DeliveryAnswer? {
     var deadline = clock.now + orders.options.attemptTimeout
-    isCalling = true
-    defer { isCalling = false }
+    cutShort = nil
+    self.call = .inProgress
+    defer { self.call = nil }
     while true {
       if let answer = call.answer { return answer }
       takeOrders()
-      switch ending {
-      case .abandonment: deadline = .zero
-      case .removal: deadline = min(deadline, endingSince + configuration.closingTime)
-      case .shutdown(_, let end): deadline = min(deadline, end)
-      case nil: break
+      if let end = endOfCalls, end < deadline {
+        deadline = end
+        cutShort = ending
       }
       guard clock.now < deadline else { break }
       bury([])
@@ -137,11 +146,20 @@ extension ProviderWorker {
     return nil
   }
 
-  /// Gives a call that was cancelled some time to return. False if it did not.
-  func waitForEnd(of call: ProviderCall) async -> Bool {
-    let deadline = clock.now + configuration.closingTime
-    isCalling = true
-    defer { isCalling = false }
+  /// When a call in progress is cancelled because delivery ends; nil if it does not.
+  private var endOfCalls: Duration? {
+    switch ending {
+    case .abandonment: .zero
+    case .removal: endingSince + configuration.closingTime
+    case .shutdown(_, let end): end
+    case nil: nil
+    }
+  }
+
+  /// Gives a call some time to return. False if it did not.
+  func waitForEnd(of call: ProviderCall, _ kind: WorkerCall, until deadline: Duration) async -> Bool {
+    self.call = kind
+    defer { self.call = nil }
     while call.answer == nil, clock.now < deadline, ending != .abandonment {
       await rest(until: deadline)
       ending = shared.takeOrders().ending
@@ -150,15 +168,15 @@ extension ProviderWorker {
   }
 
   /// The provider's last call.
-  func shutDownProvider() async {
+  func shutDownProvider(until deadline: Duration) async {
     let provider = orders.provider
     let call = ProviderCall(shared.alarm) { () -> DeliveryAnswer in
       await provider.shutdown()
       return .verdicts([])
     }
-    guard await !waitForEnd(of: call) else { return }
+    guard await !waitForEnd(of: call, .inProgress, until: deadline) else { return }
     call.cancel()
-    report("shutdown() did not return in \(configuration.closingTime.inWords)", "shutdown")
+    report("shutdown() did not return in what was left of \(configuration.closingTime.inWords)", "shutdown")
   }
 }
 

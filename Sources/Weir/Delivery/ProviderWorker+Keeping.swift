@@ -4,10 +4,11 @@ import Logging
 
 extension ProviderWorker {
   /// Puts events among the dead letters, and settles them once they are on the disk there. Until that succeeds they
-  /// wait, and others are delivered as long as there are not too many.
+  /// wait, are tried again together after a pause, and others are delivered as long as there are not too many.
   func bury(_ rejected: [Settlement.Rejection]) {
     unburied += rejected
-    guard !unburied.isEmpty, clock.now >= nextBurial || !rejected.isEmpty else { return }
+    unburiedBytes += rejected.reduce(0) { $0 + $1.event.bytes }
+    guard !unburied.isEmpty, clock.now >= nextBurial else { return }
     do throws(WeirError) {
       if !orders.isRedrive {
         try deadLetters.write(
@@ -17,8 +18,9 @@ extension ProviderWorker {
               reason: rejection.reason.inOneLine(of: LoggedAttempt.answerBytes), attempts: rejection.event.attempts)
           })
       }
-      for rejection in unburied { span.settle(rejection.event.offset, Outcomes(rejected: 1)) }
+      for rejection in unburied { settle(rejection.event.offset, Outcomes(rejected: 1)) }
       unburied = []
+      unburiedBytes = 0
       clear("dead letters")
     } catch {
       nextBurial = clock.now + Self.burialPause
@@ -27,6 +29,23 @@ extension ProviderWorker {
   }
 
   private static var burialPause: Duration { .seconds(1) }
+
+  /// So much waits for the dead-letter log that nothing is delivered for now, nor read: as much as a call takes. A call
+  /// in progress may add as much again.
+  var isBurialHeldUp: Bool {
+    unburied.count >= orders.options.flush.maximumEvents || unburiedBytes >= orders.options.flush.maximumBytes
+  }
+
+  /// What became of an event that was given to the provider.
+  func settle(_ offset: Offset, _ outcomes: Outcomes) {
+    span.settle(offset, outcomes)
+    settleParts(before: offset)
+  }
+
+  /// Of a letter that ends at `offset` and is settled: the parts before its last are, too.
+  func settleParts(before offset: Offset) {
+    for part in letters.settled(offset) { span.settle(part, Outcomes()) }
+  }
 
   /// Moves the cursor, if its time has come.
   func keepCursor() {

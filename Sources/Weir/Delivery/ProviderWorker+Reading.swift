@@ -12,7 +12,7 @@ extension ProviderWorker {
         case .skip(let skip): try passOver(skip)
         case .end: return reachedEnd()
         }
-        pause = configuration.shortestPause
+        pause = configuration.firstPause
       }
       clear("reading")
     } catch {
@@ -23,7 +23,7 @@ extension ProviderWorker {
   }
 
   /// There is room for more.
-  var isReading: Bool { !plan.isFull && !queue.isHeldUp }
+  var isReading: Bool { !plan.isFull && !queue.isHeldUp && !isBurialHeldUp }
 
   private static var pauseAfterError: Duration { .seconds(1) }
 
@@ -31,7 +31,7 @@ extension ProviderWorker {
     clear("reading")
     plan.reachedEnd()
     nextRead = clock.now + pause
-    pause = min(pause * 2, configuration.longestPause)
+    pause = min(pause * 2, configuration.lastPause)
   }
 
   private func take(_ event: StoredEvent, _ bytes: Int) {
@@ -39,13 +39,7 @@ extension ProviderWorker {
     guard event.offset >= span.end else { return }
     let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
     if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(), last: mark) }
-    if orders.isRedrive {
-      // What is no whole letter has been part of one, or is none.
-      guard let letter = joiner.take(event) else {
-        return span.passed(upTo: event.offset + 1, Outcomes(), last: mark)
-      }
-      return hold(letter.event, at: mark, bytes)
-    }
+    if orders.isRedrive { return takeLetter(event, at: mark, bytes) }
     if let change = HeldAssociation(event, bytes: bytes) {
       span.opened(event.offset, id: event.id)
       queue.add(.association(change))
@@ -54,11 +48,21 @@ extension ProviderWorker {
     hold(event, at: mark, bytes)
   }
 
+  /// Takes an event of a dead-letter log: a letter, or a part of one, which is settled when the whole letter is.
+  private func takeLetter(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
+    let found = letters.take(event)
+    for offset in found.abandoned { span.settle(offset, Outcomes()) }
+    if let letter = found.letter { return hold(letter.event, at: mark, bytes) }
+    if found.isPart { return span.opened(mark.offset, id: mark.id, isPart: true) }
+    span.passed(upTo: mark.offset + 1, Outcomes(), last: mark)
+  }
+
   /// Prepares an event and has it wait for delivery, unless it is kept back.
   private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
     guard let prepared = preparation.prepare(event) else {
       attempts.writeWithheld(mark.offset)
-      return span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
+      span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
+      return settleParts(before: mark.offset)
     }
     span.opened(mark.offset, id: mark.id)
     queue.add(.event(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes)))
@@ -72,8 +76,13 @@ extension ProviderWorker {
     guard skip.count > 0, end > span.end else { return }
     let tally = try LogDirectory(orders.log.directory).tally(from: end)
     if skip.isRemoval, span.isUntouched, keeper.isNew, orders.options.start == .beginning {
-      // It begins with what there is, and that is what there is now.
-      return span.restart(at: end, baseline: tally.acceptedBelow, overwritten: tally.overwritten)
+      // It begins with what there was when it came. What was removed of that is not its own; what was removed of what
+      // came later is its loss, as at any other time.
+      let first = min(end, keeper.end)
+      if first > span.position {
+        span.restart(at: first, baseline: min(tally.acceptedBelow, keeper.acceptedBelowEnd))
+      }
+      guard end > first else { return }
     }
     let counted = span.acceptedBelowEnd
     let lost = min(tally.acceptedBelow > counted ? tally.acceptedBelow - counted : 0, end - span.end)

@@ -37,7 +37,7 @@ actor ProviderWorker {
   var preparation: Preparation
   var reader: WorkerReader
   /// Of dead letters: puts them together.
-  var joiner = DeadLetterJoiner()
+  var letters = LetterParts()
   /// When to look for new events again, and how long after that.
   var nextRead = Duration.zero
   var pause: Duration
@@ -50,8 +50,10 @@ actor ProviderWorker {
   var breaker: BreakerState
   /// No call before this time.
   var quietUntil = Duration.zero
-  /// A call is waited for.
-  var isCalling = false
+  /// The call that is waited for.
+  var call: WorkerCall? { didSet { shared.wait(for: call) } }
+  /// Why the last call was cancelled before its own time was over; nil if it was not.
+  var cutShort: WorkerEnding?
   /// A call that was given up and has not returned.
   var overdue: ProviderCall?
   /// What makes events go out besides the events.
@@ -62,6 +64,7 @@ actor ProviderWorker {
   var deadLetters: DeadLetterLog
   /// Rejected, and not among the dead letters yet.
   var unburied: [Settlement.Rejection] = []
+  var unburiedBytes = 0
   var nextBurial = Duration.zero
   var nextRelease = Duration.zero
   let attempts: AttemptLog
@@ -83,7 +86,7 @@ actor ProviderWorker {
     plan = FlushPlan(options.flush)
     preparation = options.preparation
     reader = WorkerReader(orders.log.directory)
-    pause = orders.configuration.shortestPause
+    pause = orders.configuration.firstPause
     backoff = BackoffState(options.backoff)
     breaker = BreakerState(options.breaker, most: options.backoff.most)
     signals = SignalWatch(orders)
@@ -100,6 +103,7 @@ actor ProviderWorker {
       state.report.end = start.offset
       state.report.counts = start.counts ?? DeliveryCounts()
     }
+    orders.configuration.madeWorker?(self)
   }
 
   var clock: DeliveryClock { orders.clock }
@@ -134,12 +138,14 @@ actor ProviderWorker {
         self.overdue = nil
         return
       }
-      isCalling = true
-      defer { isCalling = false }
+      call = .cancelled
+      defer { call = nil }
       return await wait(until: nil)
     }
     if stopReason != nil { return await wait(until: nil) }
     guard now >= quietUntil else { return await wait(until: quietUntil) }
+    // What it rejects would only be held as well.
+    guard !isBurialHeldUp else { return await wait(until: nextBurial) }
     guard isSetUp else { return await setUp() }
     switch breaker.permission(at: now) {
     case .nothing(let until): await wait(until: until)
@@ -181,9 +187,7 @@ actor ProviderWorker {
     signal(news)
     guard news.isEmpty else { return }
     let meant = end.map { $0 - clock.now }
-    shared.rest(WorkerRest(until: end, isCalling: isCalling))
     await shared.alarm.wait(until: end, clock)
-    shared.rest(nil)
     signal(signals.woke(meant: meant))
   }
 
@@ -203,6 +207,9 @@ actor ProviderWorker {
       if case .shutdown = wanted { signal(.shutdown) }
     } else if taken.ending == .abandonment {
       ending = .abandonment
+    } else if case .shutdown(_, let sooner) = taken.ending, case .shutdown(_, let late) = ending, sooner < late {
+      // Whoever waits for the end has no more time for it.
+      ending = taken.ending
     }
   }
 
@@ -211,7 +218,7 @@ actor ProviderWorker {
     guard !signals.isEmpty else { return }
     plan.signal(signals)
     nextRead = .zero
-    pause = configuration.shortestPause
+    pause = configuration.firstPause
   }
 
   private func resume() {
@@ -232,7 +239,7 @@ actor ProviderWorker {
       // What comes after the deadline anyway is not waited for.
       if quietUntil > deadline { return true }
       if case .open(let until) = breaker.phase, until > deadline { return true }
-      return span.position >= target || span.open == 0 && reader.seenEnd >= target
+      return span.position >= target || span.open == 0 && max(reader.seenEnd, span.end) >= target
     }
   }
 
@@ -241,12 +248,16 @@ actor ProviderWorker {
   /// Ends the provider, and what is kept of it.
   private func end() async {
     var isReturned = true
-    if let overdue { isReturned = await waitForEnd(of: overdue) }
+    let deadline = clock.now + configuration.closingTime
+    if let overdue {
+      isReturned = await waitForEnd(of: overdue, .cancelled, until: deadline)
+      if isReturned { self.overdue = nil }
+    }
     nextBurial = .zero
     bury([])
     moveCursor()
     // A provider that did not return from a call is not called again.
-    if wasTried, isReturned { await shutDownProvider() }
+    if wasTried, isReturned { await shutDownProvider(until: deadline) }
     guard ending != .abandonment else { return }
     publish()
     do throws(WeirError) { try deadLetters.close() } catch { report(error, "dead letters") }

@@ -17,6 +17,9 @@ extension LogDirectory {
   /// delivery of new events, in this process or another, but not on the provider object that a dispatcher has: that
   /// would get two calls at once.
   ///
+  /// Of what is pending, letters are counted, also those that were written meanwhile. If its task is cancelled it ends
+  /// as when the time is over.
+  ///
   /// Throws `missing` (there are no dead letters in this name), `locked` (somebody else redrives them), `invalid`, and
   /// what the system may say. What goes wrong with the provider is in the report.
   public func redrive(
@@ -47,12 +50,29 @@ extension LogDirectory {
         log: DeliveredLog(directory: letters), isRedrive: true))
     let before = worker.shared.read { $0.report }
     worker.shared.order { $0.ending = .shutdown(target: end, deadline: clock.now + timeout) }
-    await worker.run()
+    await withTaskCancellationHandler {
+      await worker.run()
+    } onCancel: {
+      worker.shared.order { $0.ending = .shutdown(target: end, deadline: clock.now) }
+    }
     let (after, state) = worker.shared.read { ($0.report, $0.stateAtEnd ?? $0.report.state) }
-    let tally = try LogDirectory(letters).tally(from: after.end)
     return DeliveryReport.Entry(
       provider: name, acknowledged: after.acknowledged &- before.acknowledged,
-      rejected: after.rejected &- before.rejected, pending: tally.pending &+ UInt64(after.open), state: state,
-      error: after.error)
+      rejected: after.rejected &- before.rejected,
+      pending: UInt64(after.open) &+ (try Self.letters(in: letters, from: after.position, endingFrom: after.end)),
+      state: state, error: after.error)
+  }
+
+  /// How many letters end at `end` or after it: events are not counted, for a large letter is several. What lies before
+  /// `end` and from `start` on may have parts of one.
+  private static func letters(in path: String, from start: Offset, endingFrom end: Offset) throws(WeirError) -> UInt64 {
+    guard try LogDirectory(path).tally(from: end).pending > 0 else { return 0 }
+    let reader = try EventReader(directory: path, from: start)
+    var joiner = DeadLetterJoiner()
+    var count: UInt64 = 0
+    while let event = try reader.next() {
+      if joiner.take(event) != nil, event.offset >= end { count += 1 }
+    }
+    return count
   }
 }

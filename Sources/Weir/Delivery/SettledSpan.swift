@@ -18,6 +18,8 @@ struct SettledSpan: Sendable {
     var end: Offset
     /// Nil: it is open.
     var outcomes: Outcomes?
+    /// It is no event of its own, but a part of a later one.
+    var isPart = false
     /// The last event in it, if it has one.
     var last: SettledSpan.Mark?
     /// The last change of the default user in it.
@@ -51,7 +53,7 @@ struct SettledSpan: Sendable {
     counts = cursor.counts ?? DeliveryCounts(from: cursor.offset)
   }
 
-  /// How many events were read and are not settled.
+  /// How many events were read and are not settled, parts not counted.
   var open: Int { openCount }
 
   /// Accepted events below ``end``, as counted here: to be the same as by the log.
@@ -63,19 +65,20 @@ struct SettledSpan: Sendable {
   // MARK: Reading
 
   /// Begins anew: at another offset, with nothing counted.
-  mutating func restart(at offset: Offset, baseline: UInt64, overwritten: UInt64) {
+  mutating func restart(at offset: Offset, baseline: UInt64) {
     precondition(isUntouched)
     position = offset
     end = offset
-    counts = DeliveryCounts(
-      from: offset, baseline: baseline, overwrittenBaseline: overwritten, restarts: counts.restarts)
+    counts.from = offset
+    counts.baseline = baseline
   }
 
-  /// An event was read that waits for its verdict.
-  mutating func opened(_ offset: Offset, id: EventID) {
+  /// An event was read that waits for its verdict; if it is a part of one to come, it waits for that one's, and is not
+  /// counted.
+  mutating func opened(_ offset: Offset, id: EventID, isPart: Bool = false) {
     precondition(offset >= end)
-    runs.append(Run(first: offset, end: offset + 1, outcomes: nil, last: Mark(offset: offset, id: id)))
-    openCount += 1
+    runs.append(Run(first: offset, end: offset + 1, outcomes: nil, isPart: isPart, last: Mark(offset: offset, id: id)))
+    if !isPart { openCount += 1 }
     end = offset + 1
   }
 
@@ -101,7 +104,7 @@ struct SettledSpan: Sendable {
     runs[index].outcomes = outcomes
     if isAssociation { runs[index].association = offset }
     ahead = ahead + outcomes
-    openCount -= 1
+    if !runs[index].isPart { openCount -= 1 }
     advance()
   }
 

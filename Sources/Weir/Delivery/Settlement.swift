@@ -9,6 +9,8 @@ enum DeliveryAnswer: Sendable {
   case stopped(reason: String)
   /// Anything else that was thrown, or no answer in time: nobody knows what became of the events.
   case failed(reason: String)
+  /// It was cancelled before its time was over, which says nothing of the provider: nobody knows either.
+  case cutShort(reason: String)
 }
 
 /// What becomes of the events of one call.
@@ -26,6 +28,8 @@ struct Settlement: Sendable {
     /// It took none: the next call comes after the back-off, and not before so long if it asked for that.
     case failed(reason: String, retryAfter: Duration?)
     case stopped(reason: String)
+    /// Nobody knows.
+    case cutShort(reason: String)
   }
 
   /// Those that the provider has for good.
@@ -49,6 +53,9 @@ struct Settlement: Sendable {
     case .failed(let reason):
       batches = [batch]
       health = .failed(reason: reason, retryAfter: nil)
+    case .cutShort(let reason):
+      batches = [batch]
+      health = .cutShort(reason: reason)
     }
   }
 

@@ -20,7 +20,7 @@ struct SignalWatch {
   init(_ orders: WorkerOrders) {
     log = orders.log
     triggers = orders.options.flush.triggers
-    pause = orders.configuration.longestPause
+    pause = orders.configuration.lastPause
     clocks = triggers.contains(.resume) ? orders.configuration.machineClocks : nil
     overflow = OverflowWatch(
       threshold: orders.options.flush.overflowThreshold, byteLimit: orders.log.byteLimit,

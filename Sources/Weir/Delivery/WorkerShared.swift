@@ -32,12 +32,11 @@ enum WorkerEnding: Sendable, Hashable {
   case abandonment
 }
 
-/// What a worker waits for. Only tests ask, which move its clock.
-struct WorkerRest: Sendable {
-  /// The time at which it wakes by itself; nil if it does not.
-  var until: Duration?
-  /// It waits for the provider to return.
-  var isCalling: Bool
+/// A call of the provider that a worker waits for. Only tests ask, which move its clock.
+enum WorkerCall: Sendable {
+  case inProgress
+  /// It was asked to end.
+  case cancelled
 }
 
 /// The state that both sides see. Its alarm wakes the worker.
@@ -51,8 +50,8 @@ final class WorkerShared: Sendable {
     var isFinished = false
     /// What the provider was doing when the worker ended.
     var stateAtEnd: ProviderState?
-    /// Nil while it does something.
-    var rest: WorkerRest?
+    /// Nil while it waits for none.
+    var call: WorkerCall?
     /// Those who wait for news of the worker.
     var watchers: [ObjectIdentifier: Alarm] = [:]
   }
@@ -73,10 +72,13 @@ final class WorkerShared: Sendable {
     for watcher in watchers { watcher.ring() }
   }
 
-  /// For the worker: it waits, or does not any more.
-  func rest(_ rest: WorkerRest?) {
-    state.withLock { $0.rest = rest }
+  /// For the worker: it waits for a call, or does not any more.
+  func wait(for call: WorkerCall?) {
+    state.withLock { $0.call = call }
   }
+
+  /// Those who wait for news. Only tests ask.
+  var watchers: [Alarm] { state.withLock { Array($0.watchers.values) } }
 
   /// For the dispatcher: orders, of which the worker is told.
   func order(_ change: (inout State) -> Void) {

@@ -1,6 +1,7 @@
 // RecoveryReport: what an opening found of the process that had the log before, in numbers.
 
-/// What opening a log found, and did. The numbers are those of this opening alone.
+/// What opening a log found, and did. The numbers are those of this opening alone, but that it tells of damage and
+/// missing events too which an opening before it had found that failed, or was killed, before anybody had its report.
 public struct RecoveryReport: Hashable, Sendable, Codable {
   /// The opening that the ring belonged to; 0 where there was none.
   public var previousOpening: UInt64

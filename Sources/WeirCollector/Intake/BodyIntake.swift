@@ -9,6 +9,8 @@
     case tooLarge(limit: Int)
     /// It took too long to come.
     case tooSlow
+    /// Its JSON has more values than a request may have.
+    case tooManyValues
     /// Others take all the memory that there is for bodies.
     case busy
     /// What it is packed with is not known here.
@@ -28,11 +30,14 @@
     private let bufferedLimit: Int
     private let time: Duration
     private let buffered = Atomic<Int>(0)
+    /// What is being read from bodies, in values.
+    private let values = Atomic<Int>(0)
 
     init(_ configuration: Collector.Configuration) {
       bytesLimit = configuration.maximumBodyBytes
       bufferedLimit = configuration.maximumBufferedBytes
-      time = configuration.requestTime
+      // A clock can't count further: "for ever" would end the process.
+      time = min(configuration.requestTime, Collector.Configuration.longest)
     }
 
     /// What the bodies that are being read, or used, take.
@@ -54,15 +59,38 @@
       defer { release(packed.count) }
       do throws(GunzipError) {
         let body = try Gunzip.unpack(packed, limit: bytesLimit)
-        // Taken after the fact: at most one body above the limit for each request that is unpacked at a time.
-        buffered.wrappingAdd(body.count, ordering: .relaxed)
+        // Taken after the fact: at most one body above the limit for each thread that unpacks.
+        try keep(body.count, beside: packed.count)
         return body
       } catch {
         switch error {
         case .tooLarge: throw .tooLarge(limit: bytesLimit)
         case .damaged: throw .damaged
+        case .busy: throw .busy
         }
       }
+    }
+
+    private func keep(_ bytes: Int, beside packed: Int) throws(GunzipError) {
+      let total = buffered.wrappingAdd(bytes, ordering: .relaxed).newValue
+      guard total - packed <= bufferedLimit else {
+        release(bytes)
+        throw .busy
+      }
+    }
+
+    /// Takes memory for the values that a body is read into, before it is; false if others have too much of it. It is
+    /// free again when `releaseValues` is called with the same number. A body that is alone is always read: what one may
+    /// take is bounded by ``VendorLimits/values``.
+    func takeValues(_ count: Int) -> Bool {
+      let total = values.wrappingAdd(count, ordering: .relaxed).newValue
+      guard total > count, total > bufferedLimit / JSONSize.bytesOfValue else { return true }
+      releaseValues(count)
+      return false
+    }
+
+    func releaseValues(_ count: Int) {
+      values.wrappingSubtract(count, ordering: .relaxed)
     }
 
     /// The memory of a body that `read` answered is free again.

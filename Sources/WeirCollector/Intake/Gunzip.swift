@@ -8,6 +8,8 @@
     case tooLarge
     /// It is no gzip, damaged, or cut.
     case damaged
+    /// There is no room for it.
+    case busy
   }
 
   enum Gunzip {

@@ -7,6 +7,8 @@
     /// Says yes to everything, and keeps nothing: whoever follows a redirect loses events.
     static let redirectedPath = "/_weir/redirected"
     private static let mostEvents = 1_000
+    /// The longest body that tells the collector how to fail.
+    private static let orderBytes = 64 << 10
     /// How many events one request looks through for those of a name.
     private static let mostLookedAt = 200_000
 
@@ -40,6 +42,7 @@
           return try page(store.violationsDirectory, query) { try LoggedViolation($0)?.json(in: $0) }
         case ("GET", "/_weir/faults"): return .json(200, faults.faults.json)
         case ("POST", "/_weir/faults"):
+          guard body.count <= Self.orderBytes else { return .json(413, ["error": "the body is too long"]) }
           let wanted = try Faults(json: body)
           faults.set(wanted)
           return .json(200, wanted.json)

@@ -48,14 +48,21 @@
     /// The rows of a body: objects on lines, or in one array.
     private func rows(_ body: [UInt8]) throws(Refusal) -> [FieldValue] {
       if body.first(where: { $0 > 0x20 }) == UInt8(ascii: "[") {
+        var read: [FieldValue]?
         do throws(JSONProblem) {
-          if case .array(let rows) = try JSONReader.read(body.span, limits: VendorLimits.json) { return rows }
+          if case .array(let rows) = try JSONReader.read(body.span, limits: VendorLimits.json) { read = rows }
         } catch {
           throw unreadable(0, "\(error)", .string(text(body)))
         }
+        if let read {
+          try checkCount(read.count)
+          return read
+        }
       }
       var rows: [FieldValue] = []
-      for line in body.split(separator: UInt8(ascii: "\n")) where line.contains(where: { $0 > 0x20 }) {
+      let lines = body.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x20 } }
+      try checkCount(lines.count)
+      for line in lines {
         var line = Array(line)
         if line.last == UInt8(ascii: ",") { line.removeLast() }
         do throws(JSONProblem) {

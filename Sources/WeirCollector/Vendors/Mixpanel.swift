@@ -140,6 +140,7 @@
       try checkSize(request, Mixpanel.batchBytes)
       var values = [try json(request.body)]
       if case .array(let updates) = values[0] { values = updates }
+      try checkCount(values.count)
       var batch = Batch()
       for (index, value) in values.enumerated() {
         guard case .object(let update) = value, let user = update.identity("$distinct_id") else {

@@ -19,7 +19,9 @@
       for resource in try objects(body, "resourceLogs") {
         let about = attributes(resource.object("resource"))
         for scope in try objects(resource, "scopeLogs") {
-          for record in try objects(scope, "logRecords") {
+          let records = try objects(scope, "logRecords")
+          try checkCount(index + records.count)
+          for record in records {
             batch.events.append(
               Incoming(index: index, event: event(record, resource: about, scope: scope.object("scope"))))
             index += 1

@@ -12,11 +12,13 @@
       var batch = Batch()
       if request.body.first(where: { $0 > 0x20 }) == UInt8(ascii: "[") {
         guard case .array(let values) = try json(request.body) else { throw refusal(400, "the body is no array") }
+        try checkCount(values.count)
         for (index, value) in values.enumerated() { read(value, index, into: &batch) }
         return batch
       }
       // A line that can't be read is the fault of that line: the others are separate texts.
       let lines = request.body.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x20 } }
+      try checkCount(lines.count)
       for (index, line) in lines.enumerated() {
         do throws(JSONProblem) {
           read(try JSONReader.read(Array(line).span, limits: VendorLimits.json), index, into: &batch)

@@ -25,6 +25,7 @@
         }
       default: throw refusal(400, "the body is no object")
       }
+      try checkCount(values.count)
       guard !values.isEmpty else { throw refusal(400, "request holds no event") }
       var batch = Batch()
       for (index, value) in values.enumerated() {

@@ -93,6 +93,12 @@
       Refusal(answer: answer(status, reason), reason: reason, failures: failures)
     }
 
+    /// Refuses a body of more events than the collector takes at a time.
+    func checkCount(_ count: Int) throws(Refusal) {
+      guard count > VendorLimits.events else { return }
+      throw refusal(413, "request has more than \(VendorLimits.events) events; send fewer at a time")
+    }
+
     /// Refuses a body above the vendor's limit.
     func checkSize(_ request: VendorRequest, _ limit: Int, status: Int = 413) throws(Refusal) {
       guard request.body.count > limit else { return }
@@ -101,6 +107,11 @@
   }
 
   enum VendorLimits {
+    /// How many events a request may have where its vendor knows no limit, and how many values in all: a request that
+    /// unpacks to millions of them would take gigabytes, and minutes.
+    static let events = 100_000
+    static let values = 4_000_000
+
     /// Deeper than any event that a log takes in any vendor's envelope; less than what a thread's stack bears.
     static let json = JSONReader.Limits(depth: 48, allowsEqualNames: true)
   }

@@ -14,8 +14,8 @@
   /// ```
   ///
   /// and has all the others; `index`, from 0, may stand in the place of `id`. An answer that names an event that was
-  /// not sent, or has another number in `accepted`, which may be left out, counts for nothing. An address without a
-  /// path gets `/events`.
+  /// not sent, has another number in `accepted`, which may be left out, or is JSON that can't be read counts for
+  /// nothing: all are to be given again. An address without a path gets `/events`.
   public struct JSONPreset: HTTPPreset {
     /// How events stand in a body.
     public enum Form: Hashable, Sendable {
@@ -91,9 +91,21 @@
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       var reading = try answer.standardReading(of: batch)
-      guard (200...299).contains(answer.status), let json = answer.json else { return reading }
-      let rejected = json["rejected"]?.array ?? []
-      let retried = json["retry"]?.array ?? []
+      guard (200...299).contains(answer.status) else { return reading }
+      guard let json = answer.json else {
+        // Cut, or garbled: it may have named events that the endpoint does not have.
+        if answer.isMeantAsJSON { throw HTTPFailure("the answer's JSON can't be read (\(answer.summary))") }
+        return reading
+      }
+      func list(_ name: String) throws -> [JSONValue] {
+        guard let value = json[name], !value.isNull else { return [] }
+        guard let entries = value.array else {
+          throw HTTPFailure("\(name) is no list, so which events are meant is not known (\(answer.summary))")
+        }
+        return entries
+      }
+      let rejected = try list("rejected")
+      let retried = try list("retry")
       let ids = batch.events.map(\.stored.id.description)
       let places = Dictionary(zip(ids, ids.indices)) { first, _ in first }
       func place(_ entry: JSONValue) throws -> Int {

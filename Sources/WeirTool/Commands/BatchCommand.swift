@@ -52,7 +52,7 @@ struct BatchCommand: ParsableCommand {
     }
     progress.withLock { $0.end() }
     let report = BatchReport(done)
-    try writeOutput(json ? try Table.json(report) : report.text(of: directory, monotonicNanoseconds() - start))
+    try writeReport(json ? try Table.json(report) : report.text(of: directory, monotonicNanoseconds() - start))
     if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     if done.damaged > 0 { throw ExitCode.damaged }
   }

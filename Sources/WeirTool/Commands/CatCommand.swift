@@ -102,7 +102,7 @@ struct CatCommand: ParsableCommand {
       if event == nil || buffer.count >= Self.bufferBytes { try write(&buffer) }
       if event == nil {
         guard follow else { break }
-        repeat { stop.sleep(milliseconds: 0) } while !stop.isThrown && !reader.wait(upTo: Self.waitAtMost)
+        repeat { stop.sleepWhileRead(milliseconds: 0) } while !stop.isThrown && !reader.wait(upTo: Self.waitAtMost)
       }
     }
     try write(&buffer)

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Foundation
-import Synchronization
 import Weir
 import WeirCollector
 
@@ -95,15 +94,15 @@ struct CollectCommand: ParsableCommand {
       stop.stopOnSignals()
       let collector = try Self.explained { try Collector(configuration) }
       do {
-        let port = try waiting { try await collector.start() }
-        try writeOutput("listening on \(collector.address ?? "port \(port)")\n")
+        let port = try waitForEnd { try await collector.start() }
+        try writeReport("listening on \(collector.address ?? "port \(port)")\n")
       } catch {
-        try? waiting { try await collector.stop() }
+        try? waitForEnd { try await collector.stop() }
         if error is ToolError { throw error }
         throw ToolError("\(host):\(port) can't be listened on: \(error); choose another port, or 0 for any")
       }
       while !stop.isThrown { stop.sleep(milliseconds: 1_000) }
-      try waiting { try await collector.stop() }
+      try waitForEnd { try await collector.stop() }
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     }
 
@@ -141,28 +140,3 @@ struct CollectCommand: ParsableCommand {
     }
   #endif
 }
-
-#if Collector
-  /// Waits for asynchronous work on a thread that has nothing else to do.
-  private func waiting<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
-    let done = DispatchSemaphore(value: 0)
-    let outcome = Outcome<Value>()
-    Task {
-      do { outcome.set(.success(try await work())) } catch { outcome.set(.failure(error)) }
-      done.signal()
-    }
-    done.wait()
-    return try outcome.get()
-  }
-
-  private final class Outcome<Value: Sendable>: Sendable {
-    private let result = Mutex<Result<Value, any Error>?>(nil)
-
-    func set(_ value: Result<Value, any Error>) { result.withLock { $0 = value } }
-
-    func get() throws -> Value {
-      guard let result = result.withLock({ $0 }) else { throw CancellationError() }
-      return try result.get()
-    }
-  }
-#endif

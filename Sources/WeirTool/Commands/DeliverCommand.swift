@@ -25,7 +25,11 @@ struct DeliverCommand: ParsableCommand {
       process is dead are recovered first, so that what is in their lanes goes too. \
       The last lines say which are delivered to the end; --remove-delivered removes \
       of these the ones whose process is dead, as a whole, unless somebody else is yet \
-      to get something, or dead letters, damaged bytes or violations are in it.
+      to get something, or dead letters, damaged bytes, violations or anything that is \
+      no part of a log are in it.
+
+      Nobody has to read what it prints: it goes on, and its exit code tells how it \
+      ended, where standard output was closed on the way.
 
       A trouble is told once, and delivery tried again, with pauses up to 5 minutes: \
       --budget bounds that. SIGINT and SIGTERM end it in order, a second one at once.
@@ -100,7 +104,7 @@ struct DeliverCommand: ParsableCommand {
       let run = try await DeliveryRun(log: log, to: providers, options)
       return await run.end(follows: follow, deadline: deadline, stop: stop)
     }
-    for line in outcome.lines { try writeOutput(line + "\n") }
+    for line in outcome.lines { try writeReport(line + "\n") }
     for complaint in outcome.complaints { writeDiagnostic(complaint) }
     return outcome
   }
@@ -148,6 +152,7 @@ struct DeliverCommand: ParsableCommand {
   }
 
   private func tell(_ takeover: LogFamily.Takeover, _ log: String) {
+    let log = Terminal.printable(log)
     switch takeover {
     case .live: writeDiagnostic("\(log) is live: delivered beside its writer")
     case .inOrder: return
@@ -157,12 +162,13 @@ struct DeliverCommand: ParsableCommand {
   }
 
   private func end(_ log: String, _ source: ProviderSource) throws {
-    guard removeDelivered else { return try writeOutput("\(log) is delivered to the end\n") }
+    let shown = Terminal.printable(log)
+    guard removeDelivered else { return try writeReport("\(shown) is delivered to the end\n") }
     let names = source.destinations.map(\.name)
     if let reason = try LogRemoval.remove(log, deliveredTo: names) {
-      try writeOutput("\(log) is delivered to the end, and stays: \(reason)\n")
+      try writeReport("\(shown) is delivered to the end, and stays: \(reason)\n")
     } else {
-      try writeOutput("\(log) is delivered to the end, and removed\n")
+      try writeReport("\(shown) is delivered to the end, and removed\n")
     }
   }
 }

@@ -83,11 +83,21 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: "Write sensitive values as they are.")
   var showSensitive = false
 
+  private var columnNames: [String]? {
+    columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  }
+
   /// How much text is written together.
   private static let bufferBytes = 256 << 10
 
   func validate() throws {
     if columns != nil, format != .csv { throw ValidationError("--columns is for --format csv; leave it out") }
+    let names = columnNames ?? []
+    // A column that is left empty would say that no event has such a field.
+    if names.contains("") { throw ValidationError("--columns has an empty name in it; leave it out") }
+    if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
+      throw ValidationError("--columns has \(Terminal.quoted(name)) twice; name each column once")
+    }
     if let since, let until, until.timestamp <= since.timestamp {
       throw ValidationError("--until is not after --since, so there would be nothing to export; see the two")
     }
@@ -128,11 +138,7 @@ struct ExportCommand: ParsableCommand {
   }
 
   private func table(of source: Source, escapesControls: Bool) throws -> CSVTable {
-    if let columns {
-      return CSVTable(
-        columns.split(separator: ",", omittingEmptySubsequences: false).map(String.init),
-        escapesControls: escapesControls)
-    }
+    if let columnNames { return CSVTable(columnNames, escapesControls: escapesControls) }
     var found = CSVColumns()
     try source.read { event in try found.add(event) }
     return CSVTable(found.names, escapesControls: escapesControls)

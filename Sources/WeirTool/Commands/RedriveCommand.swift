@@ -13,7 +13,8 @@ struct RedriveCommand: ParsableCommand {
       another preset. Each dead letter is given once more, with the id of its event; \
       one that is rejected again stays among the dead letters, and is not given a \
       third time. Nothing is removed. It may be killed at any point and run again, and \
-      goes beside the delivery of new events. A second one is refused as locked.
+      goes beside the delivery of new events. A second one is refused as locked. SIGINT \
+      and SIGTERM end it in order, with the report, a second one at once.
 
       Exit codes: as of weir deliver.
 
@@ -34,6 +35,8 @@ struct RedriveCommand: ParsableCommand {
   var budget: TimeSpan?
 
   private static let longest = Duration.seconds(365 * 86_400)
+  /// How long its end may take after a signal: twice what a destination is given to return.
+  private static let patience: UInt64 = 12_000_000_000
 
   func validate() throws {
     guard destination.to.count == 1, destination.names.isEmpty else {
@@ -63,13 +66,19 @@ struct RedriveCommand: ParsableCommand {
       isDone.set()
     }
     while !isDone.isSet, !stop.isThrown { stop.sleep(milliseconds: 20) }
-    // What was settled last may come again, as after a kill.
-    if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+    if !isDone.isSet {
+      redriving.cancel()
+      let end = monotonicNanoseconds() + Self.patience
+      while !isDone.isSet, monotonicNanoseconds() < end { Thread.sleep(forTimeInterval: 0.02) }
+      // A destination that does not return is left: what was settled last may come again, as after a kill.
+      if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+    }
     let report = try waitForEnd { try await redriving.value }
     let outcome = DeliveryOutcome(
       log: directory, entries: [DeliveryOutcome.Entry(report)], nanoseconds: monotonicNanoseconds() - start)
-    for line in outcome.lines { try writeOutput(line + "\n") }
+    for line in outcome.lines { try writeReport(line + "\n") }
     for complaint in outcome.complaints { writeDiagnostic(complaint) }
+    if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     if outcome.exitCode != .success { throw outcome.exitCode }
   }
 }

@@ -66,7 +66,7 @@ struct DeliveryOutcome: Sendable {
     entries.map { entry in
       let seconds = Double(nanoseconds) / 1_000_000_000
       let rate = seconds > 0 ? UInt64(Double(entry.acknowledged) / seconds) : 0
-      return "\(log) to \(entry.name): \(entry.counts), in \(Quantity.seconds(nanoseconds)) "
+      return "\(Terminal.printable(log)) to \(entry.name): \(entry.counts), in \(Quantity.seconds(nanoseconds)) "
         + "(\(Quantity.count(rate)) acknowledged/s)"
     }
   }

@@ -19,6 +19,12 @@ enum Destination: Equatable, Sendable {
   init(_ text: String) throws(ToolError) {
     guard let mark = text.range(of: "://") else {
       guard !text.isEmpty else { throw ToolError("--to is empty; give a URL or a path") }
+      // Taken for a path it would get a directory of that name, and all would count as delivered.
+      guard !Self.looksLikeHost(text) else {
+        throw ToolError(
+          "--to \(Terminal.printable(text)) is a path as it stands; write http://\(Terminal.printable(text)), "
+            + "or ./\(Terminal.printable(text)) for a directory")
+      }
       self = .files(text)
       return
     }
@@ -35,6 +41,20 @@ enum Destination: Equatable, Sendable {
       throw ToolError("--to \(Terminal.printable(Self.shown(text))) is no URL; such as http://localhost:8080/v1/batch")
     }
     self = .endpoint(text)
+  }
+
+  /// Whether it is a host with a port, or a scheme with too few slashes: an address that was not written out.
+  private static func looksLikeHost(_ text: String) -> Bool {
+    let first = text.prefix { $0 != "/" }
+    guard let colon = first.lastIndex(of: ":") else { return false }
+    let port = first[first.index(after: colon)...]
+    if port.isEmpty { return ["http", "https"].contains(first[..<colon].lowercased()) }
+    return colon > first.startIndex && port.count <= 5 && port.allSatisfy { $0.isASCII && $0.isNumber }
+  }
+
+  /// Whether it is a URL with a query.
+  var hasQuery: Bool {
+    if case .endpoint(let url) = self { url.prefix { $0 != "#" }.contains("?") } else { false }
   }
 
   var isEndpoint: Bool {
@@ -58,14 +78,16 @@ enum Destination: Equatable, Sendable {
   }
 
   /// The name of its cursor where none is given. The same for the same destination, another one for another: what one
-  /// has been given says nothing of what the other one has.
-  func name(_ preset: PresetName) -> String {
+  /// has been given says nothing of what the other one has. `place` is what tells destinations of one address apart:
+  /// a table, a project. A key does not, which changes while the destination stays.
+  func name(_ preset: PresetName, place: [String] = []) -> String {
     switch self {
     case .files(let path):
       let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
       return Self.name("files", (absolute as NSString).lastPathComponent, absolute)
     case .endpoint(let url):
-      return Self.name(preset.rawValue, URLComponents(string: url)?.host ?? "", preset.rawValue + Self.shown(url))
+      let whole = ([preset.rawValue + Self.shown(url)] + place).joined(separator: "\n")
+      return Self.name(preset.rawValue, URLComponents(string: url)?.host ?? "", whole)
     }
   }
 

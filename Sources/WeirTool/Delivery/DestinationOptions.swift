@@ -14,13 +14,21 @@ struct DestinationOptions: ParsableArguments {
   @Option(
     name: .customLong("name"),
     help: """
-      The name that the delivery's place in the log is kept by: letters, digits, - and _. One for each --to; made \
-      from the destination if it is left out.
+      The name that the delivery's place in the log is kept by: letters, digits, - and _. One for each --to. If it \
+      is left out it is made from the address, the preset, and --table, --project and --user; not from the key: where \
+      another key means another destination, give names.
       """)
   var names: [String] = []
 
-  @Option(help: "The form that a URL takes events in: \(PresetName.allCases.map(\.rawValue).joined(separator: ", ")).")
-  var preset: PresetName = .json
+  @Option(
+    name: .customLong("preset"),
+    help: """
+      The form that a URL takes events in: \(PresetName.allCases.map(\.rawValue).joined(separator: ", ")) \
+      (default: json).
+      """)
+  var givenPreset: PresetName?
+
+  var preset: PresetName { givenPreset ?? .json }
 
   @Option(help: "A file that holds the key for the destination, and nothing else.")
   var keyFile: String?
@@ -34,8 +42,10 @@ struct DestinationOptions: ParsableArguments {
   @Option(help: "Mixpanel's project, for a service account.")
   var project = ""
 
-  @Option(help: "ClickHouse's table.")
-  var table = "events"
+  @Option(name: .customLong("table"), help: "ClickHouse's table (default: events).")
+  var givenTable: String?
+
+  var table: String { givenTable ?? "events" }
 
   @Flag(help: "Pack what is sent to a URL with gzip, where the preset allows that.")
   var gzip = false
@@ -67,16 +77,41 @@ struct DestinationOptions: ParsableArguments {
     var named: [Named] = []
     for (index, text) in to.enumerated() {
       let destination = try Destination(text)
-      let name = names.isEmpty ? destination.name(preset) : names[index]
+      // Two addresses that differ there may be two destinations, or one with another key: nobody else can tell.
+      guard !names.isEmpty || !destination.hasQuery else {
+        throw ToolError(
+          "--to \(Terminal.printable(destination.shown)) has a query, so give it a --name: another query may be another "
+            + "destination, or not")
+      }
+      let name = names.isEmpty ? destination.name(preset, place: place) : names[index]
       guard !named.contains(where: { $0.name == name }) else {
         throw ToolError("--to \(destination.shown) is given twice; give each destination once")
       }
       named.append(Named(name: name, destination: destination))
     }
     let urls = named.count { $0.destination.isEndpoint }
+    if urls == 0, !named.isEmpty, let option = optionOfURLs {
+      throw ToolError("\(option) goes with a URL, and --to is a path; a URL begins with http:// or https://")
+    }
+    guard givenTable?.isEmpty != true else { throw ToolError("--table is empty; name ClickHouse's table") }
     guard !gzip || urls > 0 else { throw ToolError("--gzip goes with a URL; files are packed with --lz4") }
     guard !lz4 || urls < named.count else { throw ToolError("--lz4 goes with a path; a URL is sent to with --gzip") }
     return named
+  }
+
+  /// What tells destinations of one address apart: what is not the default, for names that are there stay.
+  private var place: [String] {
+    let given = [("table", table == "events" ? "" : table), ("project", project), ("user", user)]
+    return given.filter { !$0.1.isEmpty }.map { "\($0.0)=\($0.1)" }
+  }
+
+  /// An option that says nothing where there are only files.
+  private var optionOfURLs: String? {
+    let given = [
+      ("--preset", givenPreset != nil), ("--key-file", keyFile != nil), ("--key-env", keyEnv != nil),
+      ("--user", !user.isEmpty), ("--project", !project.isEmpty), ("--table", givenTable != nil),
+    ]
+    return given.first(where: \.1)?.0
   }
 
   private static func isName(_ name: String) -> Bool {

@@ -7,8 +7,9 @@ import Weir
 enum LogRemoval {
   /// Removes the log in `directory` as a whole, or answers why not and leaves it as it is.
   ///
-  /// It goes if no process writes it, all providers that it knows of have everything, `name`s among them, and nothing in
-  /// it is anywhere else: dead letters, quarantined bytes, violations. The writer's lock is held from before the look to
+  /// It goes if no process writes it, all providers that it knows of have everything, `name`s among them, and there is
+  /// nothing in it that is nowhere else: dead letters, quarantined bytes, violations, and whatever is no part of a log,
+  /// such as another log or what was delivered, if that went to a directory in this one. The writer's lock is held from before the look to
   /// the end, so nobody opens the log meanwhile and captures into what is about to go.
   static func remove(_ directory: String, deliveredTo names: [String]) throws -> String? {
     guard let lock = WriterLock(of: directory) else { return "a process writes it" }
@@ -24,8 +25,32 @@ enum LogRemoval {
     }
     let kept = [("dead-letters", "dead letters"), ("quarantine", "damaged bytes"), ("violations", "violations")]
     for (name, what) in kept where !isEmpty("\(directory)/\(name)") { return "it holds \(what)" }
-    try removeFiles(directory)
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+    if let stranger = names.sorted().first(where: { !isPart($0) }) {
+      return "it holds \(Terminal.quoted(stranger)), which is no part of it"
+    }
+    try removeFiles(directory, names)
     return nil
+  }
+
+  /// Whether the directory of a log has files and directories of this name: those of the format's page, and no other.
+  static func isPart(_ name: String) -> Bool {
+    if parts.contains(name) { return true }
+    if let number = ["prepared-", "batch-"].first(where: { name.hasPrefix($0) }).map({ name.dropFirst($0.count) }) {
+      return isNumber(number)
+    }
+    let base = name.prefix { $0 != "." }
+    guard base.count == 20, isNumber(base) else { return false }
+    return [".weir", ".weir.active", ".weir.lz4"].contains(name.dropFirst(20))
+  }
+
+  private static let parts: Set<String> = [
+    "lock", "ring", "ring.at", "ring.at.new", "ring.new", "start", "start.new", "quarantine", "cursors", "violations",
+    "dead-letters", "attempts",
+  ]
+
+  private static func isNumber(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   private static func isEmpty(_ directory: String) -> Bool {
@@ -40,9 +65,8 @@ enum LogRemoval {
 
   /// The cursors after what they are about, so that after a kill on the way nothing is delivered again. The lock goes
   /// last: who comes before that finds the log locked, who comes after it finds no log.
-  private static func removeFiles(_ directory: String) throws {
+  private static func removeFiles(_ directory: String, _ names: [String]) throws {
     let last = ["cursors", WriterLock.fileName]
-    let names = try FileManager.default.contentsOfDirectory(atPath: directory)
     for name in names.filter({ !last.contains($0) }) + names.filter({ $0 == "cursors" }) {
       try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
     }

@@ -54,6 +54,17 @@ func writeOutput(_ text: String) throws {
   }
 }
 
+/// Writes text to standard output, for commands whose work is not what they print: a reader that has gone ends neither
+/// the work nor has it answer that all is well.
+func writeReport(_ text: String) throws {
+  do throws(WriteFailure) {
+    try writeAll(Array(text.utf8), to: STDOUT_FILENO)
+  } catch {
+    guard error != .closedByReader else { return }
+    throw ToolError(writing: error)
+  }
+}
+
 /// The system's words for an errno.
 func systemMessage(_ error: Int32) -> String { String(cString: strerror(error)) }
 

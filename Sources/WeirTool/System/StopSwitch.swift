@@ -50,9 +50,15 @@ final class StopSwitch: Sendable {
     _ = write(wakeWriter, &byte, 1)
   }
 
-  /// Sleeps for that long, or until the switch is thrown. Throws it if standard output's reader has gone meanwhile, so
-  /// that a command which waits for something to print does not wait for ever in vain.
+  /// Sleeps for that long, or until the switch is thrown.
   func sleep(milliseconds: Int32) {
+    var event = pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&event, 1, milliseconds)
+  }
+
+  /// The same for a command whose work is what it prints: throws the switch if standard output's reader has gone meanwhile, so
+  /// that a command which waits for something to print does not wait for ever in vain.
+  func sleepWhileRead(milliseconds: Int32) {
     var events = [
       pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: STDOUT_FILENO, events: 0, revents: 0),

@@ -1,10 +1,11 @@
 #!/bin/sh
-# try.sh BUILD CC: builds the library once with each of the faults in this folder, and sweeps it, or cuts its power so
-# often. A harness that does not find the fault is worth nothing, so this fails unless it does. From the top of the
+# try.sh BUILD CC [NAME]: builds the library once with each of the faults in this folder (or that of this name), and
+# sweeps it, cuts its power so often, or runs its cases. A harness that does not find the fault is worth nothing, so this fails unless it does. From the top of the
 # source tree.
 set -u
 build=$1/twins
 cc=$2
+only=${3:-}
 here=$(dirname "$0")
 root=$(pwd)
 flags='-std=gnu11 -O1 -g -pthread -DCHECKS_ARE_SHARED -DWEIR_FAULT_INJECTION'
@@ -12,11 +13,17 @@ shared='report victim judge replay'
 missed=0
 for twin in "$here"/*.sed; do
   name=$(basename "$twin" .sed)
+  [ -z "$only" ] || [ "$only" = "$name" ] || continue
   file=$(sed -n 's/^# file: //p' "$twin")
   sweep=$(sed -n 's/^# sweep: //p' "$twin")
   images=$(sed -n 's/^# power: //p' "$twin")
-  if [ -n "$images" ]; then
-    program=power_replay harness="$shared recording images power_run"
+  cases=$(sed -n 's/^# cases: //p' "$twin")
+  said='^round [0-9]* failed'
+  if [ -n "$cases" ]; then
+    program=$cases harness="$shared recording images power_run power_again" said=': failed: '
+    set --
+  elif [ -n "$images" ]; then
+    program=power_replay harness="$shared recording images power_run power_again"
     set -- --rounds "$images"
   else
     program=step_replay harness="$shared snapshot stepper swept context_sweeps batch_sweeps sweeps"
@@ -36,9 +43,10 @@ for twin in "$here"/*.sed; do
   # shellcheck disable=SC2086 # lists of flags and files
   $cc $flags -I"$copy/include" -I"$root/Tests/C" -I"$here/.." -I"$copy/Sources/CWeir" "$copy"/Sources/CWeir/*.c \
     $sources -llz4 -o "$copy/$program" || exit 1
-  timeout -s KILL 300 "$copy/$program" "$@" --seed 1 --keep "$copy/kept" >"$copy/output" 2>&1
-  if [ $? = 1 ] && grep '^round [0-9]* failed' "$copy/output" | grep -qv implausibly; then
-    echo "ok: $name: $(grep '^round [0-9]* failed' "$copy/output" | grep -v implausibly | head -1 | cut -c 1-150)"
+  [ -n "$cases" ] || set -- "$@" --seed 1 --keep "$copy/kept"
+  timeout -s KILL 900 "$copy/$program" "$@" >"$copy/output" 2>&1
+  if [ $? = 1 ] && grep "$said" "$copy/output" | grep -qv implausibly; then
+    echo "ok: $name: $(grep "$said" "$copy/output" | grep -v implausibly | head -1 | cut -c 1-150)"
   else
     echo "twin $name: '$program $*' did not find it:" >&2
     cat "$copy/output" >&2

@@ -94,6 +94,32 @@ import Testing
         #expect(try Files.names(in: scratch("workers")) == ["another", "damaged"])
       }
 
+      @Test func `whoever read the output ends neither the delivery nor has it answer that all is well`() throws {
+        let scratch = try Scratch()
+        try FileManager.default.createDirectory(atPath: scratch("workers"), withIntermediateDirectories: true)
+        for name in ["a", "b", "c"] { try Tool.record(scratch("workers/\(name)"), sending: Numbered.lines(1...10)) }
+        // Its first line is written when nobody reads any more.
+        let script = #"{ sleep 0.2; "$0" "$@"; echo "code $?" >&2; } | true"#
+        let outcome = try Child("/bin/sh", ["-c", script, Tool.path] + Self.arguments(scratch)).wait()
+        #expect(outcome.errors == "code 0\n", "\(outcome.errors)")
+        for name in ["a", "b", "c"] {
+          #expect(try LedgerLine.read(scratch("workers/\(name)"), "out").acknowledged == 10)
+        }
+        let url = "http://127.0.0.1:\(try Collecting.freePort())/"
+        let pending = ["deliver", scratch("workers/a"), "--to", url, "--name", "down", "--budget", "1s"]
+        let down = try Child("/bin/sh", ["-c", script, Tool.path] + pending).wait()
+        #expect(down.errors.hasSuffix("code 5\n"), "\(down.errors)")
+      }
+
+      @Test func `a collector whose output nobody reads any more goes on`() throws {
+        let scratch = try Scratch()
+        // timeout answers 124 where it had to end what it started.
+        let script = #"{ timeout 3 "$0" collect "$1"; echo "code $?" >&2; } | head -n 1"#
+        let outcome = try Child("/bin/sh", ["-c", script, Tool.path, scratch("log")]).wait()
+        #expect(outcome.text.hasPrefix("listening on http://127.0.0.1:"), "\(outcome.text)")
+        #expect(outcome.errors == "code 124\n", "\(outcome.errors)")
+      }
+
       @Test func `directories without a log are refused`() throws {
         let scratch = try Scratch()
         try FileManager.default.createDirectory(atPath: scratch("workers/empty"), withIntermediateDirectories: true)

@@ -142,7 +142,9 @@ import Testing
           ([scratch("log")], "--to"), ([scratch("none"), "--to", "out"], scratch("none")),
           ([scratch("file"), "--to", "out"], scratch("file")), ([scratch("log"), "--to", "ftp://host"], "http"),
           ([scratch("log"), "--to", "http://k@host"], "--key-file"),
-          ([scratch("log"), "--to", "out", "--key-file", scratch("none")], scratch("none")),
+          ([scratch("log"), "--to", "http://host", "--key-file", scratch("none")], scratch("none")),
+          ([scratch("log"), "--to", "out", "--key-file", scratch("none")], "--key-file"),
+          ([scratch("log"), "--to", "localhost:4100"], "http://localhost:4100"),
           ([scratch("log"), "--to", "out", "--remove-delivered"], "directory of logs"),
           ([scratch("log"), "--to", "out", "--from", "yesterday"], "--from"),
           ([scratch("log"), "--to", "out", "--gzip"], "--lz4"),
@@ -182,6 +184,13 @@ import Testing
         #expect(try Tool.run("dead-letters", scratch("log"), "nobody").code == 2)
         #expect(CatLine.rawLines(try Tool.run("dead-letters", scratch("log"), "--limit", "1").output).count == 2)
 
+        // Nobody listens there: it waits until it is told to end, and says what it has come to then.
+        let down = ["--to", "http://127.0.0.1:\(try Collecting.freePort())/"]
+        let waiting = try Child(Tool.path, ["redrive", scratch("log"), "main"] + down)
+        waiting.serve(until: Moment.now + 1)
+        waiting.signal(SIGINT)
+        let ended = try waiting.wait(60)
+        #expect(ended.code == 130 && ended.text.contains("\(rejected) pending"), "\(ended.text)\(ended.errors)")
         let again = try Tool.run(["redrive", scratch("log"), "main"] + to)
         #expect(again.code == 0 && again.text.contains("\(rejected) acknowledged"), "\(again.text)\(again.errors)")
         let third = try Tool.run(["redrive", scratch("log"), "main"] + to)

@@ -86,6 +86,81 @@
       }
     }
 
+    /// Thirty kilobytes unpack to millions of values, each of which would take tens of bytes, an answer and a rejection.
+    @Test func aBombOfValuesIsRefusedBeforeItIsRead() async throws {
+      try await withCollector { collector, client in
+        let values = (0...VendorLimits.values).flatMap { _ in [UInt8(ascii: "0"), UInt8(ascii: ",")] }
+        let bomb = gzipped(Array("[".utf8) + values + Array("0]".utf8), level: 9)
+        #expect(bomb.count < 32 << 10)
+        for path in ["/events", "/v1/logs"] {
+          let answer = try await client.post(path, bomb, ["Content-Encoding": "gzip"])
+          #expect(answer.status == 413, "\(path)")
+        }
+        let order = Array(#"{"faults":"","seed":[\#(String(repeating: "0,", count: 40_000))0]}"#.utf8)
+        #expect(try await client.post("/_weir/faults", order).status == 413)
+        #expect(try collector.rejected().isEmpty && collector.bufferedBytes == 0)
+      }
+    }
+
+    /// Of vendors that know no limit; 100,000 is what the preset for ClickHouse sends at a time.
+    @Test func moreEventsThanAreTakenAtATime() throws {
+      func items(_ item: String, _ separator: String, _ count: Int) -> String {
+        Array(repeating: item, count: count).joined(separator: separator)
+      }
+      let insert = ["query": "INSERT INTO t FORMAT JSONEachRow"]
+      let most = VendorLimits.events
+      #expect(Read(OwnForm(), "[" + items("0", ",", most) + "]").status == 0)
+      // Its lines are no events, which is told then.
+      #expect(Read(OwnForm(), items("0", "\n", most)).status == 400)
+      #expect(Read(OwnForm(), "[" + items("0", ",", most + 1) + "]").status == 413)
+      #expect(Read(OwnForm(), items("0", "\n", most + 1)).status == 413)
+      #expect(Read(ClickHouse(), "[" + items("{}", ",", most) + "]", query: insert).status == 0)
+      #expect(Read(ClickHouse(), "[" + items("{}", ",", most + 1) + "]", query: insert).status == 413)
+      #expect(Read(ClickHouse(), items("{}", "\n", most + 1), query: insert).status == 413)
+      #expect(Read(PostHog(), "[" + items("0", ",", most + 1) + "]").status == 413)
+      #expect(Read(MixpanelProfiles(), "[" + items("0", ",", most + 1) + "]").status == 413)
+      let half = "{\"logRecords\":[" + items("{}", ",", most / 2) + "]}"
+      for (scopes, status) in [([half, half], 0), ([half, half, "{\"logRecords\":[{}]}"], 413)] {
+        let body = "{\"resourceLogs\":[{\"scopeLogs\":[\(scopes.joined(separator: ","))]}]}"
+        #expect(Read(OTLP(), body).status == status)
+      }
+    }
+
+    @Test func valuesAreCountedBeforeTheyAreRead() {
+      func count(_ text: String) -> Int { JSONSize.values(in: Array(text.utf8)) }
+      #expect(count("") == 1 && count("7") == 1 && count(#"",{[\",{[""#) == 1)
+      #expect(count("[1,2]") == 3 && count(#"{"a":{"b":[0,0,0]},"c":1}"#) == 7)
+      #expect(count("1\n2\n3") == 3)
+      // What is broken in one line hides nothing of the next.
+      #expect(count("\"a\n[1,2,3]") == 5 && count("\"\\\"\n[1,2]") == 4)
+    }
+
+    @Test func allTheMemoryForValuesIsABoundOnAll() throws {
+      let scratch = try Scratch()
+      var configuration = smallConfiguration(scratch)
+      configuration.maximumBodyBytes = 64 << 10
+      configuration.maximumBufferedBytes = 64 << 10
+      let intake = BodyIntake(configuration)
+      let most = (64 << 10) / JSONSize.bytesOfValue
+      // One that is alone is always read.
+      #expect(intake.takeValues(10 * most))
+      #expect(!intake.takeValues(1))
+      intake.releaseValues(10 * most)
+      #expect(intake.takeValues(most - 1) && intake.takeValues(1) && !intake.takeValues(1))
+    }
+
+    /// No clock can count to the end of that.
+    @Test func timesMayBeForEver() async throws {
+      try await withCollector {
+        $0.requestTime = .seconds(Int64.max)
+        $0.idleTime = .seconds(Int64.max)
+        $0.stopTime = .seconds(Int64.max)
+      } _: { _, client async throws in
+        #expect(try await client.post("/events", #"{"id":"1","name":"n"}"#).status == 200)
+        #expect(try await client.post("/nope", "x").status == 404)
+      }
+    }
+
     @Test func packedBodiesAndPackingsThatAreNotKnown() async throws {
       try await withCollector { collector, client async throws in
         let body = Array(segmentBatch([segmentEvent("m")]).utf8)
@@ -174,8 +249,10 @@
         _ = try await client.post("/import", #"[{"event":"e","properties":{"token":"S3CRET"}}]"#)
         _ = try await client.post("/engage", #"[{"$token":"S3CRET","$set":{"a":1}}]"#)
         _ = try await client.post("/v1/batch", #"{"writeKey":"S3CRET","batch":{}}"#)
+        _ = try await client.post("/v1/batch", "event=x&Api_Key=S3CRET&a=1\ntoken=S3CRET")
         let texts = try collector.rejected().map(\.text)
-        #expect(texts.count == 6)
+        #expect(texts.count == 7)
+        #expect(texts.last == "event=x&Api_Key=[redacted]&a=1\ntoken=[redacted]")
         #expect(texts.allSatisfy { $0.contains("[redacted]") && !$0.contains("S3CR") && !$0.contains("ET\"") })
       }
     }

@@ -59,6 +59,11 @@
       (answer(200, #"{"rejected":[{"id":null,"index":3}]}"#), .failed),
       (answer(200, #"{"rejected":[{"id":"\#(sampleID(9))","index":2}]}"#), .failed),
       (answer(200, #"{"retry":["x"]}"#), .failed),
+      (answer(200, #"{"rejected":null,"retry":null}"#), .accepted), (answer(200, " \n"), .accepted),
+      // What can't be read, or means no events in particular, may have named some that the endpoint does not have.
+      (answer(200, #"{"accepted":1,"rejected":[{"ind"#), .failed), (answer(200, " ["), .failed),
+      (answer(200, "\u{fffd}", ("content-type", "application/problem+json")), .failed),
+      (answer(200, #"{"rejected":2}"#), .failed), (answer(200, #"{"retry":{"id":"x"}}"#), .failed),
       (answer(400), .refused), (answer(413), .refused), (answer(401), .stopped), (answer(503), .failed),
     ])
     func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {

@@ -81,6 +81,17 @@
       }
     }
 
+    /// Where it leads, everything is answered with a success, and nothing is kept.
+    @Test(arguments: HTTPPresetName.allCases)
+    func noSuccessBehindARedirectCounts(_ name: HTTPPresetName) async throws {
+      try await withCollector(try Faults("redirect", seed: 1)) { collector, endpoint in
+        let provider = try provider(name, endpoint)
+        #expect(await thrown { try await provider.deliver([sampleEvent(0)]) } is DeliveryStopped)
+        await provider.shutdown()
+        #expect(try collector.events().isEmpty)
+      }
+    }
+
     @Test(arguments: ["status=500:1", "drop-answer:1", "cut:1"])
     func itsFaultsAreFailures(_ fault: String) async throws {
       try await withCollector(try Faults(fault, seed: 1)) { collector, endpoint in

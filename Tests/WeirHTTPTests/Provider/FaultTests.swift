@@ -111,7 +111,19 @@
       #expect(other.requests.isEmpty && server.requests.count == 1)
     }
 
-    @Test(arguments: [301, 302, 307, 308])
+    /// Whoever goes there asks for a page, and its 200 says nothing of events.
+    @Test(arguments: [301, 302, 303])
+    func aRedirectThatWantsNoPostIsNotFollowedAnywhere(_ status: Int) async throws {
+      let server = try TestServer { request in
+        request.path == "/in" ? .answer(status, headers: ["location": "/login"]) : .answer(200)
+      }
+      defer { server.stop() }
+      let stopped = try await error(server) as? DeliveryStopped
+      #expect(stopped?.reason == "the endpoint redirects to /login (\(status)); set the address")
+      #expect(server.requests.map(\.path) == ["/in"])
+    }
+
+    @Test(arguments: [307, 308])
     func aRedirectOnTheSameHostIsFollowedWithTheBody(_ status: Int) async throws {
       let server = try TestServer { request in
         request.path == "/in" ? .answer(status, headers: ["location": "/in/"]) : .answer(200)
@@ -128,6 +140,16 @@
       defer { server.stop() }
       #expect(try await error(server) is DeliveryStopped)
       #expect(server.requests.count == 4)
+    }
+
+    /// The words of BoringSSL tell where its sources were, on the machine that built it.
+    @Test func aPortWithoutTLSIsToldInWords() {
+      let reason = "sslError([Error: 268435703 error:100000f7:SSL routines:OPENSSL_internal:"
+      let plain = HTTPTransport.explained(handshake: reason + "WRONG_VERSION_NUMBER at /build/ssl/tls_record.cc:127])")
+      #expect("\(plain)" == "no answer: what listens there does not speak TLS; see whether the address is http")
+      let other = HTTPTransport.explained(handshake: reason + "INAPPROPRIATE_FALLBACK at /build/ssl/x.cc:1])")
+      #expect("\(other)" == "no answer: TLS failed: \(reason)INAPPROPRIATE_FALLBACK])")
+      #expect(HTTPTransport.explained(handshake: "CERTIFICATE_VERIFY_FAILED at /b/x.cc:1") is DeliveryStopped)
     }
 
     @Test(arguments: [401, 403, 404])

@@ -28,6 +28,23 @@
       #expect(provider.counts.sentBytes == UInt64(request.body.count))
     }
 
+    /// No clock can count to the end of that.
+    @Test func timesMayBeForEver() async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      var configuration = HTTPConfiguration()
+      for time in [Duration.seconds(Int64.max), .seconds(1 << 40)] {
+        configuration.connectTimeout = time
+        configuration.readTimeout = time
+        configuration.timeout = time
+        configuration.callTime = time
+        configuration.keepAlive = time
+        let provider = try HTTPProvider(endpoint: server.url, configuration: configuration)
+        #expect(try await provider.deliver(events(2)) == [.accepted, .accepted])
+        await provider.shutdown()
+      }
+    }
+
     @Test func compressionIsLeftOutWhereItIsNotWantedOrNotTaken() async throws {
       let server = try TestServer(.answer(200, body: "{}"))
       defer { server.stop() }

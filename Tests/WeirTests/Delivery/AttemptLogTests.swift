@@ -106,8 +106,8 @@ struct AttemptLogTests {
     }
   }
 
-  @Test func `the oldest make room`() throws {
-    try withDirectory { directory in
+  @Test func `the oldest make room`() async throws {
+    try await withDirectoryAsync { directory in
       let log = AttemptLog(in: directory, provider: "shop", byteLimit: AttemptLog.leastBytes)
       let text = String(repeating: "x", count: 1000)
       var written = 0
@@ -115,7 +115,7 @@ struct AttemptLogTests {
         let before = log.unwritten
         log.write(attempt(written, [UInt64(written)], text))
         // No faster than the log's own thread, whatever the machine.
-        if log.unwritten == before { written += 1 } else { usleep(1000) }
+        if log.unwritten == before { written += 1 } else { try await Task.sleep(for: .milliseconds(1)) }
       }
       log.close()
       let found = try notes(directory)
@@ -141,17 +141,12 @@ struct AttemptLogTests {
     }
   }
 
-  @Test func `a log of a dead process is read up to its last note`() throws {
-    try withDirectory { directory in
+  @Test func `a log of a dead process is read up to its last note`() async throws {
+    try await withDirectoryAsync { directory in
       let log = AttemptLog(in: directory, provider: "shop")
       for number in 1...100 { log.write(attempt(number, [UInt64(number)])) }
       // Read while it is written, as another process does.
-      var count = 0
-      for _ in 0..<500 where count < 100 {
-        count = try notes(directory).count
-        usleep(2000)
-      }
-      #expect(count == 100)
+      #expect(await eventually { (try? notes(directory).count) == 100 })
       log.close()
     }
   }

@@ -7,10 +7,12 @@ import WeirTesting
 @testable import Weir
 
 struct DeadLetterTests {
-  private func stored(_ fields: FieldObject, context: EventContext = EventContext()) -> StoredEvent {
+  private func stored(
+    _ fields: FieldObject, declaration: EventType? = nil, context: EventContext = EventContext()
+  ) -> StoredEvent {
     StoredEvent(
       offset: 77, id: EventID(opening: 1 << 60, sequence: 5), time: Timestamp(nanosecondsSince1970: -3), name: "e",
-      fields: fields, context: context)
+      fields: fields, declaration: declaration, context: context)
   }
 
   @Test func `any event comes back as it was`() throws {
@@ -19,11 +21,20 @@ struct DeadLetterTests {
     let context = EventContext(
       globals: ["g": 1], user: EventUser(id: "u", traits: ["t": .redacted]),
       view: EventView(id: "v", name: "view", parent: "p"), fields: ["f": true], sensitive: ["g", "t"])
+    let declared = EventType(
+      "e",
+      [
+        Field("a", .optional(.int64), sensitive: true, formerNames: ["b", "c"]),
+        Field("nested", .array(.object([Field("x", .string, sensitive: true), Field("y", .any)]))),
+      ], wireID: 3, kind: .pageAction, formerNames: ["f"])
     let events = [
       stored([:]), stored(["a": .bytes([0, 255]), "b": .double(.infinity), "c": .null], context: context),
       stored(["deep": deep], context: context),
       stored(["text": .string(String(repeating: "é", count: 700_000))], context: context),
       stored(["many": .array((0..<90_000).map { .object(["k": .uint(UInt64($0))]) })]),
+      stored(["a": 1, "payload": .bytes([1])], declaration: declared),
+      stored(["text": .string(String(repeating: "x", count: 1_500_000))], declaration: declared),
+      stored(["b": 2], declaration: EventType(tagged: "e").with(["id": .uint(7), "formerly": .array(["was"])])),
     ]
     try withDirectory { directory in
       let letters = events.map { DeadLetter(provider: "p", event: $0, reason: "no\u{0}pe", attempts: 3) }
@@ -74,7 +85,7 @@ struct DeadLetterTests {
       try stage.dispatcher.add(provider)
       let ids = try stage.capture(10)
       #expect(await stage.run { stage.entry().rejected == 9 })
-      let configuration = DeliveryStage.configuration(stage.clock)
+      let configuration = stage.redriveConfiguration()
       let log = LogDirectory(directory)
       func redrive(to provider: ScriptedProvider) async throws -> DeliveryReport.Entry {
         let result = try await stage.running([provider]) {

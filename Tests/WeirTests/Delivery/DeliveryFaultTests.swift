@@ -69,6 +69,54 @@ struct DeliveryFaultTests {
     }
   }
 
+  @Test func `events that wait for the dead letters are few, and are written once a second`() async throws {
+    try await withDirectoryAsync { directory in
+      let fault = Fault()
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let stage = try DeliveryStage(on: tracker) { $0.calls = fault.calls }
+      let provider = ScriptedProvider(finally: .reject("no"))
+      var options = DeliveryOptions()
+      options.flush.maximumEvents = 10
+      try stage.dispatcher.add(provider, options: options)
+      fault.failing.withLock { $0 = [.makeDirectory] }
+      try stage.capture(200)
+      let begin = stage.clock.now
+      #expect(await stage.run { begin.duration(to: stage.clock.now) >= .seconds(30) })
+      // Those of a call, and of one more that was under way.
+      #expect(provider.callSizes.reduce(0, +) <= 20)
+      #expect(fault.count.withLock { $0 } <= 32)
+      #expect(stage.entry().pending == 200 && stage.entry().isBalanced)
+      #expect(stage.entry().error?.contains("dead letters") == true)
+      fault.failing.withLock { $0 = [] }
+      #expect(await stage.run { stage.entry().rejected == 200 })
+      #expect(stage.entry().error == nil && provider.callSizes.reduce(0, +) == 200)
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").map(\.event.offset) == Array(0..<200))
+      await stage.kill()
+    }
+  }
+
+  @Test func `a large event that waits for the dead letters holds up others`() async throws {
+    try await withDirectoryAsync { directory in
+      let fault = Fault()
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let stage = try DeliveryStage(on: tracker) { $0.calls = fault.calls }
+      let provider = ScriptedProvider(finally: .reject("no"))
+      var options = DeliveryOptions()
+      options.flush.maximumBytes = 2000
+      try stage.dispatcher.add(provider, options: options)
+      fault.failing.withLock { $0 = [.makeDirectory] }
+      let text = FieldValue.string(String(repeating: "x", count: 1500))
+      for _ in 0..<20 { #expect(stage.tracker.track("e", fields: ["text": text]).isAccepted) }
+      try stage.tracker.drain()
+      let begin = stage.clock.now
+      #expect(await stage.run { begin.duration(to: stage.clock.now) >= .seconds(30) })
+      #expect(provider.callSizes.reduce(0, +) <= 4)
+      fault.failing.withLock { $0 = [] }
+      #expect(await stage.run { stage.entry().rejected == 20 })
+      await stage.kill()
+    }
+  }
+
   @Test(.enabled(if: FailingDisk.isAvailable)) func `a full disk stops no delivery and loses nothing`() async throws {
     let disk = try FailingDisk()
     let spy = try SpyTracker(on: disk)

@@ -226,7 +226,7 @@ struct DeliveryRestartTests {
           finally: .each { $0.fields["n"] == .int(next) && !isLast ? .retry(after: .seconds(200)) : .accepted })
         try dispatcher.add(provider)
         let offset = isLast ? 100 : Offset(next)
-        #expect(await moving(clock) { dispatcher.ledger["scripted"]?.offset == offset })
+        #expect(await dispatcher.mover(clock).run { dispatcher.ledger["scripted"]?.offset == offset })
         #expect(dispatcher.ledger.isBalanced)
         await dispatcher.finish(dispatcher.workers, .abandonment)
         guard case .position(let position) = try Cursor.read("scripted", of: directory) else {

@@ -7,16 +7,18 @@ import WeirTesting
 
 @testable import Weir
 
-/// How long a test waits, by the machine's clock, for something that does not happen. Not for what does, however loaded
-/// the machine is: other tests may have all of it for a minute.
-private let deliveryPatience = Duration.seconds(300)
-
 /// A log in a directory of its own with a dispatcher, on a virtual clock.
 final class DeliveryStage: Sendable {
   let directory: String
   let tracker: Tracker
   let clock = VirtualClock()
   let dispatcher: Dispatcher
+  /// Workers that are no dispatcher's: those of redrives.
+  private let others: Others
+
+  private final class Others: Sendable {
+    let workers = Mutex<[ProviderWorker]>([])
+  }
 
   convenience init(
     _ directory: String, tracker configure: (inout Tracker.Configuration) -> Void = { _ in },
@@ -35,6 +37,7 @@ final class DeliveryStage: Sendable {
   init(on tracker: Tracker, dispatcher change: (inout Dispatcher.Configuration) -> Void = { _ in }) throws {
     directory = tracker.directory
     self.tracker = tracker
+    others = Others()
     dispatcher = try Dispatcher(tracker, configuration: Self.configuration(clock, change))
   }
 
@@ -59,43 +62,51 @@ final class DeliveryStage: Sendable {
     return ids
   }
 
-  /// Moves the clock from one deadline to the next until `condition` holds; false if it does not within that time of
-  /// the clock's.
-  ///
-  /// The clock is moved only when everybody waits who could do something by himself: the workers, and of `providers`
-  /// those who are called. A call of another provider is waited for.
-  func run(
-    _ providers: [ScriptedProvider] = [], upTo limit: Duration = .seconds(3600), until condition: () throws -> Bool
-  ) async rethrows -> Bool {
-    let end = clock.now.advanced(by: limit)
-    let patience = ContinuousClock.now + deliveryPatience
-    var pause = Duration.microseconds(100)
-    while try !condition() {
-      if ContinuousClock.now > patience { return false }
-      guard areAtRest(providers) else {
-        try? await Task.sleep(for: pause)
-        pause = min(pause * 2, .milliseconds(4))
-        continue
-      }
-      pause = .microseconds(100)
-      if try condition() { return true }
-      guard let next = clock.next, next <= end else { return false }
-      clock.advance(to: next)
-    }
-    return true
+  /// What moves the clock.
+  var mover: ClockMover {
+    ClockMover(clock) { [dispatcher, others] in dispatcher.workers + others.workers.withLock { $0 } }
   }
 
-  /// Waits for a call of the dispatcher while the clock moves.
+  /// Moves the clock from one deadline to the next until `condition` holds; false if it does not within that time of
+  /// the clock's: see ``ClockMover/run``.
+  func run(
+    _ providers: [any WaitingProvider] = [], stubborn: [any WaitingProvider] = [],
+    upTo limit: Duration = .seconds(3600), until condition: () throws -> Bool
+  ) async rethrows -> Bool {
+    try await mover.run(providers, stubborn: stubborn, upTo: limit, until: condition)
+  }
+
+  /// Waits until nothing happens before the clock is moved.
+  func rest(_ providers: [any WaitingProvider] = [], stubborn: [any WaitingProvider] = []) async -> Bool {
+    await mover.rest(providers, stubborn: stubborn)
+  }
+
+  /// Waits for a call of the dispatcher, or a redrive, while the clock moves. It stands until the call has come to
+  /// where it waits for a worker.
   func running<Answer: Sendable>(
-    _ providers: [ScriptedProvider] = [], _ call: @escaping @Sendable () async -> Answer
+    _ providers: [any WaitingProvider] = [], stubborn: [any WaitingProvider] = [],
+    _ call: @escaping @Sendable () async -> Answer
   ) async throws -> Answer {
     let answer = Mutex<Answer?>(nil)
     Task {
       let given = await call()
       answer.withLock { $0 = given }
     }
-    #expect(await run(providers) { answer.withLock { $0 != nil } })
+    var mover = mover
+    mover.isBegun = { [mover] in mover.isWatched || self.isRedriving }
+    #expect(await mover.run(providers, stubborn: stubborn) { answer.withLock { $0 != nil } })
     return try #require(answer.withLock { $0 })
+  }
+
+  /// How a redrive is set up whose worker is to be waited for.
+  func redriveConfiguration() -> Dispatcher.Configuration {
+    Self.configuration(clock) { configuration in
+      configuration.madeWorker = { [others] worker in others.workers.withLock { $0.append(worker) } }
+    }
+  }
+
+  private var isRedriving: Bool {
+    others.workers.withLock { $0.contains { worker in !worker.shared.read { $0.isFinished } } }
   }
 
   /// Ends delivery as a kill does: nothing is written from now on.
@@ -110,31 +121,6 @@ final class DeliveryStage: Sendable {
 
   /// The ledger's entry of a provider.
   func entry(_ name: String = "scripted") -> Ledger.Entry { dispatcher.ledger[name] ?? Ledger.Entry(provider: "none") }
-
-  /// Whether nothing happens before the clock is moved.
-  private func areAtRest(_ providers: [ScriptedProvider]) -> Bool {
-    let workers = dispatcher.workers.filter { worker in !worker.shared.read { $0.isFinished } }
-    var sleepers = 0
-    for worker in workers {
-      guard let rest = worker.shared.read({ $0.rest }) else { return false }
-      if rest.until != nil { sleepers += 1 }
-      let waits = providers.contains { $0.name == worker.orders.name && $0.waiting > 0 }
-      if rest.isCalling, !waits { return false }
-    }
-    return clock.sleepers >= max(sleepers, 1)
-  }
-}
-
-/// Moves a clock on, for a dispatcher that is no stage's, until `condition` holds: a step at a time, with a moment of
-/// the machine's between, so that no call in progress takes long by that clock.
-func moving(_ clock: VirtualClock, until condition: () throws -> Bool) async rethrows -> Bool {
-  let patience = ContinuousClock.now + deliveryPatience
-  while try !condition() {
-    if ContinuousClock.now > patience { return false }
-    try? await Task.sleep(for: .milliseconds(1))
-    clock.advance(by: .milliseconds(10))
-  }
-  return true
 }
 
 extension ScriptedProvider {

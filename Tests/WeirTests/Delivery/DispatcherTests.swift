@@ -103,7 +103,11 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `what was removed before the first look is not the provider's`() async throws {
+  /// `there` events were captured when the provider was added, and some of `after` too before its first look.
+  @Test(arguments: [(1, 400), (150, 400), (150, 70)])
+  func `what is removed before the first look is the provider's loss if it was captured after the provider came`(
+    _ there: Int, _ after: Int
+  ) async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(
         directory,
@@ -112,26 +116,35 @@ struct DispatcherTests {
           $0.byteLimit = 8 << 20
           $0.atByteLimit = .dropOldest
         })
-      try stage.capture(1)
+      let text = String(repeating: "x", count: 50_000)
+      func capture(_ numbers: Range<Int>) throws {
+        for number in numbers {
+          #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number)), "text": .string(text)]).isAccepted)
+        }
+        try stage.tracker.drain()
+      }
+      try capture(0..<there)
+      let before = try LogDirectory(directory).statistics().firstOffset
       // Between its making and its first look the oldest make room.
       let worker = try ProviderWorker(
         WorkerOrders(
           provider: ScriptedProvider(name: "late"), name: "late", options: DeliveryOptions(),
           configuration: DeliveryStage.configuration(stage.clock), clock: DeliveryClock(stage.clock),
           log: DeliveredLog(stage.tracker)))
-      let text = String(repeating: "x", count: 50_000)
-      for number in 0..<400 {
-        #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number)), "text": .string(text)]).isAccepted)
-      }
-      try stage.tracker.drain()
-      let first = try LogDirectory(directory).statistics().firstOffset
-      try #require(first > 100)
+      let all = there + after
+      try capture(there..<all)
+      func firstOffset() -> Offset { (try? LogDirectory(directory).statistics().firstOffset) ?? 0 }
+      #expect(await eventually { firstOffset() > before })
+      let first = firstOffset()
       let running = Task { await worker.run() }
-      let clock = stage.clock
-      #expect(await moving(clock) { worker.shared.read { $0.report.position } == 401 })
+      let end = Offset(all)
+      #expect(await ClockMover(stage.clock, { [worker] }).run { worker.shared.read { $0.report.position } == end })
       let counts = worker.shared.read { $0.report.counts }
-      #expect(counts.removed == 0 && counts.from >= first && counts.acknowledged == 401 - counts.from)
+      // What was removed by now was at least that, and may have been more at the first look.
+      #expect(counts.from >= min(first, Offset(there)) && counts.from <= Offset(there))
       #expect(counts.baseline == counts.from)
+      #expect(counts.removed + counts.acknowledged == end - counts.from && counts.damaged == 0)
+      #expect(first <= Offset(there) || counts.removed >= first - counts.from, "\(counts), first \(first)")
       worker.shared.order { $0.ending = .abandonment }
       await running.value
     }
@@ -181,11 +194,14 @@ struct DispatcherTests {
   @Test func `removing waits for the call in progress, and believes it`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
-      let provider = ScriptedProvider(answers: [.slow(.seconds(3), then: .accept)], clock: stage.clock)
+      let provider = ScriptedProvider(answers: [.stubborn(then: .accept)])
       try stage.capture(2)
       try stage.dispatcher.add(provider)
       #expect(await stage.run([provider]) { provider.waiting == 1 })
-      try await stage.running([provider]) { try? await stage.dispatcher.remove("scripted") }
+      let removal = Task { try await stage.dispatcher.remove("scripted") }
+      #expect(await eventually { stage.mover.isWatched })
+      provider.release()
+      try await removal.value
       #expect(provider.delivered.count == 2 && provider.calls.last == .shutdown)
     }
   }
@@ -279,7 +295,9 @@ struct DispatcherTests {
       for provider in all { try stage.dispatcher.add(provider) }
       try stage.capture(3)
       let begin = stage.clock.now
-      let report = try await stage.running(all) { await stage.dispatcher.shutdown(budget: .seconds(10)) }
+      let report = try await stage.running([hanging], stubborn: [stubborn]) {
+        await stage.dispatcher.shutdown(budget: .seconds(10))
+      }
       #expect(begin.duration(to: stage.clock.now) <= .seconds(15))
       #expect(report.entries.allSatisfy { $0.pending == 3 && $0.error != nil })
       #expect(report["stopped"] == .stopped(reason: "403") && report["failing"] == .backingOff)
@@ -318,8 +336,8 @@ struct DispatcherTests {
       for number in 0..<10 { #expect(tracker?.track("e", fields: ["n": .int(Int64(number))]).isAccepted == true) }
       try tracker?.close()
       tracker = nil
-      #expect(await moving(clock) { provider.delivered.count == 10 })
-      #expect(await moving(clock) { dispatcher.ledger["scripted"]?.acknowledged == 10 })
+      #expect(await dispatcher.mover(clock).run { provider.delivered.count == 10 })
+      #expect(await dispatcher.mover(clock).run { dispatcher.ledger["scripted"]?.acknowledged == 10 })
       #expect(dispatcher.ledger.isBalanced && dispatcher.tracker == nil)
       await dispatcher.finish(dispatcher.workers, .abandonment)
     }
@@ -340,54 +358,47 @@ struct DispatcherTests {
       let text = String(repeating: "x", count: 50_000)
       for _ in 0..<100 { #expect(tracker.track("e", fields: ["text": .string(text)]).isAccepted) }
       try tracker.drain()
-      #expect(await moving(clock) { provider.delivered.count == 100 })
-      #expect(await moving(clock) { dispatcher.ledger["scripted"]?.offset == 100 })
+      #expect(await dispatcher.mover(clock).run { provider.delivered.count == 100 })
+      #expect(await dispatcher.mover(clock).run { dispatcher.ledger["scripted"]?.offset == 100 })
       #expect(dispatcher.ledger.isBalanced)
       #expect(try LogDirectory(directory).statistics().firstOffset == 0)
       await dispatcher.finish(dispatcher.workers, .abandonment)
     }
   }
 
-  @Test func `a child of a fork has no dispatcher, and no lock`() async throws {
-    typealias Fork = @convention(c) () -> pid_t
-    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
-    try await withDirectoryAsync { directory in
-      let stage = try DeliveryStage(directory)
-      try stage.dispatcher.add(ScriptedProvider())
-      try stage.capture(1)
-      #expect(await stage.run { stage.entry().offset == 1 })
-      let lock = try FileManager.default.attributesOfItem(atPath: directory + "/cursors/scripted.lock")
-      let inode = try #require(lock[.systemFileNumber] as? Int)
-      func asksAsChild() -> Bool {
-        let other = ScriptedProvider(name: "b")
-        let isRefused = code { () throws(WeirError) in try stage.dispatcher.add(other) } == .closed
-        stage.dispatcher.resume("scripted")
-        let isEmpty = stage.dispatcher.ledger.entries.isEmpty && stage.dispatcher.providers.isEmpty
-        let descriptors = (3..<1024 as Range<Int32>).filter { number in
+  @Test func `a child of a fork has no dispatcher, and no lock`() async {
+    // In a process of its own: there nobody else holds a lock at the fork that the child would wait for.
+    await #expect(processExitsWith: .success) {
+      let spy = try SpyTracker()
+      let dispatcher = try Dispatcher(spy.tracker)
+      let provider = ScriptedProvider()
+      try dispatcher.add(provider)
+      func flushed(_ count: Int) async -> Bool {
+        spy.tracker.track("e")
+        while await !dispatcher.flush(timeout: .seconds(100)).isComplete {}
+        return provider.delivered.count == count
+      }
+      guard await flushed(1) else { exit(1) }
+      let path = spy.tracker.directory + "/cursors/scripted.lock"
+      let lock = try FileManager.default.attributesOfItem(atPath: path)
+      guard let inode = lock[.systemFileNumber] as? Int else { exit(2) }
+      func isLockHeld() -> Bool {
+        (3..<1024 as Range<Int32>).contains { number in
           var status = stat()
           return fstat(number, &status) == 0 && Int(status.st_ino) == inode
         }
-        return isRefused && isEmpty && descriptors.isEmpty
       }
-      var status: Int32 = -1
-      // A child of a process with many threads may stand still for reasons of the run-time library's own.
-      for _ in 0..<3 where status != 0 {
-        let child = fork()
-        if child == 0 { _exit(asksAsChild() ? 0 : 1) }
-        try #require(child > 0)
-        for _ in 0..<1000 {
-          if waitpid(child, &status, WNOHANG) == child { break }
-          status = -1
-          usleep(10_000)
-        }
-        if status == -1 {
-          kill(child, SIGKILL)
-          waitpid(child, nil, 0)
-        }
+      guard isLockHeld() else { exit(3) }
+      let isDetached = try await isTrueInChild {
+        let other = ScriptedProvider(name: "b")
+        let isRefused = code { () throws(WeirError) in try dispatcher.add(other) } == .closed
+        dispatcher.resume("scripted")
+        let isEmpty = dispatcher.ledger.entries.isEmpty && dispatcher.providers.isEmpty
+        return isRefused && isEmpty && !isLockHeld()
       }
-      #expect(status == 0)
-      try stage.capture(1, from: 1)
-      #expect(await stage.run { stage.entry().offset == 2 })
+      guard isDetached else { exit(4) }
+      guard await flushed(2) else { exit(5) }
+      exit(0)
     }
   }
 }

@@ -113,32 +113,32 @@ struct InspectorFaultTests {
     #expect(counts.kinds == [kind: 2] && counts.others == 0)
   }
 
-  @Test func `an inspection goes on where one before it is held up by its observer`() throws {
-    try withDirectory { directory in
+  @Test func `an inspection goes on where one before it is held up by its observer`() async throws {
+    try await withDirectoryAsync { directory in
       let gate = DispatchSemaphore(value: 0)
-      let isHeld = DispatchSemaphore(value: 0)
+      let isHeld = Mutex(false)
       let first = try Tracker(
         directory: directory,
         configuration: inspected {
           $0.inspection.closingTime = .milliseconds(20)
           $0.onViolation = { event, _ in
             guard event.offset == 1 else { return }
-            isHeld.signal()
+            isHeld.withLock { $0 = true }
             gate.wait()
           }
         })
       for _ in 0..<3 { #expect(first.track("oder").isAccepted) }
-      #expect(isHeld.wait(timeout: .now() + 20) == .success)
+      #expect(await eventually { isHeld.withLock { $0 } })
       try first.close()
       let second = try Tracker(directory: directory, configuration: inspected())
       for _ in 0..<3 { #expect(second.track("oder").isAccepted) }
-      let counts = try second.inspect(timeout: .seconds(20))
+      let counts = try second.inspect()
       #expect(counts.unlogged == 0 && counts.error == nil)
       try second.close()
       let cursor = try Cursor(Inspector.cursorName, of: directory).found
       // The first one comes back: it has nothing to write any more.
       gate.signal()
-      #expect(first.inspector?.shared.wait(until: .now.after(.seconds(20))) { $0.isFinished } == true)
+      #expect(await eventually { first.inspector?.shared.wait(until: .now) { $0.isFinished } == true })
       #expect(first.violations.offset == 1)
       #expect(try Cursor(Inspector.cursorName, of: directory).found == cursor)
       let logged = try loggedViolations(directory).map(\.id)
@@ -146,8 +146,8 @@ struct InspectorFaultTests {
     }
   }
 
-  @Test func `a log of violations that another one has is waited for`() throws {
-    try withDirectory { directory in
+  @Test func `a log of violations that another one has is waited for`() async throws {
+    try await withDirectoryAsync { directory in
       try Tracker(directory: directory, configuration: quiet()).close()
       let holder = try Tracker(directory: directory + "/violations", configuration: quiet())
       let first = try Tracker(
@@ -157,10 +157,10 @@ struct InspectorFaultTests {
       try first.close()
       #expect(first.violations.violations == 0 && first.violations.unlogged == 0)
       let second = try Tracker(directory: directory, configuration: inspected())
-      #expect(second.inspector?.shared.wait(until: .now.after(.seconds(20))) { $0.counts.error != nil } == true)
+      #expect(await eventually { second.violations.error != nil })
       #expect(second.violations.error?.code == .locked)
       try holder.close()
-      let counts = try second.inspect(timeout: .seconds(20))
+      let counts = try second.inspect()
       #expect(counts.violations == 3 && counts.unlogged == 0)
       try second.close()
       #expect(try loggedViolations(directory).count == 3)
@@ -219,11 +219,11 @@ struct InspectorFaultTests {
     }
   }
 
-  @Test func `an observer may close the tracker, or be the last to have it`() throws {
-    try withDirectory { directory in
+  @Test func `an observer may close the tracker, or be the last to have it`() async throws {
+    try await withDirectoryAsync { directory in
       for isReleased in [false, true] {
         let held = Mutex<Tracker?>(nil)
-        let told = DispatchSemaphore(value: 0)
+        let isTold = Mutex(false)
         let path = directory + "/\(isReleased)"
         let tracker = try Tracker(
           directory: path,
@@ -232,34 +232,29 @@ struct InspectorFaultTests {
             $0.inspection.closingTime = .seconds(600)
             $0.onViolation = { _, _ in
               if isReleased { held.withLock { $0 = nil } } else { try? held.withLock { $0 }?.close() }
-              told.signal()
+              isTold.withLock { $0 = true }
             }
           })
         held.withLock { $0 = tracker }
         _ = consume tracker
         held.withLock { _ = $0?.track("oder") }
-        #expect(told.wait(timeout: .now() + 20) == .success)
+        #expect(await eventually { isTold.withLock { $0 } })
         held.withLock { $0 = nil }
         // The directory is given up: by the observer, or when the last reference went.
-        var again: Tracker?
-        for _ in 0..<2000 where again == nil {
-          again = try? Tracker(directory: path, configuration: quiet())
-          if again == nil { usleep(5000) }
-        }
-        #expect(again != nil)
+        #expect(await eventually { (try? Tracker(directory: path, configuration: quiet())) != nil })
       }
     }
   }
 
-  @Test func `it blocks every signal`() throws {
-    try withDirectory { directory in
+  @Test func `it blocks every signal`() async throws {
+    try await withDirectoryAsync { directory in
       let seen = Mutex<[[Int32]]>([])
       let configuration = inspected {
         $0.onViolation = { _, _ in seen.withLock { $0.append(signalsOpen()) } }
       }
       // On a thread of its own, for those that tests run on may block signals already.
       let opened = Mutex<Result<Tracker, any Error>?>(nil)
-      let done = DispatchSemaphore(value: 0)
+      let isDone = Mutex(false)
       Thread {
         var handled = sigset_t()
         sigemptyset(&handled)
@@ -269,9 +264,9 @@ struct InspectorFaultTests {
         opened.withLock { $0 = result }
         // And the thread that opened the tracker has the mask that it had.
         seen.withLock { $0.append(signalsOpen()) }
-        done.signal()
+        isDone.withLock { $0 = true }
       }.start()
-      done.wait()
+      #expect(await eventually { isDone.withLock { $0 } })
       let tracker = try #require(opened.withLock { $0 }).get()
       tracker.track("oder")
       try tracker.inspect()
@@ -280,39 +275,25 @@ struct InspectorFaultTests {
     }
   }
 
-  @Test func `a child of a fork has no inspector, and waits for none`() throws {
-    typealias Fork = @convention(c) () -> pid_t
-    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
-    try withDirectory { directory in
-      let tracker = try Tracker(directory: directory, configuration: inspected())
-      for _ in 0..<50 { tracker.track("oder") }
-      try tracker.inspect()
-      func asksAsChild() -> Bool {
-        let isEmpty = tracker.violations == ViolationCounts()
-        let error = (try? tracker.inspect(timeout: .seconds(5))) == nil
-        try? tracker.close()
-        return isEmpty && error
-      }
-      var status: Int32 = -1
-      // A child of a process with many threads may stand still for reasons of the run-time library's own.
-      for _ in 0..<3 where status != 0 {
-        let child = fork()
-        if child == 0 { _exit(asksAsChild() ? 0 : 1) }
-        try #require(child > 0)
-        for _ in 0..<1000 {
-          if waitpid(child, &status, WNOHANG) == child { break }
-          status = -1
-          usleep(10_000)
+  @Test func `a child of a fork has no inspector, and waits for none`() async {
+    // In a process of its own: there nobody else holds a lock at the fork that the child would wait for.
+    await #expect(processExitsWith: .success) {
+      let answer = try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: inspected())
+        for _ in 0..<50 { tracker.track("oder") }
+        try tracker.inspect()
+        let isDetached = try await isTrueInChild {
+          let isEmpty = tracker.violations == ViolationCounts()
+          let error = (try? tracker.inspect(timeout: .seconds(5))) == nil
+          try? tracker.close()
+          return isEmpty && error
         }
-        if status == -1 {
-          kill(child, SIGKILL)
-          waitpid(child, nil, 0)
-        }
+        tracker.track("oder")
+        let violations = try tracker.inspect().violations
+        try tracker.close()
+        return isDetached && violations == 51
       }
-      #expect(status == 0)
-      tracker.track("oder")
-      #expect(try tracker.inspect().violations == 51)
-      try tracker.close()
+      exit(answer ? 0 : 1)
     }
   }
 }

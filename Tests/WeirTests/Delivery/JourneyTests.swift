@@ -22,13 +22,8 @@ struct JourneyTests {
   }
 
   private func end(_ stage: DeliveryStage) async throws {
-    let done = Flag()
-    let dispatcher = stage.dispatcher
-    Task {
-      _ = await dispatcher.shutdown(budget: .seconds(50_000))
-      done.raise()
+    _ = try await stage.running { [dispatcher = stage.dispatcher] in await dispatcher.shutdown(budget: .seconds(50_000))
     }
-    #expect(await moving(stage.clock) { done.isRaised })
   }
 
   private func words(_ journey: Journey) -> [String] {

@@ -1,6 +1,7 @@
 // LZ4Frames: frames come back, and damaged ones are refused without taking memory.
 
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Weir
@@ -44,16 +45,18 @@ struct LZ4FramesTests {
 
   /// Which is particular about frames one after another.
   @Test(.enabled(if: tool != nil, "the lz4 tool is not installed"))
-  func `the lz4 tool reads frames one after another`() throws {
-    try withDirectory { directory in
+  func `the lz4 tool reads frames one after another`() async throws {
+    try await withDirectoryAsync { directory in
       let path = directory + "/frames.lz4"
       let frames = LZ4Frames.frame(sample(5000)) + LZ4Frames.frame(sample(3 << 20)) + LZ4Frames.frame(sample(1))
       try Data(frames).write(to: URL(filePath: path))
       let tool = Process()
       tool.executableURL = URL(filePath: try #require(Self.tool))
       tool.arguments = ["-d", "-q", path, directory + "/content"]
+      let isOver = Mutex(false)
+      tool.terminationHandler = { _ in isOver.withLock { $0 = true } }
       try tool.run()
-      tool.waitUntilExit()
+      #expect(await eventually { isOver.withLock { $0 } })
       #expect(tool.terminationStatus == 0)
       let content = try Data(contentsOf: URL(filePath: directory + "/content"))
       #expect(content == Data(sample(5000) + sample(3 << 20) + sample(1)))

@@ -132,7 +132,7 @@ struct VerdictTests {
       #expect(await stage.run { stage.entry().state == .stopped(reason: "401: the key is wrong") })
       // Time alone changes nothing.
       stage.clock.advance(by: .seconds(100_000))
-      try await Task.sleep(for: .milliseconds(20))
+      #expect(await stage.rest())
       #expect(provider.callSizes == [3])
       #expect(stage.entry().pending == 3)
       stage.dispatcher.resume("scripted")
@@ -163,11 +163,11 @@ struct VerdictTests {
   @Test func `a provider that does not return is not called again, and its late verdicts do not count`() async throws {
     let provider = ScriptedProvider(answers: [.stubborn(then: .reject("late"))])
     try await withStage(provider, 2) { stage in
-      #expect(await stage.run([provider]) { provider.waiting == 1 })
-      #expect(await stage.run([provider]) { stage.entry().state == .backingOff })
+      #expect(await stage.run(stubborn: [provider]) { provider.waiting == 1 })
+      #expect(await stage.run(stubborn: [provider]) { stage.entry().state == .backingOff })
       #expect(stage.entry().error?.contains("did not answer in 30 seconds") == true)
       stage.clock.advance(by: .seconds(10_000))
-      try await Task.sleep(for: .milliseconds(20))
+      #expect(await stage.rest(stubborn: [provider]))
       #expect(provider.callSizes == [2])
       provider.release()
       #expect(await stage.run { provider.delivered.count == 2 })
@@ -211,7 +211,7 @@ struct VerdictTests {
       for round in 0..<6 {
         try stage.capture(100, from: round * 100)
         let begin = stage.clock.now
-        #expect(await stage.run([stubborn]) { alive.delivered.count == 100 * (round + 1) })
+        #expect(await stage.run(stubborn: [stubborn]) { alive.delivered.count == 100 * (round + 1) })
         // The interval of the policy and a look at the log.
         #expect(begin.duration(to: stage.clock.now) <= .milliseconds(1050))
       }

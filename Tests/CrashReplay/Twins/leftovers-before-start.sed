@@ -1,0 +1,5 @@
+# file: Sources/CWeir/retention.c
+# cases: power_cases
+# What `start` names goes at an opening although it may not be on the disk: killed before it was synced, and the power
+# cut after that, there is neither.
+s/^    if (!confirmed) error = start_confirm(directory, start);$//
