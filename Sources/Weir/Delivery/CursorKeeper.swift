@@ -54,9 +54,7 @@ struct CursorKeeper {
     isNew = cursor.found == .nothing
     let from = isNew ? try directory.offset(of: orders.options.start, end: end) : resumption.offset
     let tally = try directory.tally(from: from)
-    var counts = DeliveryCounts(from: max(from, tally.firstOffset))
-    counts.baseline = tally.acceptedBelow
-    counts.overwrittenBaseline = tally.overwritten
+    var counts = DeliveryCounts(from: max(from, tally.firstOffset), tally)
     if case .position(let found) = cursor.found, let before = found.counts { counts.restarts = before.restarts &+ 1 }
     if cursor.found == .damaged { counts.restarts = 1 }
     start = CursorPosition(

@@ -15,7 +15,7 @@
 // of version 2, for those that deliver, what became of the events from `from` up to `offset`:
 //     56  8   from: the first offset that was to be delivered, at most `offset`
 //     64  8   baseline: events that the log had accepted below `from`
-//     72  8   of the accepted events, those gone before they had an offset, when the delivery began
+//     72  8   of the accepted events, those overwritten before they had an offset, when the delivery began
 //     80  8   acknowledged
 //     88  8   rejected
 //     96  8   removed
@@ -24,7 +24,8 @@
 //    120  8   restarts: how often the counts began anew, because the log was another one
 //    128  8   association: one more than the offset of the last change of the default user, 0 if none
 //    136   8  last: one more than the offset of the event whose id is above, 0 if there is none
-//    144 368  zero
+//    144  8   of the accepted events, those damaged before they had an offset, when the delivery began
+//    152 360  zero
 //
 // Numbers are little-endian. A slot counts if and only if it has the magic, the checksum is right, the version is 1 or
 // 2, the sequence is not 0, `certain`, `from`, `association` and `last` are not above `offset`, and what is to
@@ -56,12 +57,13 @@ struct CursorSlot: Hashable, Sendable {
   private static let countsPlace = 56
   private static let associationPlace = 128
   private static let lastPlace = 136
+  private static let inHolesPlace = 144
   private static let countFields: [any WritableKeyPath<DeliveryCounts, UInt64> & Sendable] = [
     \.from, \.baseline, \.overwrittenBaseline, \.acknowledged, \.rejected, \.removed, \.damaged, \.withheld, \.restarts,
   ]
 
   /// The first byte that is to be zero.
-  private static func used(_ version: UInt32) -> Int { version == 1 ? countsPlace : lastPlace + 8 }
+  private static func used(_ version: UInt32) -> Int { version == 1 ? countsPlace : inHolesPlace + 8 }
 
   var sequence: UInt64
   var position: CursorPosition
@@ -92,6 +94,7 @@ struct CursorSlot: Hashable, Sendable {
       }
       put(position.association.map { $0 + 1 } ?? 0, at: Self.associationPlace)
       put(position.lastOffset.map { $0 + 1 } ?? 0, at: Self.lastPlace)
+      put(counts.inHolesBaseline, at: Self.inHolesPlace)
     }
     put(Self.checksum(of: bytes), at: Self.crcPlace.lowerBound)
     return bytes
@@ -117,6 +120,7 @@ struct CursorSlot: Hashable, Sendable {
       for (index, field) in countFields.enumerated() {
         counts[keyPath: field] = get(countsPlace + 8 * index, as: UInt64.self)
       }
+      counts.inHolesBaseline = get(inHolesPlace, as: UInt64.self)
       position.counts = counts
       let association = get(associationPlace, as: UInt64.self)
       position.association = association > 0 ? association - 1 : nil

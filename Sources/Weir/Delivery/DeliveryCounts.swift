@@ -6,8 +6,10 @@ struct DeliveryCounts: Hashable, Sendable {
   var from: Offset = 0
   /// Events that the log had accepted below ``from``.
   var baseline: UInt64 = 0
-  /// Events that were accepted and gone before they had an offset, over the log's life, when it began.
+  /// Events that were accepted and overwritten before they had an offset, over the log's life, when it began.
   var overwrittenBaseline: UInt64 = 0
+  /// The same of those that were damaged before they had an offset.
+  var inHolesBaseline: UInt64 = 0
   /// Events that the provider has for good.
   var acknowledged: UInt64 = 0
   /// Events that it will never take: they are in its dead letters.
@@ -37,6 +39,15 @@ struct DeliveryCounts: Hashable, Sendable {
     removed &+= outcomes.removed
     damaged &+= outcomes.damaged
     withheld &+= outcomes.withheld
+  }
+}
+
+extension DeliveryCounts {
+  /// A delivery that begins at `offset`, which the tally was taken from.
+  init(from offset: Offset, _ tally: LogTally) {
+    self.init(
+      from: offset, baseline: tally.acceptedBelow, overwrittenBaseline: tally.overwritten,
+      inHolesBaseline: tally.inHoles)
   }
 }
 

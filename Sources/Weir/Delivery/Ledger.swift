@@ -4,12 +4,11 @@
 public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
   /// Retention or the byte limit removed it before it was delivered.
   case removed
-  /// It can't be read: damage, or a power cut took it.
+  /// It can't be read: damage, or a power cut took it, from the log or from its lane.
   case damaged
   /// A hook or the mapper kept it back.
   case withheld
-  /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``), or its lane was
-  /// damaged.
+  /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``).
   case overwritten
 }
 

@@ -51,9 +51,7 @@ extension LogDirectory {
           let tally = try tally(from: position.offset)
           // A follower that counts nothing is taken to begin where it stands.
           report.counts =
-            position.counts
-            ?? DeliveryCounts(
-              from: position.offset, baseline: tally.acceptedBelow, overwrittenBaseline: tally.overwritten)
+            position.counts ?? DeliveryCounts(from: position.offset, tally)
           entry = Ledger.Entry(name, report, tally)
         }
       } catch {
@@ -84,7 +82,7 @@ extension Ledger.Entry {
     error = report.error
     from = counts.from
     offset = report.durable
-    let before = counts.baseline &+ counts.overwrittenBaseline
+    let before = counts.baseline &+ counts.overwrittenBaseline &+ counts.inHolesBaseline
     accepted = tally.accepted > before ? tally.accepted - before : 0
     acknowledged = report.acknowledged
     rejected = report.rejected
@@ -95,6 +93,7 @@ extension Ledger.Entry {
     lost.damaged &+= tally.missing
     let read = counts.baseline &+ lost.settled &- tally.missing &+ UInt64(report.open)
     if tally.firstOffset > report.end, tally.removed > read { lost.removed &+= tally.removed - read }
+    lost.damaged &+= tally.inHoles &- counts.inHolesBaseline
     self.lost = lost.lost
     let overwritten = tally.overwritten &- counts.overwrittenBaseline
     if overwritten > 0 { self.lost[.overwritten] = overwritten }

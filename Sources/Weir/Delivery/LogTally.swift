@@ -12,15 +12,17 @@ struct LogTally: Hashable, Sendable {
   var below: UInt64 = 0
   /// Removed, below it or above.
   var removed: UInt64 = 0
-  /// Gone before they had an offset.
+  /// Overwritten by later ones before they had an offset.
   var overwritten: UInt64 = 0
+  /// Damaged in their lane before they had an offset, as far as the log knows how many.
+  var inHoles: UInt64 = 0
   /// The first offset that is not removed.
   var firstOffset: Offset = 0
   /// The offset after the last event that has one.
   var nextOffset: Offset = 0
 
   /// All events that the log's captures accepted.
-  var accepted: UInt64 { inSegments &+ inLanes &+ missing &+ below &+ removed &+ overwritten }
+  var accepted: UInt64 { inSegments &+ inLanes &+ missing &+ below &+ removed &+ overwritten &+ inHoles }
 
   /// Those below the offset asked for that had an offset. Where it lies among what was removed nobody knows any more
   /// how many of that were below it; then this is an upper bound.

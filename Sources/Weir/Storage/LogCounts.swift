@@ -12,7 +12,7 @@ extension LogDirectory {
     try WeirError.check { weir_count_from(path, offset, &core, $0) }
     return LogTally(
       inSegments: core.in_segments, inLanes: core.in_lanes, missing: core.missing, below: core.below,
-      removed: core.removed, overwritten: core.overwritten, firstOffset: core.first_offset,
+      removed: core.removed, overwritten: core.overwritten, inHoles: core.in_holes, firstOffset: core.first_offset,
       nextOffset: core.next_offset)
   }
 }

@@ -131,7 +131,7 @@ struct CursorTests {
 
   /// What became of events, with numbers that are all different.
   private var delivered: CursorPosition {
-    var counts = DeliveryCounts(from: 11, baseline: 12, overwrittenBaseline: 13)
+    var counts = DeliveryCounts(from: 11, baseline: 12, overwrittenBaseline: 13, inHolesBaseline: 21)
     counts.acknowledged = 14
     counts.rejected = 15
     counts.removed = 16
@@ -254,6 +254,24 @@ struct CursorFaultTests {
       done = number
     }
     return (done, begun)
+  }
+
+  @Test func `what is kept is synced before it counts, and a new name before it is relied on`() throws {
+    try withDirectory { directory in
+      let made = Mutex<[SystemCalls.Call]>([])
+      let calls = SystemCalls(fault: { call in
+        made.withLock { $0.append(call) }
+        return nil
+      })
+      let cursor = try Cursor("c", of: directory, calls: calls)
+      made.withLock { $0 = [] }
+      try cursor.move(to: position(1))
+      let first: [SystemCalls.Call] = [.unlink, .create, .write, .write, .syncData, .rename, .syncDirectory]
+      #expect(made.withLock { $0 } == first)
+      made.withLock { $0 = [] }
+      try cursor.move(to: position(2))
+      #expect(made.withLock { $0 } == [.write, .syncData])
+    }
   }
 
   @Test(arguments: [ENOSPC, EIO])

@@ -42,6 +42,53 @@ struct DeliveryRestartTests {
     }
   }
 
+  /// Where the victim of the next test lives: its code can't be given anything.
+  private static func directory(of process: pid_t) -> String {
+    FileManager.default.temporaryDirectory.appending(path: "weir-holes-\(process)").path
+  }
+
+  @Test func `what damage took from a dead process's lane is lost, and counted`() async throws {
+    let directory = Self.directory(of: getpid())
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    await #expect(processExitsWith: .signal(SIGKILL)) { () async throws in
+      // Nothing is drained by itself.
+      let configuration = quiet { $0.drainInterval = .seconds(10) }
+      let tracker = try Tracker(directory: Self.directory(of: getppid()), configuration: configuration)
+      let dispatcher = try Dispatcher(tracker)
+      try dispatcher.add(ScriptedProvider())
+      tracker.track("first")
+      await dispatcher.flush(timeout: .seconds(60))
+      for number in 1...5 { tracker.track("order", fields: ["text": .string("number \(number) of five")]) }
+      kill(getpid(), SIGKILL)
+    }
+    let log = LogDirectory(directory)
+    #expect(try log.ledger()["scripted"]?.lost == [:])
+    let ring = URL(filePath: directory + "/ring")
+    var bytes = try Data(contentsOf: ring)
+    let text = try #require(bytes.range(of: Data("number 3 of five".utf8)))
+    bytes.replaceSubrange(text, with: Data("damage in memory".utf8))
+    try bytes.write(to: ring)
+
+    // Whether the cursor was moved past the first one before the kill is open.
+    func check(pending: ClosedRange<UInt64>) throws {
+      let entry = try #require(try log.ledger()["scripted"])
+      #expect(entry.accepted == 6 && pending.contains(entry.pending), "\(entry)")
+      #expect(entry.lost == [.damaged: 1] && entry.isBalanced, "\(entry)")
+    }
+    try check(pending: 4...5)
+    let tracker = try Tracker(directory: directory, configuration: quiet())
+    try check(pending: 4...5)
+    let dispatcher = try Dispatcher(tracker)
+    try dispatcher.add(ScriptedProvider())
+    try dispatcher.add(ScriptedProvider(name: "later"))
+    #expect(await dispatcher.flush(timeout: .seconds(60)).isComplete)
+    // It was lost before this one began.
+    let later = try #require(dispatcher.ledger["later"])
+    #expect(later.accepted == 5 && later.acknowledged == 5 && later.lost.isEmpty && later.isBalanced)
+    await dispatcher.shutdown(budget: .seconds(10))
+    try check(pending: 0...0)
+  }
+
   /// Another dispatcher for the same tracker, once the one before is gone.
   private func again(
     _ tracker: Tracker, _ former: DeliveryStage, _ change: (inout Dispatcher.Configuration) -> Void = { _ in }
