@@ -264,9 +264,9 @@ typedef struct weir_recovery {
  *
  * Nobody has the report of an opening that fails, or is killed, before it returns. So what it found of damage and of
  * missing events, though it is sealed in the log by then, the next opening tells of too: damaged_blocks, damaged_bytes,
- * damaged_records and missing_events are as if nothing had come in between, up to an opening that returns. They are told
- * twice after one that did return, but captured nothing and was not closed. Of a damaged last block that is neither in
- * the log nor in quarantine/, for want of room there, the missing events remain.
+ * damaged_records and missing_events are as if nothing had come in between, up to an opening that returns. They are
+ * told twice after one that did return, but captured nothing and was not closed. Of a damaged last block that is
+ * neither in the log nor in quarantine/, for want of room there, the missing events remain.
  */
 
 /*
@@ -688,7 +688,8 @@ typedef struct weir_tally {
                              that begins at or above the offset its seal is believed: what is damaged in it is still
                              among in_segments, until the offset has come there */
   uint64_t in_lanes;      /* in the lanes: they have no offset yet, or will have one at or above it */
-  uint64_t removed;       /* below it or above, removed by retention, by the byte limit or after their delivery */
+  uint64_t removed;       /* below it or above, removed by retention, by the byte limit or after their delivery; with
+                             them what damage had taken among them before */
   uint64_t removed_above; /* offsets at or above it that belong to removed segments, notices included */
   uint64_t overwritten;   /* accepted, and overwritten in their lane before they had an offset: WEIR_FULL_DROP_OLDEST */
   uint64_t in_holes;      /* accepted, and lost in their lane before they had an offset, by damage or a power cut: as

@@ -57,6 +57,10 @@ int contents_read(int directory, uint64_t base, uint64_t delivered, contents *co
     if (sealed && delivered <= scan.header.base_offset) contents->lost = contents->summary.events;
     else if (!sealed || delivered < scan.next_offset) error = sum_blocks(&scan, contents, delivered, sealed);
     if (!sealed) contents->next_offset = scan.next_offset;
+    contents->base_offset = scan_base(&scan, base);
+    contents->header_valid = scan.header_valid;
+    contents->flags = scan.header.flags;
+    contents->missing = seal_missing(&contents->summary, contents->base_offset, contents->next_offset);
     if (contents->summary.events == 0) contents->summary.last_ns = scan.header.created_ns;
   }
   scan_close(&scan);

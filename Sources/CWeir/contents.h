@@ -7,7 +7,11 @@
 typedef struct contents {
   int there;     /* 0: somebody removed it, or it is not ours: nothing to say of it */
   segment_end end;
+  uint64_t base_offset;
   uint64_t next_offset;
+  uint64_t missing; /* of its offsets, those that damage took before it was sealed */
+  int header_valid;
+  uint32_t flags;   /* of the header */
   seal_summary summary;
   uint64_t lost; /* of its events, those that were not delivered */
 } contents;

@@ -180,7 +180,8 @@ typedef struct start_slot {
   uint64_t notices;
   uint64_t incompatible;
   int64_t changed_ns;    /* wall clock, when this was written */
-  uint64_t reserved0[4];
+  uint64_t missing;      /* offsets below first_offset that damage had taken before: neither events nor notices */
+  uint64_t reserved0[3];
   uint64_t lost[WEIR_DROP_REASONS];    /* of the events, those removed before they were delivered, by reason */
   uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that gap records in the removed segments told of */
   uint8_t reserved1[128];
@@ -189,6 +190,7 @@ typedef struct start_slot {
 enum { START_SLOTS = 2, START_SLOT_STRIDE = 4096 };
 
 static_assert(offsetof(start_slot, sequence) == 16, "start slot");
+static_assert(offsetof(start_slot, missing) == 96, "start slot");
 static_assert(offsetof(start_slot, lost) == 128, "start slot");
 static_assert(offsetof(start_slot, reserved1) == 384, "start slot");
 static_assert(sizeof(start_slot) == 512, "start slot");

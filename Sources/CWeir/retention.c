@@ -198,6 +198,18 @@ static void pop(retention *retention) {
   retention->oldest_ns = INT64_MIN;
 }
 
+/*
+ * Adds what damage had taken: in the segment, and before it, where somebody deleted one. They were accepted, too. Never
+ * more than the offsets that are left, or the slot would count as damaged.
+ */
+static void account_missing(start_slot *start, const contents *contents, uint64_t begin) {
+  uint64_t missing = contents->missing, told = start->events + start->notices + start->missing;
+  uint64_t gap = contents->base_offset > begin ? contents->base_offset - begin : 0;
+  if (!gap_left_out(contents->header_valid, contents->flags, gap)) missing += gap;
+  uint64_t left = start->first_offset > told ? start->first_offset - told : 0;
+  start->missing += missing < left ? missing : left;
+}
+
 /* Adds a segment to what `start` says is removed. */
 static void account(start_slot *start, const contents *contents, int32_t reason) {
   start->segments++;
@@ -208,7 +220,9 @@ static void account(start_slot *start, const contents *contents, int32_t reason)
   start->salt = contents->end.salt;
   start->end = contents->end.end;
   start->base = contents->end.base;
-  if (contents->next_offset > start->first_offset) start->first_offset = contents->next_offset;
+  uint64_t begin = start->first_offset;
+  if (contents->next_offset > begin) start->first_offset = contents->next_offset;
+  account_missing(start, contents, begin);
 }
 
 static int oldest_contents(const retention *retention, contents *contents) {

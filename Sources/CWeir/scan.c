@@ -306,6 +306,21 @@ const seal_summary *scan_summary(const segment_scan *scan) {
   return scan->sealed && scan->block.kind == BLOCK_SEAL ? (const seal_summary *)(const void *)scan->payload : NULL;
 }
 
+uint64_t seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset) {
+  uint64_t offsets = next_offset > base_offset ? next_offset - base_offset : 0;
+  if (seal->events > offsets || seal->notices > offsets - seal->events) return 0;
+  return offsets - seal->events - seal->notices;
+}
+
+uint64_t scan_base(const segment_scan *scan, uint64_t name_base) {
+  uint64_t base = scan->header.base_offset;
+  return !scan->header_valid && name_base < base ? name_base : base;
+}
+
+int gap_left_out(int header_valid, uint32_t flags, uint64_t gap) {
+  return header_valid ? (flags & SEGMENT_AFTER_CUT) != 0 : gap >= OFFSETS_LEFT_OUT;
+}
+
 int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
   record_header header;
   uint32_t lane;

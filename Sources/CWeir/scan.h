@@ -104,6 +104,22 @@ int scan_seal(segment_scan *scan);
 /* The summary in the payload after SCAN_SEALED or scan_seal; null if its size is wrong. */
 const seal_summary *scan_summary(const segment_scan *scan);
 
+/*
+ * Of the offsets of a segment those that neither an event nor a notice has: a recovery sealed it without what damage
+ * had taken. As no seal tells of that, notices among it count with the events.
+ */
+uint64_t seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset);
+
+/*
+ * The first offset of a sealed segment at `name_base`. Where the header is damaged, and maybe the first blocks after
+ * it, the header's is that of the first block that is left, and the name knows better: what lies between was in it.
+ */
+uint64_t scan_base(const segment_scan *scan, uint64_t name_base);
+
+/* Whether the `gap` offsets before a segment are none that is missing: they were left out after a power cut. Where the
+ * header that says so is damaged, it is a leap that nothing else explains. */
+int gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
+
 /* Whether all of the bytes are zero, as reserved ones and padding are. */
 int all_zero(const void *bytes, uint64_t count);
 

@@ -22,7 +22,8 @@ static int check(const start_slot *slot) {
   if (!intact || slot->sequence == 0) return -EBADMSG;
   if (slot->incompatible != 0) return -ENOTSUP;
   if (slot->first_offset >= MAX_OFFSET || slot->events > slot->first_offset) return -EBADMSG;
-  return slot->notices > slot->first_offset - slot->events ? -EBADMSG : 0;
+  if (slot->notices > slot->first_offset - slot->events) return -EBADMSG;
+  return slot->missing > slot->first_offset - slot->events - slot->notices ? -EBADMSG : 0;
 }
 
 static int read_slots(int fd, start_slot *best) {

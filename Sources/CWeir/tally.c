@@ -222,7 +222,7 @@ static int take_blocks(counting *counting, segment_scan *scan, int resync) {
 }
 
 /* Of the sealed segment that the offset lies in: its events at or above it, and what of those is damaged. */
-static int take_part(counting *counting, segment_scan *scan, const seal_summary *seal) {
+static int take_part(counting *counting, segment_scan *scan, const seal_summary *seal, uint64_t base) {
   uint64_t above = 0, missing = 0, ignored = 0, end = seal->next_offset;
   scan_rewind(scan);
   scan_seek(scan, counting->offset);
@@ -240,18 +240,19 @@ static int take_part(counting *counting, segment_scan *scan, const seal_summary 
     if (scan->block.kind == BLOCK_EVENTS) split(counting, to, after, &above, &ignored);
     else if (counting->reached < after) counting->reached = after;
   }
+  uint64_t all = seal->events + seal_missing(seal, base, end);
   if (above > seal->events) above = seal->events;
-  if (missing > seal->events - above) missing = seal->events - above; /* the others were notices */
+  if (missing > all - above) missing = all - above; /* the others were notices */
   counting->tally->in_segments += above;
   counting->tally->missing += missing;
-  counting->tally->below += seal->events - above - missing;
+  counting->tally->below += all - above - missing;
   return 0;
 }
 
-static int take_sealed(counting *counting, segment_scan *scan, int *by_seal) {
+static int take_sealed(counting *counting, segment_scan *scan, uint64_t base, int *by_seal) {
   /* The payload that it lies in is not kept. */
   seal_summary seal = *scan_summary(scan);
-  uint64_t base = scan->header.base_offset, opening = scan->header.opening;
+  uint64_t opening = scan->header.opening;
   const gap_total *totals = scan_seal_totals(scan);
   for (uint32_t i = 0; i < seal.totals; i++) {
     tell(counting, opening, totals[i].lane, (int32_t)totals[i].reason, totals[i].total);
@@ -259,9 +260,14 @@ static int take_sealed(counting *counting, segment_scan *scan, int *by_seal) {
   counting->tally->overwritten += seal.dropped[WEIR_LOST_OVERWRITTEN];
   counting->tally->in_holes += seal.dropped[LOST_IN_HOLES];
   *by_seal = 1;
-  if (base < counting->offset && counting->offset < seal.next_offset) return take_part(counting, scan, &seal);
-  if (base >= counting->offset) counting->tally->in_segments += seal.events;
-  else counting->tally->below += seal.events;
+  if (base < counting->offset && counting->offset < seal.next_offset) return take_part(counting, scan, &seal, base);
+  uint64_t missing = seal_missing(&seal, base, seal.next_offset);
+  if (base >= counting->offset) {
+    counting->tally->in_segments += seal.events;
+    counting->tally->missing += missing;
+  } else {
+    counting->tally->below += seal.events + missing;
+  }
   if (counting->reached < seal.next_offset) counting->reached = seal.next_offset;
   return 0;
 }
@@ -285,18 +291,17 @@ static int take_segment(counting *counting, segment_name *name, int live_end) {
   if (error != 0) return error;
   const segment_header *header = &scan.header;
   if (header->salt != 0) {
-    if (counting->tally->first_offset == UINT64_MAX) counting->tally->first_offset = header->base_offset;
+    uint64_t base = scan_base(&scan, name->base), reached = counting->reached;
+    if (counting->tally->first_offset == UINT64_MAX) counting->tally->first_offset = base;
     /* What lies before it is missing, unless it was left out. */
-    if (scan.header_valid && (header->flags & SEGMENT_AFTER_CUT) && counting->reached < header->base_offset) {
-      counting->reached = header->base_offset;
-    }
+    if (base > reached && gap_left_out(scan.header_valid, header->flags, base - reached)) counting->reached = base;
     for (uint32_t i = 0; scan.header_valid && i < header->lane_count; i++) {
       hand_over(counting, header->opening, i, scan.handed[i].position);
     }
-    int repeats = header->base_offset < counting->reached;
-    if (!repeats) miss(counting, header->base_offset);
+    int repeats = base < counting->reached;
+    if (!repeats) miss(counting, base);
     int sealed = !repeats && scan_seal(&scan) == 0, by_seal = 0;
-    error = sealed ? take_sealed(counting, &scan, &by_seal) : take_blocks(counting, &scan, !live_end);
+    error = sealed ? take_sealed(counting, &scan, base, &by_seal) : take_blocks(counting, &scan, !live_end);
     if (header->opening == counting->opening) {
       counting->last = *name;
       counting->by_seal = by_seal;
@@ -356,7 +361,7 @@ static int take_start(counting *counting) {
   int found = start_read(counting->directory, &start);
   if (found != 1) return found == -EBADMSG || found == -ELOOP ? 0 : found;
   weir_tally *tally = counting->tally;
-  tally->removed = start.events;
+  tally->removed = start.events + start.missing;
   tally->overwritten += start.dropped[WEIR_LOST_OVERWRITTEN];
   tally->in_holes += start.dropped[LOST_IN_HOLES];
   if (start.first_offset > counting->offset) tally->removed_above = start.first_offset - counting->offset;

@@ -12,7 +12,8 @@
   /// Task { try await metrics.run(every: .seconds(10)) }
   /// ```
   ///
-  /// Every metric has the dimension `provider`; what is lost has `reason` besides: `removed`, `damaged` or `withheld`.
+  /// Every metric has the dimension `provider`; what is lost has `reason` besides: `removed`, `damaged`, `withheld` or
+  /// `overwritten`.
   ///
   /// | meter | shows |
   /// |---|---|

@@ -450,6 +450,25 @@ static void bomb_beyond_caps(const subject *subject) {
   free(bomb.at);
 }
 
+static void huge_block(const subject *subject) {
+  test("case 46: a block that says that it is a gibibyte takes no memory");
+  enum { HEADER_BYTES = 7 }; /* without a content size */
+  const uint32_t lie = UINT32_C(1) << 30;
+  bytes bomb = build_bomb(1);
+  memcpy(bomb.at + HEADER_BYTES, &lie, sizeof lie);
+  write_bytes(subject->path, &bomb);
+  REQUIRE(truncate(subject->path, 2 * (off_t)lie) == 0); /* a hole: there is as much to read */
+  int fd = open(subject->path, O_RDONLY | O_CLOEXEC);
+  batch_source *source;
+  uint64_t before = memory_kib();
+  REQUIRE(fd >= 0 && batch_source_open(fd, &source) == 0);
+  CHECK_EQUAL(source->span_count, 0);
+  CHECK(memory_kib() - before < 64 << 10);
+  batch_source_close(source);
+  close(fd);
+  free(bomb.at);
+}
+
 static void strangers(const subject *subject) {
   test("case 46: files with a batch's name that are none");
   uint8_t junk[5000];
@@ -576,6 +595,7 @@ int main(void) {
   subject small, large;
   prepare(&small, folder, "small", 40);
   every_byte(&small);
+  huge_block(&small);
   bomb_beyond_caps(&small);
   bombs(&small);
   finish_with(&small);

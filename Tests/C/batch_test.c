@@ -196,6 +196,23 @@ static void test_failures(void) {
   scratch_remove(folder);
 }
 
+static void test_data_sync(void) {
+  test("a batch that can't be synced does not get its name, and its raw segment stays");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 3000, SEGMENT);
+  uint64_t segments = raw_ones(directory);
+  weir_batching batching;
+  weir_error error;
+  weir_fault_set("sys_sync_data", 2, 1, EIO); /* that of the second segment */
+  weir_status status = weir_batch_directory(directory, 1, NULL, NULL, &batching, &error);
+  weir_fault_set("", 0, 0, 0);
+  CHECK_EQUAL(status, WEIR_ERROR_IO);
+  CHECK(segments > 3 && batching.failed == 1 && batching.done == segments - 1);
+  CHECK(raw_ones(directory) == 1 && batches(directory) == segments - 1 && temporaries(directory) == 0);
+  scratch_remove(folder);
+}
+
 static void test_directory_sync(void) {
   test("where the directory can't be synced, no raw segment goes, and nothing more is begun");
   char *folder = scratch();
@@ -370,6 +387,7 @@ int main(void) {
   test_stop();
   test_kills();
   test_failures();
+  test_data_sync();
   test_directory_sync();
   test_damage();
   test_both_there();

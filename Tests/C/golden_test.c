@@ -2,7 +2,8 @@
  * golden_test.c: reads the golden logs, which were made once for each version of the format, and holds what it finds
  * against what was found then; and holds two readers against one another, this library's and Tests/Golden/read_log.py,
  * which was made from the format's documentation alone: on the golden logs, on logs made just now, before and after
- * recovery. Run from the top of the source tree; WEIR_GOLDEN names the folder otherwise. Needs python3 and the lz4 tool.
+ * recovery. Run from the top of the source tree; WEIR_GOLDEN names the folder otherwise. Needs python3 and the lz4
+ * tool.
  */
 #include "check.h"
 

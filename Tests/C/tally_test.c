@@ -3,6 +3,7 @@
  * or damaged: each accepted event is counted once, where it is.
  */
 #include "batch_check.h"
+#include "log_builder.h"
 
 #include <pthread.h>
 
@@ -258,6 +259,127 @@ static void test_damage(void) {
   scratch_remove(folder);
 }
 
+static void test_damaged_beginning(void) {
+  test("a sealed segment whose header and first blocks are damaged: its events count once, also when it is removed");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 3000, SEGMENT);
+  segment_name name = segment_at(directory, 1);
+  uint8_t zeros[40000] = {0};
+  int fd = open(join(directory, name.name), O_RDWR);
+  REQUIRE(fd >= 0 && pwrite(fd, zeros, sizeof zeros, 0) == sizeof zeros);
+  close(fd);
+  found_log found = read_log(directory);
+  uint64_t wrong = 0, first = 0, there = found.count;
+  CHECK(found.count < 3000);
+  for (uint64_t offset = 0; offset < 3003; offset++) {
+    while (first < found.count && found.events[first].offset < offset) first++, there--;
+    weir_tally tally = tally_of(directory, offset);
+    wrong += tally.accepted != 3000;
+    /* From the segment's middle on it is looked at; before, its seal is believed. */
+    wrong += offset > name.base && tally.in_segments != there;
+  }
+  CHECK_EQUAL(wrong, 0);
+  found_free(&found);
+  weir_options options = small_options();
+  options.retain_bytes = SEGMENT;
+  close_and_free(open_with(directory, &options, NULL));
+  CHECK(tally_of(directory, 0).removed > name.base);
+  CHECK_EQUAL(tally_of(directory, 0).accepted, 3000);
+  scratch_remove(folder);
+}
+
+static void damage_unsealed(const char *directory) {
+  uint64_t last = 0;
+  while (!segment_at(directory, last).active) last++;
+  int fd = open(join(directory, segment_at(directory, last).name), O_RDWR | O_CLOEXEC);
+  REQUIRE(fd >= 0 && pwrite(fd, "damage", 6, 12000) == 6);
+  close(fd);
+}
+
+static void test_damage_before_recovery(void) {
+  test("what damage took of a segment that a recovery sealed is missing as before: raw, in a batch, from any offset, "
+       "and once it is removed");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  make_mixed(directory, 500, SEGMENT);
+  die_with_events(directory, 500);
+  damage_unsealed(directory);
+  weir_tally before = tally_of(directory, 0);
+  CHECK(before.accepted == 1200 && before.missing > 0 && before.missing < 600);
+  weir_options options = small_options();
+  close_and_free(open_with(directory, &options, NULL));
+  for (int batch = 0; batch < 2; batch++) {
+    found_log found = read_log(directory);
+    CHECK_EQUAL(found.count, 1200 - before.missing);
+    uint64_t wrong = 0, there = found.count;
+    for (uint64_t offset = 0, i = 0; offset < 1203; offset++) {
+      while (i < found.count && found.events[i].offset < offset) i++, there--;
+      weir_tally tally = tally_of(directory, offset);
+      wrong += tally.accepted != 1200 || tally.in_segments != there;
+      wrong += tally.missing != (offset < 1200 ? 1200 - offset - there : 0);
+    }
+    CHECK_EQUAL(wrong, 0);
+    found_free(&found);
+    if (batch == 0) batch_all(directory, 2);
+  }
+  /* A whole segment that is gone stays missing, too, when what lies around it is removed. */
+  make_log_longer(directory, 2000);
+  segment_name second = segment_at(directory, 1);
+  REQUIRE(unlink(join(directory, second.name)) == 0);
+  CHECK_EQUAL(tally_of(directory, 0).accepted, 3200);
+  options.remove_delivered = 1;
+  weir_log *log = open_with(directory, &options, NULL);
+  weir_set_delivered(log, UINT64_MAX);
+  for (int i = 0; i < 5000 && stat_of(directory).segments > 2; i++) sleep_ns(1000000);
+  CHECK(tally_of(directory, 0).removed > 1200 && tally_of(directory, 0).accepted == 3200);
+  close_and_free(log);
+  CHECK_EQUAL(tally_of(directory, 0).accepted, 3200);
+  CHECK_EQUAL(tally_of(directory, 2500).accepted, 3200);
+  check_no_findings(directory);
+  scratch_remove(folder);
+}
+
+static void write_built(const char *directory, const built *file, uint64_t base, int damaged) {
+  char name[64];
+  segment_file_name(name, base, 0);
+  int fd = open(join(directory, name), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  REQUIRE(fd >= 0 && write(fd, file->bytes, file->count) == (ssize_t)file->count);
+  if (damaged) REQUIRE(pwrite(fd, "x", 1, 80) == 1);
+  close(fd);
+}
+
+static void test_left_out(int damaged) {
+  test("offsets that were left out after a power cut are not missing, also where the header that says so is damaged");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  REQUIRE(mkdir(directory, 0700) == 0);
+  uint64_t handed[BUILT_LANES] = {0}, position = 0, base = 50 + OFFSETS_LEFT_OUT;
+  built first, second;
+  built_begin(&first, 7, 0, handed, NULL, 0);
+  built_define(&first);
+  built_events(&first, 0, &position, 1, 50);
+  built_seal(&first);
+  write_built(directory, &first, 0, 0);
+  position = 0;
+  built_begin(&second, 9, base, handed, &first, 0);
+  uint32_t flags = SEGMENT_AFTER_CUT;
+  memcpy(second.bytes + offsetof(segment_header, flags), &flags, sizeof flags);
+  uint32_t crc = crc32c(second.bytes + 20, second.count - 20);
+  memcpy(second.bytes + 16, &crc, 4);
+  built_define(&second);
+  built_events(&second, 0, &position, 1, 30);
+  built_seal(&second);
+  write_built(directory, &second, base, damaged);
+  for (uint64_t offset = 0; offset < 50; offset += 7) {
+    weir_tally tally = tally_of(directory, offset);
+    CHECK(tally.accepted == 80 && tally.missing == 0 && tally.in_segments == 80 - offset && tally.below == offset);
+  }
+  free(first.bytes);
+  free(second.bytes);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("tally_test");
   test_dead();
@@ -266,5 +388,9 @@ int main(void) {
   test_live(WEIR_FULL_DROP_NEWEST);
   test_live(WEIR_FULL_DROP_OLDEST);
   test_damage();
+  test_damaged_beginning();
+  test_damage_before_recovery();
+  test_left_out(0);
+  test_left_out(1);
   return finish();
 }

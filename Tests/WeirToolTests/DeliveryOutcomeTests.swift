@@ -93,7 +93,9 @@ struct DeliveryOutcomeTests {
 
 struct LedgerReportTests {
   @Test func everyKeyIsThere() throws {
-    let report = LedgerReport(entry(acknowledged: 1, rejected: 2, pending: 3, lost: [.removed: 4]))
+    var entry = entry(acknowledged: 1, rejected: 2, pending: 3, lost: [.removed: 4])
+    (entry.from, entry.offset) = (5, 6)
+    let report = LedgerReport(entry)
     #expect(report.text == "1 acknowledged, 2 rejected, 3 pending, 4 lost (removed: 4) of 10 accepted")
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(try Table.json(report).utf8)) as? [String: Any])
@@ -101,7 +103,12 @@ struct LedgerReportTests {
       "provider", "from", "offset", "accepted", "acknowledged", "rejected", "pending", "lost", "balanced",
     ]
     #expect(Set(object.keys) == Set(keys))
-    #expect(Set(try #require(object["lost"] as? [String: Int]).keys) == Set(LossReason.allCases.map(\.rawValue)))
+    let numbers = ["from": 5, "offset": 6, "accepted": 10, "acknowledged": 1, "rejected": 2, "pending": 3]
+    for (key, number) in numbers { #expect(object[key] as? Int == number, "\(key)") }
+    #expect(object["balanced"] as? Bool == true && object["provider"] as? String == entry.provider)
+    let lost = try #require(object["lost"] as? [String: Int])
+    #expect(Set(lost.keys) == Set(LossReason.allCases.map(\.rawValue)))
+    #expect(lost.filter { $0.value > 0 } == ["removed": 4])
     for key in keys + LossReason.allCases.map(\.rawValue) {
       #expect(StatCommand.helpMessage().contains(key), "weir help stat does not tell of \(key)")
     }

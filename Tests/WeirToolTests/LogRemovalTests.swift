@@ -52,6 +52,29 @@ struct LogRemovalTests {
     }
   }
 
+  @Test func `a log stays that somebody has a place in which can't be read`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "weir-removal-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let log = folder + "/log"
+    let tracker = try Tracker(directory: log)
+    for _ in 0..<10 { tracker.track("a") }
+    let dispatcher = try Dispatcher(tracker)
+    for name in ["one", "other"] {
+      try dispatcher.add(ClosureProvider(name) { events in events.map { _ in .accepted } })
+    }
+    #expect(await dispatcher.shutdown(budget: .seconds(60)).isComplete)
+    let cursor = URL(filePath: log + "/cursors/other")
+    let whole = try Data(contentsOf: cursor)
+    try Data(count: whole.count).write(to: cursor)
+    let before = try names(log)
+    #expect(try LogRemoval.remove(log, deliveredTo: ["one"])?.contains("other") == true)
+    #expect(try names(log) == before)
+    try whole.write(to: cursor)
+    #expect(try LogRemoval.remove(log, deliveredTo: ["one"]) == nil)
+    #expect(!FileManager.default.fileExists(atPath: log))
+  }
+
   @Test func `everything that the format knows is a part of a log`() {
     let number = "00000000000000001234"
     let parts = [

@@ -97,28 +97,47 @@ public final class Dispatcher: Sendable {
   /// `locked` (another process, or another dispatcher, delivers in this name), `closed` (after ``shutdown(budget:)``),
   /// `version`, and `noSpace`, `access`, `io` if the cursor can't be written.
   public func add(_ provider: any Provider, options: DeliveryOptions = DeliveryOptions()) throws(WeirError) {
-    let name = provider.name
-    guard Cursor.isProviderName(name) else {
-      throw WeirError(
-        .invalid,
-        "the provider's name \(name.debugDescription) must be 1 to \(Cursor.maximumNameBytes) letters, digits, - and _")
+    try add(contentsOf: [provider], options: options)
+  }
+
+  /// Delivers to several providers from now on, each as ``add(_:options:)`` has it: all of them, or none if it throws.
+  ///
+  /// None begins before all have their cursors. So with ``Tracker/Configuration/removeDelivered`` nothing is removed
+  /// because one of them has it, that another is yet to be given; of providers that are added one after the other, the
+  /// later ones begin with what is there when they come.
+  public func add(
+    contentsOf providers: [any Provider], options: DeliveryOptions = DeliveryOptions()
+  ) throws(WeirError) {
+    var claimed: [String] = []
+    defer { state.withLock { $0.busy.subtract(claimed) } }
+    for name in providers.map(\.name) {
+      guard Cursor.isProviderName(name) else {
+        throw WeirError(
+          .invalid,
+          "the provider's name \(name.debugDescription) must be 1 to \(Cursor.maximumNameBytes) letters, digits, "
+            + "- and _")
+      }
+      try options.validate(for: name)
+      try claim(name, "is there already; remove it first, or give the other another name") { !$0.contains(name) }
+      claimed.append(name)
     }
-    try options.validate(for: name)
-    try claim(name, "is there already; remove it first, or give the other another name") { !$0.contains(name) }
-    defer { state.withLock { _ = $0.busy.remove(name) } }
     // What was captured before the call is before the end that a provider may begin with.
     if options.start == .end { _ = try? trackerReference.tracker?.drain(timeout: .seconds(30)) }
-    let worker = try ProviderWorker(
-      WorkerOrders(
-        provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log))
+    var workers: [ProviderWorker] = []
+    for (provider, name) in zip(providers, claimed) {
+      workers.append(
+        try ProviderWorker(
+          WorkerOrders(
+            provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log)))
+    }
     let isLate = state.withLock { state in
-      if !state.isShutDown { state.workers[name] = worker }
+      if !state.isShutDown { for worker in workers { state.workers[worker.orders.name] = worker } }
       return state.isShutDown
     }
     guard !isLate else {
       throw WeirError(.closed, "the dispatcher of \(directory) is shut down", path: directory)
     }
-    Task.detached { await worker.run() }
+    for worker in workers { Task.detached { await worker.run() } }
   }
 
   /// Ends the delivery to a provider and forgets its cursor: it no longer pins segments, and if it is added again it

@@ -41,18 +41,12 @@ extension LogDirectory {
       do throws(WeirError) {
         switch try Cursor.read(name, of: path, calls: calls) {
         case .nothing: continue
-        case .damaged: entry.error = "its cursor is damaged: it starts over from the log's beginning"
+        case .damaged:
+          let tally = try tally(from: 0)
+          entry = Ledger.Entry(name, CursorPosition(offset: tally.firstOffset), tally)
+          entry.error = "its cursor is damaged: it starts over from the log's beginning"
         case .position(let position):
-          var report = WorkerReport()
-          report.position = position.offset
-          report.durable = position.offset
-          report.end = position.offset
-          report.state = .idle
-          let tally = try tally(from: position.offset)
-          // A follower that counts nothing is taken to begin where it stands.
-          report.counts =
-            position.counts ?? DeliveryCounts(from: position.offset, tally)
-          entry = Ledger.Entry(name, report, tally)
+          entry = Ledger.Entry(name, position, try tally(from: position.offset))
         }
       } catch {
         guard error.code == .version else { throw error }
@@ -72,6 +66,18 @@ extension Ledger.Entry {
       self.init(name, report, LogTally())
       self.error = error.message
     }
+  }
+
+  /// Of a provider that is known by its cursor only, where `tally` counts from.
+  fileprivate init(_ name: String, _ cursor: CursorPosition, _ tally: LogTally) {
+    var report = WorkerReport()
+    report.position = cursor.offset
+    report.durable = cursor.offset
+    report.end = cursor.offset
+    report.state = .idle
+    // A follower that counts nothing is taken to begin where it stands.
+    report.counts = cursor.counts ?? DeliveryCounts(from: cursor.offset, tally)
+    self.init(name, report, tally)
   }
 
   /// Of a provider that has read up to `report.end`, where `tally` counts from.

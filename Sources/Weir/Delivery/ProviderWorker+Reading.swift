@@ -50,9 +50,9 @@ extension ProviderWorker {
 
   /// Takes an event of a dead-letter log: a letter, or a part of one, which is settled when the whole letter is.
   private func takeLetter(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
-    let found = letters.take(event)
+    let found = letters.take(event, bytes: bytes)
     for offset in found.abandoned { span.settle(offset, Outcomes()) }
-    if let letter = found.letter { return hold(letter.event, at: mark, bytes) }
+    if let letter = found.letter { return hold(letter.event, at: mark, found.bytes) }
     if found.isPart { return span.opened(mark.offset, id: mark.id, isPart: true) }
     span.passed(upTo: mark.offset + 1, Outcomes(), last: mark)
   }

@@ -43,7 +43,7 @@ struct DeliveryRun: Sendable {
   ) async throws(WeirError) {
     self.releasing = releasing
     do throws(WeirError) {
-      for provider in providers { try dispatcher.add(provider, options: options) }
+      try dispatcher.add(contentsOf: providers, options: options)
     } catch {
       releasing?.cancel()
       _ = await dispatcher.shutdown(budget: .zero)

@@ -9,14 +9,18 @@ enum LogRemoval {
   ///
   /// It goes if no process writes it, all providers that it knows of have everything, `name`s among them, and there is
   /// nothing in it that is nowhere else: dead letters, quarantined bytes, violations, and whatever is no part of a log,
-  /// such as another log or what was delivered, if that went to a directory in this one. The writer's lock is held from before the look to
-  /// the end, so nobody opens the log meanwhile and captures into what is about to go.
+  /// such as another log or what was delivered, if that went to a directory in this one. The writer's lock is held from
+  /// before the look to the end, so nobody opens the log meanwhile and captures into what is about to go.
   static func remove(_ directory: String, deliveredTo names: [String]) throws -> String? {
     guard let lock = WriterLock(of: directory) else { return "a process writes it" }
     defer { withExtendedLifetime(lock) {} }
     let log = LogDirectory(directory)
     let ledger = try log.ledger()
     for name in names where ledger[name] == nil { return "\(name) has no place in it" }
+    // Where its cursor can't be read, nobody knows what it has: it may start over.
+    if let entry = ledger.entries.first(where: { $0.error != nil }) {
+      return "the place of \(entry.provider) in it is not known: \(entry.error ?? "")"
+    }
     for entry in ledger.entries where entry.pending > 0 {
       return "\(entry.provider) is yet to be given \(Quantity.count(entry.pending)) events"
     }

@@ -28,6 +28,14 @@ struct BackoffTests {
     #expect(state.failed(random: 0.5) == .seconds(16))
   }
 
+  @Test func `unless a test says otherwise, chance draws it`() {
+    let random = Dispatcher.Configuration().random
+    let drawn = (0..<1000).map { _ in random() }
+    #expect(drawn.allSatisfy { (0..<1).contains($0) })
+    // That a quarter stays empty happens once in 10¹²⁴ times.
+    #expect(Set(drawn.map { Int($0 * 4) }) == [0, 1, 2, 3])
+  }
+
   @Test func `what the provider asks for is the least, up to the most`() {
     var state = backoff(.seconds(1), .seconds(60))
     #expect(state.failed(retryAfter: .seconds(30), random: 0.5) == .seconds(30))

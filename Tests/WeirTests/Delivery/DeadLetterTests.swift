@@ -110,8 +110,10 @@ struct DeadLetterTests {
       #expect(second.delivered.map(\.stored.id) == ids.enumerated().filter { ![4, 7].contains($0.0) }.map(\.1))
       #expect(second.delivered.allSatisfy { $0.name == "mended" })
       #expect(second.calls.last == .shutdown)
-      // Nothing was removed, and nothing is given a second time.
+      // Nothing was removed, and nothing is given a second time; what was rejected again has no letter more.
       #expect(try log.deadLetters(of: "scripted").count == 9)
+      let letters = DeadLetter.path(of: "scripted", in: directory)
+      #expect(!FileManager.default.fileExists(atPath: letters + "/" + DeadLetter.directoryName))
       let third = ScriptedProvider()
       #expect(try await redrive(to: third).acknowledged == 0)
       #expect(third.delivered.isEmpty)

@@ -137,6 +137,24 @@ struct DeliveryFaultTests {
     try await stage.close()
   }
 
+  @Test(.enabled(if: FailingDisk.isAvailable)) func `a letter settles its event once it is on the disk`() async throws {
+    let disk = try FailingDisk()
+    let spy = try SpyTracker(on: disk)
+    let stage = try DeliveryStage(on: spy.tracker)
+    try stage.dispatcher.add(ScriptedProvider(finally: .reject("no")))
+    try stage.capture(1)
+    #expect(await stage.run { stage.entry().offset == 1 })
+    // The log of the letters is open, and takes them. The cursor's own calls do not fail.
+    disk.fail(.sync, with: .io)
+    try stage.capture(2, from: 1)
+    #expect(await stage.run { stage.entry().rejected == 3 || stage.entry().error?.contains("dead letters") == true })
+    #expect(stage.entry().rejected == 1 && stage.entry().pending == 2 && stage.entry().offset == 1)
+    disk.mend()
+    #expect(await stage.run { stage.entry().rejected == 3 })
+    #expect(stage.entry().isBalanced)
+    try await stage.close()
+  }
+
   @Test func `a cursor that can't be written keeps a provider from being added`() async throws {
     try await withDirectoryAsync { directory in
       for call in [SystemCalls.Call.create, .write, .syncData, .rename, .makeDirectory] {

@@ -153,12 +153,26 @@ struct DispatcherTests {
   @Test func `a time is found exactly, though lanes are drained one after the other`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
-      for number in 0..<300 {
+      // Another thread captures by turns, into a lane of its own.
+      let turn = DispatchSemaphore(value: 0)
+      let isDone = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        for number in 0..<150 {
+          turn.wait()
+          tracker.track(Single(number))
+          isDone.signal()
+        }
+      }
+      for number in 0..<150 {
         #expect(tracker.track(Single(number)).isAccepted)
-        if number % 40 == 0 { try tracker.drain() }
+        turn.signal()
+        isDone.wait()
+        if number % 20 == 0 { try tracker.drain() }
       }
       let end = try tracker.drain()
       let events = try tracker.events()
+      try #require(events.count == 300)
+      try #require(zip(events, events.dropFirst()).contains { $0.time > $1.time }, "the log is in order of time")
       let log = LogDirectory(directory)
       for index in stride(from: 0, to: 300, by: 7) {
         let time = events[index].time
@@ -222,6 +236,42 @@ struct DispatcherTests {
     }
   }
 
+  @Test func `a cursor that can't be read pins all of the log`() throws {
+    try withDirectory { directory in
+      try Tracker(directory: directory, configuration: quiet()).close()
+      for (name, offset) in [("near", 5), ("far", 9)] as [(String, Offset)] {
+        try Cursor(name, of: directory).move(to: CursorPosition(offset: offset, counts: DeliveryCounts()))
+      }
+      #expect(try Pins(directory, calls: SystemCalls()).positions == ["near": 5, "far": 9])
+      let cursor = directory + "/cursors/far"
+      try Data(count: 4608).write(to: URL(filePath: cursor))
+      #expect(try Cursor.read("far", of: directory) == .damaged)
+      #expect(try Pins(directory, calls: SystemCalls()).positions == ["near": 5, "far": 0])
+      // Nor one that is something else.
+      try FileManager.default.removeItem(atPath: cursor)
+      try FileManager.default.createDirectory(atPath: cursor, withIntermediateDirectories: false)
+      #expect(throws: WeirError.self) { try Cursor.read("far", of: directory) }
+      #expect(try Pins(directory, calls: SystemCalls()).least == 0)
+    }
+  }
+
+  @Test func `what only a provider that is removed did not have is removed at once`() async throws {
+    try await withDirectoryAsync { directory in
+      // Nothing delivers here: no worker comes by it.
+      let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true })
+      let text = FieldValue.string(String(repeating: "x", count: 50_000))
+      for _ in 0..<100 { #expect(stage.tracker.track("e", fields: ["text": text]).isAccepted) }
+      let end = try stage.tracker.drain()
+      for (name, offset) in [("done", end), ("gone", 0)] {
+        try Cursor(name, of: directory).move(to: CursorPosition(offset: offset, counts: DeliveryCounts()))
+      }
+      try stage.dispatcher.release()
+      #expect(try LogDirectory(directory).statistics().firstOffset == 0)
+      try await stage.dispatcher.remove("gone")
+      #expect(await eventually { ((try? LogDirectory(directory).statistics().firstOffset) ?? 0) > 0 })
+    }
+  }
+
   @Test func `what every provider has is removed, and is no loss`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true })
@@ -262,6 +312,24 @@ struct DispatcherTests {
       #expect(report.entries[1].acknowledged == 3 && report.entries[1].rejected == 1 && report.entries[1].pending == 0)
       #expect(report.entries[0].pending == 4 && report.entries[0].error?.contains("no route") == true)
       #expect(stage.clock.now.sinceStart >= .seconds(20))
+      // The next one reports what was settled in its own time.
+      try stage.capture(2, from: 4)
+      let next = try await stage.running { await stage.tracker.flush(timeout: .seconds(20)) }
+      #expect(next.entries[1].acknowledged == 2 && next.entries[1].rejected == 0 && next.entries[1].pending == 0)
+      #expect(next.entries[0].pending == 6)
+    }
+  }
+
+  @Test func `a flush does not wait for a provider that is stopped`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ScriptedProvider(finally: .stop("401")))
+      try stage.capture(2)
+      #expect(await stage.run { stage.entry().state == .stopped(reason: "401") })
+      let begin = stage.clock.now
+      let report = try await stage.running { await stage.dispatcher.flush(timeout: .seconds(1000)) }
+      #expect(begin.duration(to: stage.clock.now) < .seconds(1))
+      #expect(report.entries.map(\.pending) == [2] && report.entries.first?.state == .stopped(reason: "401"))
     }
   }
 
@@ -321,6 +389,26 @@ struct DispatcherTests {
       #expect(begin.duration(to: stage.clock.now) == .seconds(10))
       #expect(report.entries.map(\.pending) == [1] && provider.calls.last == .shutdown)
       #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1)
+    }
+  }
+
+  @Test(arguments: [ProviderState.backingOff, .open, .stopped(reason: "401")])
+  func `a shutdown does not wait for a provider that is left alone for longer`(_ state: ProviderState) async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      var options = DeliveryOptions()
+      options.backoff.least = state == .open ? .zero : .seconds(100)
+      options.breaker.failures = state == .open ? 1 : 100
+      options.breaker.openFor = .seconds(100)
+      let isDown = state == .backingOff || state == .open
+      let provider = ScriptedProvider(finally: isDown ? .fail("down") : .stop("401"))
+      try stage.dispatcher.add(provider, options: options)
+      try stage.capture(2)
+      #expect(await stage.run { stage.entry().state == state })
+      let begin = stage.clock.now
+      let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(10)) }
+      #expect(begin.duration(to: stage.clock.now) < .seconds(1))
+      #expect(report.entries.map(\.pending) == [2] && provider.calls.last == .shutdown)
     }
   }
 

@@ -115,6 +115,15 @@ struct FlushReportTests {
     }
   }
 
+  @Test func `what was looked for and can't be read is not waited for`() {
+    var report = WorkerReport()
+    (report.position, report.end, report.seenEnd) = (5, 5, 9)
+    #expect(report.hasSettled(below: 5) && report.hasSettled(below: 9) && !report.hasSettled(below: 10))
+    // An event that was read is.
+    report.open = 1
+    #expect(report.hasSettled(below: 5) && !report.hasSettled(below: 9))
+  }
+
   @Test func `a flush ends when its task is cancelled, that of a provider's call too`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)

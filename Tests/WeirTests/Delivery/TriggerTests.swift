@@ -26,7 +26,9 @@ private struct Trial {
         $0.whenFull = whenFull
       },
       dispatcher: { configuration in
-        if let machine { configuration.resumeClocks = { machine.clocks } }
+        guard let machine else { return }
+        configuration.resumeClocks = { machine.clocks }
+        configuration.calls = SystemCalls(fault: { _ in machine.work() })
       })
     if waiting > 0 { try stage.capture(waiting) }
     var options = DeliveryOptions()
@@ -53,6 +55,7 @@ private struct Trial {
 /// The clocks of a machine, or of a process on it, that stands still for a while. They move at no other time.
 private final class Machine: Sendable {
   private let state = Mutex(ResumeWatch.Clocks(boot: .seconds(1000), monotonic: .seconds(1000)))
+  private let stop = Mutex(Duration.zero)
 
   var clocks: ResumeWatch.Clocks { state.withLock { $0 } }
 
@@ -65,6 +68,21 @@ private final class Machine: Sendable {
       clocks.boot += time
       clocks.monotonic += time
     }
+  }
+
+  /// The process is to stand still in the next call to the system that delivery makes.
+  func stopProcessAtWork(for time: Duration) {
+    stop.withLock { $0 = time }
+  }
+
+  /// A call to the system, which works.
+  func work() -> Int32? {
+    let time = stop.withLock { stop in
+      defer { stop = .zero }
+      return stop
+    }
+    stopProcess(for: time)
+    return nil
   }
 }
 
@@ -155,6 +173,18 @@ struct TriggerTests {
       #expect(try #require(await trial.time(until: 5)) <= look * 2)
       try trial.stage.capture(5, from: 5)
       #expect(await trial.staysAt(5))
+    }
+  }
+
+  @Test func `going on after a stop between two sleeps`() async throws {
+    try await withDirectoryAsync { directory in
+      let machine = Machine()
+      let trial = try Trial(directory, .resume, machine: machine)
+      try trial.stage.capture(2)
+      #expect(await trial.staysAt(0, for: .seconds(25)))
+      // Every ten seconds it looks at the cursors of others, and that is when it stands still.
+      machine.stopProcessAtWork(for: .seconds(2))
+      #expect(try #require(await trial.time(until: 2)) <= .seconds(10) + look)
     }
   }
 

@@ -141,6 +141,25 @@ struct VerdictTests {
     }
   }
 
+  @Test func `trouble is logged once, and that it is over`() async throws {
+    try await withDirectoryAsync { directory in
+      let lines = LoggedLines()
+      let stage = try DeliveryStage(directory, dispatcher: { $0.logger = lines.logger })
+      let provider = ScriptedProvider(answers: [.fail("503"), .fail("503"), .accept, .stop("401")])
+      try stage.dispatcher.add(provider)
+      try stage.capture(2)
+      #expect(await stage.run { stage.entry().acknowledged == 2 })
+      try stage.capture(2, from: 2)
+      #expect(await stage.run { stage.entry().state == .stopped(reason: "401") })
+      stage.dispatcher.resume("scripted")
+      #expect(await stage.run { stage.entry().acknowledged == 4 })
+      let place = "delivery to scripted from \(directory): "
+      #expect(lines.levels == [.warning, .info, .warning, .info])
+      let said = ["503", "provider works again", "delivery is stopped: 401", "provider works again"]
+      #expect(lines.lines.withLock { $0.map(\.text) } == said.map { place + $0 })
+    }
+  }
+
   @Test func `setting up is tried until it succeeds`() async throws {
     let provider = ScriptedProvider(setupFailures: ["not yet", "nor now"])
     try await withStage(provider, 2) { stage in
@@ -198,6 +217,46 @@ struct VerdictTests {
       // By the files nothing is settled: it lies before all others.
       let files = try #require(try LogDirectory(stage.directory).ledger()["scripted"])
       #expect(files.pending == 2001 && files.isBalanced)
+    }
+  }
+
+  @Test func `an event that is to be given again by itself waits as long as is drawn, longer each time`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory, dispatcher: { $0.random = { 0.25 } })
+      // The second of three is asked for twice, and rejected the third time.
+      let again = ScriptedProvider.Answer.each { $0.fields["n"] == .int(1) ? .retry(after: nil) : .accepted }
+      let both = ScriptedProvider.Answer.each { $0.fields["n"] == .int(2) ? .accepted : .retry(after: nil) }
+      let provider = ScriptedProvider(answers: [both, again], finally: .reject("no"))
+      try stage.capture(3)
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { provider.callSizes == [3] })
+      let begin = stage.clock.now
+      #expect(await stage.run { provider.callSizes == [3, 2] })
+      // A quarter of 500 ms, and then of a second.
+      #expect(begin.duration(to: stage.clock.now) == .milliseconds(125))
+      #expect(await stage.run { provider.callSizes == [3, 2, 1] })
+      #expect(begin.duration(to: stage.clock.now) == .milliseconds(375))
+      #expect(await stage.run { stage.entry().rejected == 1 })
+      #expect(provider.numbers == [2, 0] && stage.entry().isBalanced)
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").map(\.attempts) == [3])
+    }
+  }
+
+  @Test func `events that are to be given again by themselves are few`() async throws {
+    var options = DeliveryOptions()
+    options.flush.maximumEvents = 10
+    let provider = ScriptedProvider(
+      answers: Array(
+        repeating: .each { event in
+          guard case .int(let number)? = event.fields["n"], number % 10 > 0 else { return .accepted }
+          return .retry(after: .seconds(60))
+        }, count: 2))
+    try await withStage(provider, 200, options: options) { stage in
+      // Eighteen wait after two calls, and nothing new is given before they were.
+      #expect(!(await stage.run(upTo: .seconds(50)) { provider.callSizes.count > 2 }))
+      #expect(provider.callSizes == [10, 10] && stage.entry().acknowledged == 2 && stage.entry().pending == 198)
+      #expect(await stage.run { stage.entry().acknowledged == 200 })
+      #expect(Set(provider.numbers) == Set(0..<200) && provider.numbers.count == 200)
     }
   }
 

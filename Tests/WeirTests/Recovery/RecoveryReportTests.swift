@@ -1,37 +1,9 @@
 // Opening a log whose process died, as the tracker reports and logs it.
 
 import Foundation
-import Logging
-import Synchronization
 import Testing
 
 @testable import Weir
-
-/// Keeps what is logged.
-private final class Lines: LogHandler, Sendable {
-  let lines = Mutex<[(level: Logger.Level, text: String)]>([])
-
-  var metadata: Logger.Metadata {
-    get { [:] }
-    set {}
-  }
-  var logLevel: Logger.Level {
-    get { .trace }
-    set {}
-  }
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { nil }
-    set {}
-  }
-
-  func log(event: LogEvent) {
-    lines.withLock { $0.append((event.level, "\(event.message)")) }
-  }
-
-  var logger: Logger { Logger(label: "test") { _ in self } }
-  var levels: [Logger.Level] { lines.withLock { $0.map(\.level) } }
-  var last: String { lines.withLock { $0.last?.text ?? "" } }
-}
 
 struct RecoveryReportTests {
   /// A copy of a live log's files is what its process would leave if it were killed now.
@@ -61,7 +33,7 @@ struct RecoveryReportTests {
         let drained = try EventReader(directory: dead, includeLanes: false).all()
         #expect(drained.count >= 502 && drained == Array(before.prefix(drained.count)))
 
-        let lines = Lines()
+        let lines = LoggedLines()
         let recovered = try Tracker(directory: dead, configuration: quiet { $0.logger = lines.logger })
         let report = recovered.recovery
         #expect(!report.wasClean && report.isComplete)
@@ -85,7 +57,7 @@ struct RecoveryReportTests {
         try tracker.drain()
         try copy(directory, to: dead)
         try Data(repeating: 7, count: 1_000).write(to: URL(filePath: dead + "/ring"))
-        let lines = Lines()
+        let lines = LoggedLines()
         let recovered = try Tracker(directory: dead, configuration: quiet { $0.logger = lines.logger })
         #expect(recovered.recovery.ringReplaced && !recovered.recovery.isComplete)
         #expect(lines.levels == [.warning])
@@ -97,7 +69,7 @@ struct RecoveryReportTests {
 
   @Test func refusedTypesAreLoggedOnce() throws {
     try withDirectory { directory in
-      let lines = Lines()
+      let lines = LoggedLines()
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.logger = lines.logger })
       #expect(lines.levels == [.info])
       #expect(lines.last == "opened \(directory): nothing to recover")
