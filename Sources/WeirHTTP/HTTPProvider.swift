@@ -23,8 +23,9 @@
   /// keeps to its documents has it once, however often it comes.
   ///
   /// **Redirects** are followed on the same host alone, and only those that want the same request there, 307 and 308:
-  /// any other stops delivery, for it would carry the key along, or lead to where nothing is taken. **Certificates** are always verified. **Keys** show in no error, log or report: what a server says is
-  /// cut to 500 characters, and rid of controls and of every key that went into the request.
+  /// any other stops delivery, for it would carry the key along, or lead to where nothing is taken. **Certificates**
+  /// are always verified. **Keys** show in no error, log or report: what a server says is cut to 500 characters, and
+  /// rid of controls and of every key that went into the request.
   ///
   /// Any thread may make and read it; it delivers for one dispatcher at a time.
   public final class HTTPProvider: Provider, Sendable {

@@ -1,5 +1,5 @@
-// KilledCollectorTests: the tool's collector killed with SIGKILL again and again while clients send: what it answered as
-// taken is in its log. WEIR_KILLS sets how often (6), WEIR_SEED repeats a run.
+// KilledCollectorTests: the tool's collector killed with SIGKILL again and again while clients send: what it answered
+// as taken is in its log. WEIR_KILLS sets how often (6), WEIR_SEED repeats a run.
 
 #if Collector
   import Foundation

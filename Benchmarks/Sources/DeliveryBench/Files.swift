@@ -82,7 +82,8 @@ private func check(_ files: URL, _ log: SampleLog, _ isCompressed: Bool) throws 
   try FileManager.default.removeItem(at: files)
 }
 
-/// The same bytes in as many pieces, each written, synced, renamed, and the directory synced: what the disk takes for it.
+/// The same bytes in as many pieces, each written, synced, renamed, and the directory synced: what the disk takes for
+/// it.
 private func writeAsOften(_ log: SampleLog, in folder: URL, batch: Int) throws -> Double {
   let directory = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   let path = folder.appending(path: "limit").path

@@ -105,6 +105,8 @@ public final class Dispatcher: Sendable {
   /// None begins before all have their cursors. So with ``Tracker/Configuration/removeDelivered`` nothing is removed
   /// because one of them has it, that another is yet to be given; of providers that are added one after the other, the
   /// later ones begin with what is there when they come.
+  /// If it throws, a cursor that was made before stays, and pins the log until the provider is added again, or removed
+  /// with ``remove(_:)``.
   public func add(
     contentsOf providers: [any Provider], options: DeliveryOptions = DeliveryOptions()
   ) throws(WeirError) {
@@ -144,8 +146,9 @@ public final class Dispatcher: Sendable {
   /// begins anew. Also of a provider that is known by its cursor only.
   ///
   /// Waits for the call in progress, at most ``Configuration/closingTime``, and then for its end, now that it is
-  /// cancelled, and for ``Provider/shutdown()``, as long again for both together. Its dead letters stay. Throws `missing` (no such provider), `locked` (another process delivers in this name), `invalid` (it
-  /// is being added or removed), `closed`, and what the system may say: then it may be called again.
+  /// cancelled, and for ``Provider/shutdown()``, as long again for both together. Its dead letters stay. Throws
+  /// `missing` (no such provider), `locked` (another process delivers in this name), `invalid` (it is being added or
+  /// removed), `closed`, and what the system may say: then it may be called again.
   public func remove(_ name: String) async throws(WeirError) {
     guard Cursor.isProviderName(name) else { throw unknown(name) }
     try claim(name, "is being added or removed") { _ in true }

@@ -24,8 +24,8 @@ extension Dispatcher {
     /// In the process that captures a look is a load of some counters, beside another's it is five system calls.
     public var longestPause = Duration.milliseconds(50)
 
-    /// How long the end of a provider is waited for: the return of a call that was cancelled and ``Provider/shutdown()``
-    /// together; and before that, when it is removed, a call in progress. 5 s.
+    /// How long the end of a provider is waited for: the return of a call that was cancelled and
+    /// ``Provider/shutdown()`` together; and before that, when it is removed, a call in progress. 5 s.
     public var closingTime = Duration.seconds(5)
 
     /// What all records of attempts of one provider may take on the disk: the oldest make room. 16 MiB.

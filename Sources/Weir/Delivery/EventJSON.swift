@@ -23,8 +23,8 @@
 /// | `flags` | of `violating` (true), `defaulted` (names of fields) and `duplicate_of` (ids) those that apply |
 ///
 /// Values keep all they have: integers every digit, also beyond 2⁵³; floating-point numbers the shortest digits that
-/// read back as the same; bytes are base64, UUIDs and dates text (RFC 3339 with nanoseconds; outside the years 0 to 9999
-/// a date is its seconds since 2001). Not-a-number and the infinities, which JSON has no numbers for, are `"NaN"`,
+/// read back as the same; bytes are base64, UUIDs and dates text (RFC 3339 with nanoseconds; outside the years 0 to
+/// 9999 a date is its seconds since 2001). Not-a-number and the infinities, which JSON has no numbers for, are `"NaN"`,
 /// `"Infinity"` and `"-Infinity"`. All is valid UTF-8: a text that is not, which only a C program can capture, is read
 /// from the log as bytes, and so written as base64. Equal events have equal bytes.
 ///

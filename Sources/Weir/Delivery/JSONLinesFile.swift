@@ -2,10 +2,10 @@
 
 /// An open file: appended to, and acknowledged by giving it the name that says so.
 ///
-/// What is appended is nothing until `acknowledge(finishingAt:)`: the file is synced, then renamed to the name that has the
-/// new last offset and the number of bytes that count, then the directory is synced. Killed or cut from power anywhere,
-/// the file has the old name or the new one, and what lies beyond the bytes in its name is cut off. After any error the
-/// file is to be given up: the next opening of the directory finishes it from its name.
+/// What is appended is nothing until `acknowledge(finishingAt:)`: the file is synced, then renamed to the name that has
+/// the new last offset and the number of bytes that count, then the directory is synced. Killed or cut from power
+/// anywhere, the file has the old name or the new one, and what lies beyond the bytes in its name is cut off. After any
+/// error the file is to be given up: the next opening of the directory finishes it from its name.
 struct JSONLinesFile {
   /// How much is encoded before it is written.
   private static let pieceBytes = 1 << 20

@@ -12,10 +12,10 @@ public import Logging
 /// ```
 ///
 /// A line is an event in the form of ``EventJSON``. A finished file is named
-/// `NAME-FIRST-LAST-OPENING.jsonl`, or `.jsonl.lz4`: by the offsets of its first and last event, with 20 digits, so that
-/// names sort as the events do, and by the ``EventID/opening`` that captured them. It is never touched again; who takes
-/// the files may move or remove them. The one file that still grows has `.open-` and the number of bytes that count
-/// after that: whoever reads it reads so many.
+/// `NAME-FIRST-LAST-OPENING.jsonl`, or `.jsonl.lz4`: by the offsets of its first and last event, with 20 digits, so
+/// that names sort as the events do, and by the ``EventID/opening`` that captured them. It is never touched again; who
+/// takes the files may move or remove them. The one file that still grows has `.open-` and the number of bytes that
+/// count after that: whoever reads it reads so many.
 ///
 /// **What accepted means.** ``Verdict/accepted`` is answered when the events are synced to the disk, the file has the
 /// name that says that it has them, and the directory is synced: the rename is the acknowledgement. After a kill or a
@@ -28,11 +28,12 @@ public import Logging
 ///
 /// **Users** are in each event's context; associations make no lines of their own.
 ///
-/// A missing directory is made. A full disk, a directory that can't be written, and another process that writes files of
-/// this name there throw an error that says so, and the events come again; a file in the directory's place stops
+/// A missing directory is made. A full disk, a directory that can't be written, and another process that writes files
+/// of this name there throw an error that says so, and the events come again; a file in the directory's place stops
 /// delivery. The directory and the files belong to their owner alone (mode 0700 and 0600), as the log itself does: they
-/// have what users did, in clear, and no option opens them by mistake. Who else is to read them runs as this user, or is
-/// given the finished files, which are never touched again. A directory that was there keeps its mode. What the directory may hold is up to who takes the files: nothing in it is ever removed.
+/// have what users did, in clear, and no option opens them by mistake. Who else is to read them runs as this user, or
+/// is given the finished files, which are never touched again. A directory that was there keeps its mode. What the
+/// directory may hold is up to who takes the files: nothing in it is ever removed.
 ///
 /// Costs two syncs a delivery, one of the file and one of the directory: ask for large deliveries, with
 /// ``FlushPolicy/interval`` and ``FlushPolicy/maximumEvents``, where they are slow. Works off the threads of Swift's

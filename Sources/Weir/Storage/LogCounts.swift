@@ -4,8 +4,8 @@ import CCapture
 import CWeir
 
 extension LogDirectory {
-  /// Counts accepted events around an offset, exactly, of a live log too. Reads headers and seals, the lanes, and blocks
-  /// of the segment that the offset lies in and of what is not sealed.
+  /// Counts accepted events around an offset, exactly, of a live log too. Reads headers and seals, the lanes, and
+  /// blocks of the segment that the offset lies in and of what is not sealed.
   func tally(from offset: Offset) throws(WeirError) -> LogTally {
     try checkPath(path)
     var core = weir_tally()

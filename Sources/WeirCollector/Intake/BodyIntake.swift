@@ -80,8 +80,8 @@
     }
 
     /// Takes memory for the values that a body is read into, before it is; false if others have too much of it. It is
-    /// free again when `releaseValues` is called with the same number. A body that is alone is always read: what one may
-    /// take is bounded by ``VendorLimits/values``.
+    /// free again when `releaseValues` is called with the same number. A body that is alone is always read: what one
+    /// may take is bounded by ``VendorLimits/values``.
     func takeValues(_ count: Int) -> Bool {
       let total = values.wrappingAdd(count, ordering: .relaxed).newValue
       guard total > count, total > bufferedLimit / JSONSize.bytesOfValue else { return true }

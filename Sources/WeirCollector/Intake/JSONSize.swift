@@ -2,12 +2,12 @@
 
 #if Collector
   enum JSONSize {
-    /// What a value takes in memory once it is read, roughly: a number of one digit is two bytes of text, and takes tens
-    /// of bytes then.
+    /// What a value takes in memory once it is read, roughly: a number of one digit is two bytes of text, and takes
+    /// tens of bytes then.
     static let bytesOfValue = 64
 
-    /// At least as many values as a text has that can be read as JSON, or as JSON on lines; a name is not counted beside
-    /// its value. One pass, and no memory.
+    /// At least as many values as a text has that can be read as JSON, or as JSON on lines; a name is not counted
+    /// beside its value. One pass, and no memory.
     static func values(in text: [UInt8]) -> Int {
       var count = 1
       var isInString = false

@@ -1,4 +1,5 @@
-// DeliverCommand.swift: `weir deliver`: a log's events to a URL or into files, as far as they were not delivered before.
+// DeliverCommand.swift: `weir deliver`: a log's events to a URL or into files, as far as they were not delivered
+// before.
 
 import ArgumentParser
 import Foundation

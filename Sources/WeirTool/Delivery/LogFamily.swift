@@ -1,5 +1,5 @@
-// LogFamily.swift: the logs in the subdirectories of a directory, as the processes of a pre-fork server leave them: some
-// are written, others were left by processes that are dead.
+// LogFamily.swift: the logs in the subdirectories of a directory, as the processes of a pre-fork server leave them:
+// some are written, others were left by processes that are dead.
 
 import Foundation
 import Weir
@@ -58,8 +58,8 @@ struct LogFamily {
     case recovered(fromLanes: UInt64)
   }
 
-  /// Recovers the log of a dead process, as its next opening would: what is in its lanes goes into segments. Leaves alone
-  /// a log that has a writer, and one that is in order.
+  /// Recovers the log of a dead process, as its next opening would: what is in its lanes goes into segments. Leaves
+  /// alone a log that has a writer, and one that is in order.
   static func takeOver(_ directory: String) throws(WeirError) -> Takeover {
     let statistics = try LogDirectory(directory).statistics()
     if statistics.isLive { return .live }

@@ -4,8 +4,8 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// Takes bytes. A file is written under another name beside its own, synced, and renamed: whoever sees the name sees all
-/// of it, and what had the name before stays until then. Given up, it leaves nothing behind.
+/// Takes bytes. A file is written under another name beside its own, synced, and renamed: whoever sees the name sees
+/// all of it, and what had the name before stays until then. Given up, it leaves nothing behind.
 final class OutputTarget {
   private let path: String?
   private let descriptor: Int32

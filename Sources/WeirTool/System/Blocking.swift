@@ -3,8 +3,8 @@
 import Foundation
 import Synchronization
 
-/// Does asynchronous work and waits for its end. For the main thread alone, which no task runs on: a task that waited so
-/// would take a thread from those that it waits for.
+/// Does asynchronous work and waits for its end. For the main thread alone, which no task runs on: a task that waited
+/// so would take a thread from those that it waits for.
 func waitForEnd<Answer: Sendable>(of work: @escaping @Sendable () async throws -> Answer) throws -> Answer {
   let done = DispatchSemaphore(value: 0)
   let result = Mutex<Result<Answer, any Error>?>(nil)

@@ -56,8 +56,8 @@ final class StopSwitch: Sendable {
     _ = poll(&event, 1, milliseconds)
   }
 
-  /// The same for a command whose work is what it prints: throws the switch if standard output's reader has gone meanwhile, so
-  /// that a command which waits for something to print does not wait for ever in vain.
+  /// The same for a command whose work is what it prints: throws the switch if standard output's reader has gone
+  /// meanwhile, so that a command which waits for something to print does not wait for ever in vain.
   func sleepWhileRead(milliseconds: Int32) {
     var events = [
       pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),

@@ -1,5 +1,5 @@
-// DeliverFamily.swift: `weir deliver` of a directory whose subdirectories hold logs, as the processes of a pre-fork server
-// leave them.
+// DeliverFamily.swift: `weir deliver` of a directory whose subdirectories hold logs, as the processes of a pre-fork
+// server leave them.
 import Foundation
 import Testing
 

@@ -1,6 +1,6 @@
-// DeliveryKills.swift: real requests recorded and delivered over HTTP to a collector that fails at random, everybody killed
-// on the way again and again: every event whose capture was acknowledged arrives, duplicates under the same id, and the
-// ledger balances. `make delivery-crash` runs it at length.
+// DeliveryKills.swift: real requests recorded and delivered over HTTP to a collector that fails at random, everybody
+// killed on the way again and again: every event whose capture was acknowledged arrives, duplicates under the same id,
+// and the ledger balances. `make delivery-crash` runs it at length.
 import Foundation
 import Testing
 

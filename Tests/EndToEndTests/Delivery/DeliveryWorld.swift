@@ -1,5 +1,5 @@
-// DeliveryWorld.swift: a recorder that delivers while it records, a deliverer beside it, and a collector, each killed with
-// SIGKILL at random moments; and what has to be true after it.
+// DeliveryWorld.swift: a recorder that delivers while it records, a deliverer beside it, and a collector, each killed
+// with SIGKILL at random moments; and what has to be true after it.
 import Foundation
 import Testing
 
@@ -34,8 +34,8 @@ import Testing
       ["--to", collector.url] + others + ["--name", Self.name] + (others.isEmpty ? [] : ["--name", "dead"])
     }
 
-    /// One life of a recorder that delivers: it is given so many lines, and killed so long after they all went in, or on
-    /// the way. With `collectorToo` the collector is killed, and started again, while it delivers.
+    /// One life of a recorder that delivers: it is given so many lines, and killed so long after they all went in, or
+    /// on the way. With `collectorToo` the collector is killed, and started again, while it delivers.
     func record(_ count: Int, seconds: Double, collectorToo: Bool = false) throws {
       let first = next
       next += count

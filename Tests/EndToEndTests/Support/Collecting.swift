@@ -1,5 +1,5 @@
-// Collecting.swift: `weir collect` as a child of a test: an endpoint on loopback that fails as it is told to, and may be
-// killed and started again at the same address, with the same log.
+// Collecting.swift: `weir collect` as a child of a test: an endpoint on loopback that fails as it is told to, and may
+// be killed and started again at the same address, with the same log.
 import Foundation
 import Glibc
 

@@ -86,7 +86,8 @@
       }
     }
 
-    /// Thirty kilobytes unpack to millions of values, each of which would take tens of bytes, an answer and a rejection.
+    /// Thirty kilobytes unpack to millions of values, each of which would take tens of bytes, an answer and a
+    /// rejection.
     @Test func aBombOfValuesIsRefusedBeforeItIsRead() async throws {
       try await withCollector { collector, client in
         let values = (0...VendorLimits.values).flatMap { _ in [UInt8(ascii: "0"), UInt8(ascii: ",")] }

@@ -1,5 +1,5 @@
-// Delivery killed at its calls of the system: of the cursors' files, the dead letters, and the core's, from a provider's
-// answer to the removal of what was delivered.
+// Delivery killed at its calls of the system: of the cursors' files, the dead letters, and the core's, from a
+// provider's answer to the removal of what was delivered.
 //
 // WEIR_LONG=1 kills at every call, and goes on for a hundred lives. WEIR_SEED repeats a run's choices.
 

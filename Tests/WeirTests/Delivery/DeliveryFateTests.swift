@@ -1,5 +1,5 @@
-// What a power cut may leave of a log and the cursor beside it: each as it was at another moment. And names that came to
-// the disk in another order than they were given.
+// What a power cut may leave of a log and the cursor beside it: each as it was at another moment. And names that came
+// to the disk in another order than they were given.
 
 import Foundation
 import Synchronization
