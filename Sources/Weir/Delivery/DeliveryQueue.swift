@@ -26,6 +26,8 @@ struct DeliveryQueue: Sendable {
   private(set) var batches: [[HeldEvent]] = []
   /// In order of offset.
   private(set) var retries: [HeldEvent] = []
+  /// The last call was of such events: new ones are next, if there are any, so that neither waits for ever.
+  private var wereRetries = false
   /// Who the user is, to be told before anything else, once.
   private var repeated: HeldAssociation?
 
@@ -53,8 +55,12 @@ struct DeliveryQueue: Sendable {
       return .association(repeated)
     }
     if !batches.isEmpty { return .batch(takeBatch(most), new: 0) }
-    let ready = takeRetries(most, at: now)
-    if !ready.isEmpty { return .batch(ready, new: 0) }
+    if !wereRetries || !mayGiveNew(due) {
+      let ready = takeRetries(most, at: now)
+      wereRetries = !ready.isEmpty
+      if !ready.isEmpty { return .batch(ready, new: 0) }
+    }
+    wereRetries = false
     let wake = retries.map(\.notBefore).min()
     guard due > 0, newCount > 0, !isHeldUp else { return .nothing(until: wake) }
     if case .association(let change) = new[gone] {
@@ -69,6 +75,13 @@ struct DeliveryQueue: Sendable {
     }
     removeNew(batch.count)
     return .batch(batch, new: batch.count)
+  }
+
+  /// Whether new events may go now. A change of the user may not before all that lies before it is settled.
+  private func mayGiveNew(_ due: Int) -> Bool {
+    guard due > 0, newCount > 0, !isHeldUp else { return false }
+    if case .event = new[gone] { return true }
+    return false
   }
 
   /// A change of the user could not be told, and comes first again.

@@ -62,6 +62,7 @@ extension ProviderWorker {
     for event in settlement.accepted { settle(event.offset, Outcomes(acknowledged: 1)) }
     bury(settlement.rejected)
     queue.putFirst(settlement.batches)
+    // Drawn once: what was given together comes again together.
     let random = configuration.random()
     let now = clock.now
     queue.retry(

@@ -74,11 +74,10 @@ struct Settlement: Sendable {
       }
     }
     guard retried.count == batch.count, !batch.isEmpty else { return }
-    // None was decided: that is no different from a call that failed, and the batch stays as it is.
+    // None was decided, so the provider is left alone for a while, as after a call that failed. But the batch does not
+    // come before all others: if these are events that it never takes, they would hold up the rest for ever.
     let after = retried.compactMap(\.after).max()
     health = .failed(reason: "it asked for all \(batch.count) events to be given again", retryAfter: after)
-    batches = [batch]
-    retried = []
   }
 
   private mutating func split(_ batch: [HeldEvent], _ reason: String) {

@@ -10,7 +10,7 @@ struct BatchCommand: ParsableCommand {
     commandName: "batch",
     abstract: "Turn a log's full segments into LZ4 files.",
     discussion: """
-      Each becomes a standard LZ4 frame, OFFSET.weir.lz4, in a third to a tenth of the \
+      Each becomes a standard LZ4 frame, OFFSET.weir.lz4, in a half to a fifth of the \
       space, with an index by which an offset is found without unpacking the rest. \
       Every command reads it as before, and so does the lz4 tool. The old file goes \
       once the new one is on the disk: it may be killed at any point and run again.

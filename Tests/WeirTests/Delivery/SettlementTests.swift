@@ -39,7 +39,7 @@ struct SettlementTests {
   @Test func `all to be given again is a failure, with the longest wait that was asked for`() {
     let waits: [Duration?] = [nil, .seconds(9), .seconds(2)]
     let settlement = Settlement(batch(3), .verdicts(waits.map { .retry(after: $0) }))
-    #expect(settlement.batches.map { $0.map(\.offset) } == [[0, 1, 2]] && settlement.retried.isEmpty)
+    #expect(settlement.retried.map(\.event.offset) == [0, 1, 2] && settlement.batches.isEmpty)
     guard case .failed(_, .seconds(9)) = settlement.health else {
       Issue.record("\(settlement.health)")
       return

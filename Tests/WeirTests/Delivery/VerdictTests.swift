@@ -208,6 +208,8 @@ struct VerdictTests {
     let provider = ScriptedProvider(
       finally: .each { $0.fields["n"] == .int(0) ? .retry(after: .seconds(5)) : .accepted })
     try await withStage(provider, 1) { stage in
+      // Alone in its call: so all of the call is to be given again, which leaves the provider alone for a while too.
+      #expect(await stage.run { provider.callSizes == [1] })
       for round in 0..<5 {
         try stage.capture(400, from: 1 + round * 400)
         #expect(await stage.run { stage.entry().acknowledged == UInt64(400 * (round + 1)) })
