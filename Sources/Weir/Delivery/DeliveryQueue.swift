@@ -26,6 +26,7 @@ struct DeliveryQueue: Sendable {
   private(set) var batches: [[HeldEvent]] = []
   /// In order of offset.
   private(set) var retries: [HeldEvent] = []
+  private var retryBytes = 0
   /// The last call was of such events: new ones are next, if there are any, so that neither waits for ever.
   private var wereRetries = false
   /// Who the user is, to be told before anything else, once.
@@ -41,8 +42,11 @@ struct DeliveryQueue: Sendable {
   /// Nothing is held.
   var isEmpty: Bool { newCount == 0 && batches.isEmpty && retries.isEmpty }
 
-  /// So many events are to be given again that no new ones are given for now, nor read.
-  var isHeldUp: Bool { retries.count >= policy.maximumEvents }
+  /// So many events are to be given again that no new ones are given for now, nor read: those of a call, or the bytes
+  /// of one. A single event never holds up the others, however large it is.
+  var isHeldUp: Bool {
+    retries.count >= policy.maximumEvents || retries.count > 1 && retryBytes >= policy.maximumBytes
+  }
 
   mutating func add(_ item: Item) {
     new.append(item)
@@ -105,6 +109,7 @@ struct DeliveryQueue: Sendable {
   mutating func retry(_ events: [HeldEvent]) {
     guard !events.isEmpty else { return }
     retries += events
+    retryBytes += events.reduce(0) { $0 + $1.bytes }
     retries.sort { $0.offset < $1.offset }
   }
 
@@ -131,6 +136,7 @@ struct DeliveryQueue: Sendable {
       }
     }
     retries = rest
+    retryBytes -= bytes
     return batch
   }
 

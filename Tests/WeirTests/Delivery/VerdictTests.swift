@@ -262,6 +262,29 @@ struct VerdictTests {
     }
   }
 
+  @Test func `events that are to be given again by themselves have few bytes`() async throws {
+    var options = DeliveryOptions()
+    options.flush.maximumBytes = 2000
+    let provider = ScriptedProvider(
+      answers: Array(
+        repeating: .each { event in
+          guard case .int(let number)? = event.fields["n"], number % 2 > 0 else { return .accepted }
+          return .retry(after: .seconds(60))
+        }, count: 4))
+    try await withStage(provider, 0, options: options) { stage in
+      let text = FieldValue.string(String(repeating: "x", count: 700))
+      for number in 0..<20 {
+        #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number)), "text": text]).isAccepted)
+      }
+      try stage.tracker.drain()
+      // Two events a call; three that wait have more bytes than a call may.
+      #expect(!(await stage.run(upTo: .seconds(50)) { provider.callSizes.count > 3 }))
+      #expect(provider.callSizes.allSatisfy { $0 <= 2 } && stage.entry().acknowledged == 3)
+      #expect(await stage.run { stage.entry().acknowledged == 20 })
+      #expect(Set(provider.numbers) == Set(0..<20) && provider.numbers.count == 20)
+    }
+  }
+
   @Test func `one dead provider does not make another slower`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
