@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .executable(name: "capture-bench", targets: ["CaptureBench"]),
     .executable(name: "delivery-bench", targets: ["DeliveryBench"]),
+    .executable(name: "hook-bench", targets: ["HookBench"]),
   ],
   dependencies: [
     .package(name: "weir", path: ".."),
@@ -41,6 +42,14 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "HookBench",
+      dependencies: [
+        .product(name: "Weir", package: "weir"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings
     ),

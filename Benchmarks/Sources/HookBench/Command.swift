@@ -1,0 +1,102 @@
+// hook-bench: what a join point costs a call, with nothing attached and with advice that counts.
+
+import ArgumentParser
+import Synchronization
+import Weir
+
+@main
+struct Command: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "hook-bench",
+    abstract: "What a join point costs a call: nanoseconds over the same call without one.",
+    discussion: """
+      Each row is measured in turns with the bare call, in bursts; figures are medians of the differences between two \
+      bursts that follow each other. Pin it to one processor: taskset -c 1 hook-bench.
+      """)
+
+  @Option(help: "Bursts of each row.")
+  var bursts = 301
+
+  @Option(help: "Calls a burst.")
+  var calls = 20_000
+
+  func validate() throws {
+    guard bursts > 0, calls > 0 else { throw ValidationError("--bursts and --calls must be above 0") }
+  }
+
+  func run() {
+    let page = Page()
+    let count = Counter()
+    let joinPoint = Row(bursts: bursts, calls: calls, page: page)
+    joinPoint.measure("detached")
+    do {
+      let hook = Page.weirJoinPoint_like_.before { _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
+      joinPoint.measure("before, counting")
+      hook.detach()
+    }
+    do {
+      let hook = Page.weirJoinPoint_like_.after { _, _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
+      joinPoint.measure("after, counting")
+      hook.detach()
+    }
+    do {
+      let hook = Page.weirJoinPoint_like_.after { _, _, _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
+      joinPoint.measure("after with the duration, counting")
+      hook.detach()
+    }
+    do {
+      let hook = Page.weirJoinPoint_like_.before(exactly: Page.self) { _, _ in
+        count.value.wrappingAdd(1, ordering: .relaxed)
+      }
+      joinPoint.measure("before, exactly the class, counting")
+      hook.detach()
+    }
+    do {
+      let other = Page()
+      let hook = Page.weirJoinPoint_like_.before(on: other) { _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
+      joinPoint.measure("before, on another object")
+      hook.detach()
+    }
+    joinPoint.measure("detached again")
+    print("advice ran \(count.value.load(ordering: .relaxed)) times")
+  }
+}
+
+/// What the advice counts in.
+private final class Counter: Sendable {
+  let value = Atomic<UInt64>(0)
+}
+
+/// Bursts of calls with a join point and without, in turns.
+private struct Row {
+  let bursts: Int
+  let calls: Int
+  let page: Page
+
+  func measure(_ name: String) {
+    var bare: [Double] = []
+    var more: [Double] = []
+    for _ in 0..<bursts {
+      let without = burst { page.bareLike($0) }
+      let with = burst { page.like($0) }
+      bare.append(without)
+      more.append(with - without)
+    }
+    bare.sort()
+    more.sort()
+    let over = more[more.count / 2]
+    print(
+      "\(name): bare \(rounded(bare[bare.count / 2])) ns, with the join point \(rounded(over)) ns more"
+        + " (middle half \(rounded(more[more.count / 4])) to \(rounded(more[more.count * 3 / 4])))")
+  }
+
+  @inline(__always)
+  private func burst(_ call: (UInt64) -> UInt64) -> Double {
+    let clock = ContinuousClock()
+    let start = clock.now
+    for item in 0..<UInt64(calls) { _ = call(item) }
+    return (clock.now - start) / .nanoseconds(1) / Double(calls)
+  }
+
+  private func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }
+}

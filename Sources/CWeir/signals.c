@@ -1,0 +1,223 @@
+/*
+ * signals.c: see weir_signals.h.
+ *
+ *     label  store                                  order    pairs with
+ *     S1     slot.note_to, slot.process             release  acquire loads in on_signal: a slot that is ready is complete
+ */
+#define _GNU_SOURCE
+#include "weir_signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* What the handler tells. Written whole or not at all. */
+typedef struct note {
+  siginfo_t info;
+} note;
+
+_Static_assert(sizeof(note) <= PIPE_BUF, "a note is written in one part");
+
+typedef struct slot {
+  int note_to;              /* the pipe's end to write at, plus 1; 0 while nobody waits */
+  pid_t process;            /* whose pipe it is */
+  int ends[2];              /* the pipe; 0 and 0 before it is made */
+  int once;
+  int taken;
+  struct sigaction before;  /* whose the signal was */
+  siginfo_t last;           /* the last note that was taken */
+} slot;
+
+static slot slots[WEIR_SIGNALS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Our handler is called by one that we pass a signal on to, and that was put in place after ours: not another signal. */
+static __thread int passing __attribute__((tls_model("initial-exec")));
+
+static slot *slot_of(int number) {
+  if (number == SIGCONT) return &slots[0];
+  if (number == SIGTSTP) return &slots[1];
+  return number == SIGTERM ? &slots[2] : NULL;
+}
+
+/* ---- The handler: async-signal-safe ------------------------------------------------------------------------------ */
+
+static int is_function(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
+static void call(const struct sigaction *action, int number, siginfo_t *info, void *context) {
+  if (action->sa_flags & SA_SIGINFO) {
+    action->sa_sigaction(number, info, context);
+  } else {
+    action->sa_handler(number);
+  }
+}
+
+/* Nobody waits for the signal here. The default action happens when the handler returns, which the signal is blocked
+ * until. */
+static void pass_on_at_once(slot *slot, int number, siginfo_t *info, void *context) {
+  if (is_function(&slot->before)) {
+    call(&slot->before, number, info, context);
+  } else if (slot->before.sa_handler == SIG_DFL && number != SIGCONT) {
+    sigaction(number, &slot->before, NULL);
+    raise(number);
+  }
+}
+
+static void on_signal(int number, siginfo_t *info, void *context) {
+  int saved = errno;
+  slot *slot = slot_of(number);
+  int note_to = slot ? __atomic_load_n(&slot->note_to, __ATOMIC_ACQUIRE) : 0; /* S1 */
+  if (slot && !passing) {
+    if (note_to > 0 && __atomic_load_n(&slot->process, __ATOMIC_ACQUIRE) == getpid()) { /* S1 */
+      if (slot->once) sigaction(number, &slot->before, NULL);
+      note note = {.info = *info};
+      /* A full pipe holds hundreds of the same: whoever waits has not heard of the first one. */
+      ssize_t ignored = write(note_to - 1, &note, sizeof note);
+      (void)ignored;
+    } else {
+      pass_on_at_once(slot, number, info, context);
+    }
+  }
+  errno = saved;
+}
+
+/* ---- Taking and giving back -------------------------------------------------------------------------------------- */
+
+static int is_ours(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_signal;
+}
+
+/* Puts our handler in place, and keeps what was there. */
+static int place(slot *slot, int number) {
+  struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+  ours.sa_sigaction = on_signal;
+  sigfillset(&ours.sa_mask);
+  struct sigaction now;
+  if (sigaction(number, NULL, &now) != 0) return errno;
+  if (!is_ours(&now)) slot->before = now; /* first: ours may run at once */
+  return sigaction(number, &ours, NULL) == 0 ? 0 : errno;
+}
+
+static int open_pipe(slot *slot) {
+  if (slot->process == getpid()) {
+    note old;
+    while (read(slot->ends[0], &old, sizeof old) > 0) continue; /* of whoever had it before */
+    return 0;
+  }
+  if (slot->process != 0) { /* the parent's, which this process must not write to */
+    close(slot->ends[0]);
+    close(slot->ends[1]);
+  }
+  slot->process = 0;
+  if (pipe2(slot->ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
+  __atomic_store_n(&slot->process, getpid(), __ATOMIC_RELEASE); /* S1 */
+  return 0;
+}
+
+int weir_signal_take(int number, int once) {
+  slot *slot = slot_of(number);
+  if (!slot) return -EINVAL;
+  pthread_mutex_lock(&lock);
+  int error = slot->taken && slot->process == getpid() ? EBUSY : 0;
+  if (!error) {
+    __atomic_store_n(&slot->note_to, 0, __ATOMIC_RELEASE); /* S1 */
+    error = open_pipe(slot);
+  }
+  if (!error) {
+    slot->once = once;
+    __atomic_store_n(&slot->note_to, slot->ends[1] + 1, __ATOMIC_RELEASE); /* S1 */
+    error = place(slot, number);
+    if (error) __atomic_store_n(&slot->note_to, 0, __ATOMIC_RELEASE); /* S1 */
+  }
+  if (!error) slot->taken = 1;
+  int end = slot->ends[0];
+  pthread_mutex_unlock(&lock);
+  return error ? -error : end;
+}
+
+void weir_signal_release(int number) {
+  slot *slot = slot_of(number);
+  if (!slot) return;
+  pthread_mutex_lock(&lock);
+  if (slot->taken && slot->process == getpid()) {
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) == 0 && is_ours(&now)) sigaction(number, &slot->before, NULL);
+    __atomic_store_n(&slot->note_to, 0, __ATOMIC_RELEASE); /* S1: from here on it passes on at once */
+    slot->taken = 0;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- Waiting and passing on -------------------------------------------------------------------------------------- */
+
+int weir_signal_wait(int wake, const int *numbers, int count, int milliseconds) {
+  struct pollfd waits[1 + WEIR_SIGNALS] = {{.fd = wake, .events = POLLIN}};
+  for (int i = 0; i < count && i < WEIR_SIGNALS; i++) {
+    waits[1 + i] = (struct pollfd){.fd = slot_of(numbers[i])->ends[0], .events = POLLIN};
+  }
+  if (poll(waits, (nfds_t)(1 + count), milliseconds) <= 0) return 0;
+  uint64_t times;
+  if (waits[0].revents) {
+    ssize_t ignored = read(wake, &times, sizeof times);
+    (void)ignored;
+  }
+  for (int i = 0; i < count && i < WEIR_SIGNALS; i++) {
+    note note;
+    if (waits[1 + i].revents && read(waits[1 + i].fd, &note, sizeof note) == (ssize_t)sizeof note) {
+      slot_of(numbers[i])->last = note.info;
+      return numbers[i];
+    }
+  }
+  return 0;
+}
+
+/* The default action, on this thread: the process ends, or stops and goes on. */
+static void act_by_default(slot *slot, int number) {
+  struct sigaction ours;
+  int had_ours = sigaction(number, NULL, &ours) == 0 && is_ours(&ours);
+  struct sigaction plain = {.sa_handler = SIG_DFL};
+  sigaction(number, &plain, NULL);
+  sigset_t only, before;
+  sigemptyset(&only);
+  sigaddset(&only, number);
+  pthread_sigmask(SIG_UNBLOCK, &only, &before);
+  raise(number);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  sigaction(number, had_ours ? &ours : &slot->before, NULL);
+}
+
+void weir_signal_pass_on(int number) {
+  slot *slot = slot_of(number);
+  if (!slot) return;
+  if (is_function(&slot->before)) {
+    passing = 1;
+    call(&slot->before, number, &slot->last, NULL);
+    passing = 0;
+  } else if (slot->before.sa_handler == SIG_DFL && number != SIGCONT) {
+    act_by_default(slot, number);
+  }
+}
+
+/* ---- Waking ------------------------------------------------------------------------------------------------------ */
+
+int weir_wake_open(void) {
+  int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return wake >= 0 ? wake : -errno;
+}
+
+void weir_wake(int wake) {
+  uint64_t one = 1;
+  ssize_t ignored = write(wake, &one, sizeof one);
+  (void)ignored;
+}
+
+void weir_wake_close(int wake) { close(wake); }

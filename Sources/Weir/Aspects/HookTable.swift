@@ -1,0 +1,150 @@
+// HookTable: the hooks of a join point as calls read them. Never changes: another takes its place.
+
+public import CFiring
+public import Synchronization
+
+/// What a hook has without its types: all that attaching, detaching and listing need.
+///
+/// Sendable though its members are not checked: but for the flag, all of it is written before anybody else has it, the
+/// serial number under the registry's lock before the hook is in any table.
+@usableFromInline
+class AttachedHook: @unchecked Sendable {
+  /// Whom it listens to.
+  @usableFromInline
+  enum Target {
+    case everything
+    case exactly(UnsafeRawPointer)
+    case kind
+    case instance(UnsafeRawPointer)
+  }
+
+  @usableFromInline let target: Target
+  @usableFromInline let isAfter: Bool
+  /// Its advice wants to know how long a call took.
+  @usableFromInline let isTimed: Bool
+  /// Hooks are numbered as they are attached. Not for calls to read: the table has it, too.
+  var serial: UInt64 = 0
+  let description: JoinPointListing.Hook
+
+  /// The object that it listens to. Unowned: its memory can't become another object's as long as this is here, so the
+  /// address in ``target`` is enough to know it by, and it may end before.
+  private unowned let subject: AnyObject?
+
+  @usableFromInline let isDetachedFlag = Atomic<Bool>(false)
+
+  init(_ target: Target, _ subject: AnyObject?, isAfter: Bool, isTimed: Bool, _ description: JoinPointListing.Hook) {
+    self.target = target
+    self.subject = subject
+    self.isAfter = isAfter
+    self.isTimed = isTimed
+    self.description = description
+  }
+
+  @inlinable
+  final var isDetached: Bool {
+    @inline(__always) get { isDetachedFlag.load(ordering: .acquiring) }
+  }
+
+  /// True the first time.
+  final func markDetached() -> Bool {
+    !isDetachedFlag.exchange(true, ordering: .sequentiallyConsistent)
+  }
+
+  /// A table of these hooks, all of which are of one join point.
+  func makeTable(_ hooks: [AttachedHook], _ overrides: Overrides) -> UnsafeRawPointer {
+    preconditionFailure("a hook knows the types of its join point")
+  }
+
+  /// Runs advice, unless it runs on this thread already, or was detached.
+  @inlinable
+  @inline(__always)
+  final func run(in firing: UnsafeMutablePointer<weir_firing>, _ advice: () -> Void) {
+    let hook = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    let outer = firing.pointee.running
+    var other = outer
+    while let running = other {
+      if running.pointee.hook == hook { return }
+      other = running.pointee.outer
+    }
+    guard !isDetached else { return }
+    withUnsafePointer(to: weir_running(hook: hook, outer: outer)) { running in
+      firing.pointee.running = running
+      advice()
+      firing.pointee.running = outer
+    }
+  }
+}
+
+/// A hook with its advice.
+@usableFromInline
+final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sendable {
+  @usableFromInline typealias Before = @Sendable (Owner, Parameters) -> Void
+  @usableFromInline typealias After = @Sendable (Owner, Parameters, Result<Returned, any Error>) -> Void
+  @usableFromInline typealias TimedAfter = @Sendable (Owner, Parameters, Result<Returned, any Error>, Duration) -> Void
+
+  /// All but one of these do nothing.
+  @usableFromInline let before: Before
+  @usableFromInline let after: After
+  @usableFromInline let timedAfter: TimedAfter
+  @usableFromInline let isKind: @Sendable (Owner) -> Bool
+
+  init(
+    _ target: Target, _ subject: AnyObject?, isKind: @escaping @Sendable (Owner) -> Bool = { _ in true },
+    before: Before? = nil, after: After? = nil, timedAfter: TimedAfter? = nil, _ description: JoinPointListing.Hook
+  ) {
+    self.before = before ?? { _, _ in }
+    self.after = after ?? { _, _, _ in }
+    self.timedAfter = timedAfter ?? { _, _, _, _ in }
+    self.isKind = isKind
+    super.init(target, subject, isAfter: before == nil, isTimed: timedAfter != nil, description)
+  }
+
+  override func makeTable(_ hooks: [AttachedHook], _ overrides: Overrides) -> UnsafeRawPointer {
+    let table = HookTable(hooks.map { unsafeDowncast($0, to: Self.self) }, overrides)
+    return UnsafeRawPointer(Unmanaged.passRetained(table).toOpaque())
+  }
+
+  @inlinable
+  @inline(__always)
+  func matches(_ owner: Owner, _ site: CallSite) -> Bool {
+    switch target {
+    case .everything: true
+    case .exactly(let type): site.concreteClass == type
+    case .instance(let object): site.instance == object
+    case .kind: isKind(owner)
+    }
+  }
+}
+
+/// The hooks of a join point.
+@usableFromInline
+final class HookTable<Owner, Parameters, Returned>: Sendable {
+  @usableFromInline
+  struct Element {
+    /// Retained.
+    @usableFromInline let hook: Unmanaged<TypedHook<Owner, Parameters, Returned>>
+    @usableFromInline let serial: UInt64
+  }
+
+  @usableFromInline let count: Int
+  /// Sendable because it is written before anybody else has it.
+  @usableFromInline nonisolated(unsafe) let hooks: UnsafeMutablePointer<Element>
+  /// The serial number of the newest of them.
+  @usableFromInline let newest: UInt64
+  @usableFromInline let overrides: Overrides
+
+  init(_ hooks: [TypedHook<Owner, Parameters, Returned>], _ overrides: Overrides) {
+    count = hooks.count
+    newest = hooks.map(\.serial).max() ?? 0
+    self.overrides = overrides
+    self.hooks = .allocate(capacity: hooks.count)
+    for (index, hook) in hooks.enumerated() {
+      (self.hooks + index).initialize(to: Element(hook: .passRetained(hook), serial: hook.serial))
+    }
+  }
+
+  deinit {
+    for index in 0..<count { hooks[index].hook.release() }
+    hooks.deallocate()
+  }
+}

@@ -1,0 +1,77 @@
+// JoinPoint: a place in the program where hooks can be attached, as a static descriptor.
+
+public import Synchronization
+
+/// A method or function whose calls others may listen to, while its own code says nothing of them.
+///
+/// ```swift
+/// @Instrumented
+/// class ItemPage {
+///   func like(_ item: Item) -> Bool { … }
+/// }
+///
+/// // In a file of its own:
+/// let hook = ItemPage.JoinPoints.like.after { page, call, outcome in
+///   tracker.track(PageEvent.liked(item: call.item.id))
+/// }
+/// ```
+///
+/// The macros `@Instrumented` and `@JoinPoint` write descriptors and calls; by hand it is a static property and
+/// ``withJoinPoint(_:_:_:in:_:)``:
+///
+/// ```swift
+/// static let like = JoinPoint<ItemPage, (item: Item, ()), Bool>("ItemPage.like(_:)")
+/// ```
+///
+/// - `Owner` is the type of `self`; the metatype in a static method, `Void` in a free function.
+/// - `Parameters` is a tuple with the parameters' names as labels. Swift has no tuple of one, so a single parameter has
+///   an empty tuple beside it.
+/// - `Returned` is the type of the result.
+///
+/// **One join point a method.** An override belongs to the join point of the method that it overrides, and a call of it
+/// that goes on to `super` is one call. To listen to one class alone is ``before(exactly:_:_:)``'s matter.
+///
+/// **Cost.** With nothing attached, a call pays for one load and one branch, and for a test of what was loaded when it
+/// ends. Keep descriptors in static properties or globals: the compiler lays those out beforehand, and a call then
+/// reads one word at a known address. A descriptor that ends while hooks are attached lets them go.
+public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
+  /// The address of the ``HookTable`` in force; 0: nobody listens.
+  @usableFromInline let table = Atomic<UInt>(0)
+
+  /// The name, as it is listed: `ItemPage.like(_:)`.
+  public let name: StaticString
+
+  /// The file that declares it, as `#fileID` has it.
+  public let file: StaticString
+
+  /// The line there.
+  public let line: UInt32
+
+  /// A descriptor, to be kept in a static property or a global.
+  @inlinable
+  public init(_ name: StaticString, file: StaticString = #fileID, line: UInt32 = #line) {
+    self.name = name
+    self.file = file
+    self.line = line
+  }
+
+  /// Whether hooks are attached, for any object. One load.
+  @inlinable
+  public var isObserved: Bool {
+    @inline(__always) get { table.load(ordering: .relaxed) != 0 }
+  }
+
+  /// The beginning of a call: see ``JoinPointCall``.
+  @inlinable
+  @inline(__always)
+  public func call() -> JoinPointCall<Owner, Parameters, Returned> {
+    JoinPointCall(table: table.load(ordering: .relaxed), word: word)
+  }
+
+  /// Where ``table`` lies. What has an atomic in it is never moved, and is passed by its address: so this one stays as
+  /// long as the descriptor does.
+  @inlinable
+  var word: UnsafeRawPointer {
+    @inline(__always) get { withUnsafePointer(to: table) { UnsafeRawPointer($0) } }
+  }
+}
