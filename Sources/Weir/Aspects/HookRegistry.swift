@@ -69,6 +69,15 @@ enum HookRegistry {
     releaseRetired()
   }
 
+  /// A descriptor ends: its hooks go with it.
+  @usableFromInline
+  static func forget(_ word: UnsafeRawPointer) {
+    // The address may become another descriptor's.
+    let hooks = state.withLock { $0.points[UInt(bitPattern: word)]?.hooks ?? [] } ?? []
+    for hook in hooks { detach(hook, at: UInt(bitPattern: word)) }
+    _ = state.withLock { $0.points.removeValue(forKey: UInt(bitPattern: word)) }
+  }
+
   private static func publish(_ point: Point, _ hook: AttachedHook, at address: UInt, _ state: inout State) {
     guard let word = UnsafeRawPointer(bitPattern: address) else { return }
     state.points[address] = point

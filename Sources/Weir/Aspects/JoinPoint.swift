@@ -55,6 +55,10 @@ public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
     self.line = line
   }
 
+  deinit {
+    HookRegistry.forget(word)
+  }
+
   /// Whether hooks are attached, for any object. One load.
   @inlinable
   public var isObserved: Bool {
