@@ -15,7 +15,7 @@ ifeq ($(origin CXX),default)
 CXX = $(shell command -v g++ || command -v clang++ || echo g++)
 endif
 
-SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
+SWIFT_SOURCES = Package.swift Sources Plugins Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean test-c test-c-headers \
         test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-lz4-tool need-zlib need-c \
@@ -42,6 +42,7 @@ help:
 	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
 	@echo 'make test-quickstart  the quick start of the README, as printed, in a package of its own'
+	@echo 'make test-scaffold  what weir scaffold and swift package scaffold write, built and tested in a new package'
 	@echo 'make models       models of the lanes, in every interleaving, and their broken twins: Tests/Models/README.md'
 	@echo 'make models-long  the same, with the models that take longer'
 	@echo 'make counts       that a capture allocates nothing, takes no lock and makes no system call'
@@ -141,6 +142,7 @@ test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory test-consumer
 	@$(MAKE) --no-print-directory test-quickstart
+	@$(MAKE) --no-print-directory test-scaffold
 	@$(MAKE) --no-print-directory lint
 
 # Real requests in batch segments, to the tool and to the reader in Python. With the tool that the tests were built with.
@@ -163,6 +165,14 @@ test-consumer: need-swift need-lz4
 # swift-syntax the first time.
 test-quickstart: need-swift need-python
 	python3 Tests/Consumer/quickstart.py . $(BUILD)/quickstart $(SWIFT) $(JOBS)
+
+# Pages scaffolded by the tool and by the plugin, by hand and with the macro. Builds where the quick start was built, so
+# that swift-syntax and the library are there.
+.PHONY: test-scaffold
+
+test-scaffold: need-swift need-lz4 need-python
+	$(SWIFT_BUILD) --product weir $(TEST_TRAITS)
+	python3 Tests/Consumer/scaffold.py . $(BUILD)/quickstart $(SWIFT) $(BUILD)/debug/weir $(JOBS)
 
 crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)

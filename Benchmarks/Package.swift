@@ -21,6 +21,7 @@ let package = Package(
     .executable(name: "capture-bench", targets: ["CaptureBench"]),
     .executable(name: "delivery-bench", targets: ["DeliveryBench"]),
     .executable(name: "hook-bench", targets: ["HookBench"]),
+    .executable(name: "scope-bench", targets: ["ScopeBench"]),
   ],
   dependencies: [
     .package(name: "weir", path: ".."),
@@ -47,6 +48,14 @@ let package = Package(
     ),
     .executableTarget(
       name: "HookBench",
+      dependencies: [
+        .product(name: "Weir", package: "weir"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "ScopeBench",
       dependencies: [
         .product(name: "Weir", package: "weir"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -10,14 +10,24 @@
  * Read-Copy Update, IEEE TPDS 2012): the barrier between the store and the read is paid by the one who waits, with
  * membarrier(2). Where the kernel refuses that, `weir_firing_fenced` is set and readers pay for it themselves.
  *
+ * Either side, in short: a thread stores its epoch and then reads the table; the other stores the table, lets a barrier
+ * pass on every thread (or, fenced, has all four accesses in one order), and then reads the epochs. So one of the two
+ * sees the other: the thread reads the new table, or is waited for. No order of the processor's own is relied on: every
+ * other step is a release that an acquire reads. Tests/Models has a model of it, with the twins that break it.
+ *
  * label store                                     load                               what it guarantees
- * F1    record.epoch (relaxed, then signal        waiter: record.epoch (acquire),    a table that a thread may still read
- *       fence, or an exchange, seq_cst), then     after membarrier, after the new    is not released
- *       the table is read                         table and epoch were stored
- * F2    record.epoch = 0 (release)                waiter: record.epoch (acquire)     all that advice did is seen by
- *                                                                                    whoever detached it
+ * F1    record.epoch (release, then signal        waiter: record.epoch (seq_cst),    a table that a thread may still read
+ *       fence; fenced: exchange, seq_cst), then   after the barrier, after the new   is not released
+ *       the table is read (seq_cst)               table (seq_cst) and epoch
+ * F2    record.epoch = 0 (release), or the next   waiter: record.epoch (seq_cst)     all that advice did is seen by
+ *       F1 store                                                                     whoever detached it
  * F3    firing_epoch + 1 (seq_cst), after the     reader: firing_epoch (acquire)     who announces the new epoch reads
  *       new table                                                                    the new table
+ * F4    record.pending = 1 (seq_cst), then        reader: record.pending (seq_cst)   who was asked to clear up after its
+ *       barrier, then record.epoch is read        after record.epoch = 0 (F2, or     firing does, or had ended it before
+ *                                                 an exchange if fenced)             and the asker does
+ *
+ * Not for signal handlers: the first firing of a thread allocates, and advice may.
  */
 #ifndef WEIR_FIRING_H
 #define WEIR_FIRING_H
@@ -35,27 +45,30 @@ typedef struct weir_running {
   const struct weir_running *outer;
 } weir_running;
 
-enum { WEIR_OVERRIDES = 32, WEIR_SPARES = 8, WEIR_SPARE_BYTES = 256 };
+enum { WEIR_SPARES = 8, WEIR_SPARE_BYTES = 256, WEIR_SPARE_ALIGNMENT = 16 };
 
-/* A call of an override that is in progress on this thread: what it calls through super is the same call. */
+/*
+ * A call of an override that is in progress on this thread: what it calls through super is the same call. The innermost
+ * of a list, in memory of weir_call_take.
+ */
 typedef struct weir_override {
   const void *join_point;
-  const void *instance;
+  const void *instance;    /* the object, or the class of a class method */
   const void *implementer; /* the class whose override it is */
+  const struct weir_override *outer;
 } weir_override;
 
 /* A thread's record. Taken at its first firing, given back when it ends, never freed. */
 typedef struct weir_firing {
-  uint64_t epoch;              /* in which the thread began to fire; 0: it does not */
-  uint32_t depth;              /* firings inside of one another */
-  uint32_t taken;              /* a thread has it */
-  uint32_t pending;            /* something was detached in here: to be released when the outermost firing ends */
-  uint32_t override_count;     /* of `overrides` */
-  uint32_t spare_count;        /* of `spares` */
+  uint64_t epoch;    /* in which the thread began to fire; 0: it does not */
+  uint32_t depth;    /* firings inside of one another */
+  uint32_t taken;    /* a thread has it */
+  uint32_t pending;  /* something is to be released when the outermost firing ends; other threads set it, too */
+  uint32_t spare_count; /* of `spares` */
   const weir_running *running;
+  const weir_override *override;
   struct weir_firing *next;
-  void *spares[WEIR_SPARES];   /* memory for the states of calls */
-  weir_override overrides[WEIR_OVERRIDES];
+  void *spares[WEIR_SPARES]; /* memory for the states of calls */
 } weir_firing;
 
 extern __thread weir_firing *weir_this_firing __attribute__((tls_model("initial-exec")));
@@ -68,79 +81,98 @@ void weir_firing_prepare(void);
 /* This thread's record, taken now; null if there is no memory for it. */
 weir_firing *weir_firing_join(void);
 
+static inline int weir_firing_is_fenced(void) {
+  return __builtin_expect(__atomic_load_n(&weir_firing_fenced, __ATOMIC_RELAXED) != 0, 0);
+}
+
 /* Begins to fire: what is read from here on stays until weir_firing_end. Null: no memory; nothing may be read. */
 static inline weir_firing *weir_firing_begin(void) {
   weir_firing *firing = weir_this_firing;
   if (__builtin_expect(!firing, 0) && !(firing = weir_firing_join())) return NULL;
   if (firing->depth++ == 0) {
     uint64_t epoch = __atomic_load_n(&weir_firing_epoch, __ATOMIC_ACQUIRE); /* F3 */
-    if (__builtin_expect(__atomic_load_n(&weir_firing_fenced, __ATOMIC_RELAXED) != 0, 0)) {
+    if (weir_firing_is_fenced()) {
       __atomic_exchange_n(&firing->epoch, epoch, __ATOMIC_SEQ_CST); /* F1 */
     } else {
-      __atomic_store_n(&firing->epoch, epoch, __ATOMIC_RELAXED); /* F1 */
+      __atomic_store_n(&firing->epoch, epoch, __ATOMIC_RELEASE); /* F1 */
       __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
   }
   return firing;
 }
 
-static inline void weir_firing_end(weir_firing *firing) {
-  if (--firing->depth == 0) __atomic_store_n(&firing->epoch, 0, __ATOMIC_RELEASE); /* F2 */
+/* Ends what weir_firing_begin began. 1: this was the outermost, and something may be released now. */
+static inline int weir_firing_end(weir_firing *firing) {
+  if (--firing->depth != 0) return 0;
+  if (weir_firing_is_fenced()) {
+    __atomic_exchange_n(&firing->epoch, 0, __ATOMIC_SEQ_CST); /* F2 */
+  } else {
+    __atomic_store_n(&firing->epoch, 0, __ATOMIC_RELEASE); /* F2 */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  }
+  if (__builtin_expect(__atomic_load_n(&firing->pending, __ATOMIC_SEQ_CST) == 0, 1)) return 0; /* F4 */
+  /* Who set it meanwhile put what is to be released into the registry before: the caller finds it there. */
+  __atomic_store_n(&firing->pending, 0, __ATOMIC_RELAXED);
+  return 1;
 }
 
 /*
- * If this thread fires now, something was detached in there, and is to be released when the outermost firing ends: 1.
+ * If this thread fires now, something was retired in there, and is to be released when the outermost firing ends: 1.
  * Else 0.
  */
 static inline int weir_firing_postpone(void) {
   weir_firing *firing = weir_this_firing;
   if (!firing || firing->depth == 0) return 0;
-  firing->pending = 1;
+  __atomic_store_n(&firing->pending, 1, __ATOMIC_RELAXED);
   return 1;
 }
 
-/* Begins a new epoch, and answers it. To be called after the new table was stored. */
+/* Begins a new epoch, and answers it. To be called after the new table was stored. Costs an atomic addition. */
 uint64_t weir_firing_retire(void);
 
-/* Whether no thread fires any more that began before this epoch. This thread's own firing counts too. */
-int weir_firing_passed(uint64_t epoch);
+/*
+ * What was retired in the epoch answered, or before, is read by no thread any more; this thread's own firing counts,
+ * too. If `ask` is not 0, each thread that stands in the way of more answers 1 at the end of its firing (F4), to look
+ * again then: what is to be released must be where that thread finds it before this is called.
+ */
+uint64_t weir_firing_reach(int ask);
 
-/* Waits until that is so; this thread's own firing does not count. */
+/* Waits until no other thread fires that began before this epoch. */
 void weir_firing_wait(uint64_t epoch);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t weir_firing_clock(void);
 
-/* Notes a call of an override. 0: too many of them are inside of one another, and it is not noted. */
-static inline int weir_override_begin(weir_firing *firing, weir_override call) {
-  if (firing->override_count >= WEIR_OVERRIDES) return 0;
-  firing->overrides[firing->override_count++] = call;
-  return 1;
+/* Notes a call of an override, until weir_override_end on the same thread. */
+static inline void weir_override_begin(weir_firing *firing, weir_override *call) {
+  call->outer = firing->override;
+  firing->override = call;
 }
 
-static inline void weir_override_end(void) { weir_this_firing->override_count--; }
+static inline void weir_override_end(const weir_override *call) { weir_this_firing->override = call->outer; }
 
 /* Whether this call came through super: the innermost override in progress on the instance is another class's. */
-static inline int weir_override_encloses(const weir_firing *firing, weir_override call) {
-  for (uint32_t index = firing->override_count; index-- > 0;) {
-    const weir_override *outer = &firing->overrides[index];
-    if (outer->join_point != call.join_point || outer->instance != call.instance) continue;
-    return outer->implementer != call.implementer;
+static inline int weir_override_encloses(
+    const weir_firing *firing, const void *join_point, const void *instance, const void *implementer) {
+  for (const weir_override *outer = firing->override; outer; outer = outer->outer) {
+    if (outer->join_point == join_point && outer->instance == instance) return outer->implementer != implementer;
   }
   return 0;
 }
 
-void *weir_call_take_slow(size_t size);
+void *weir_call_take_slow(size_t size, size_t alignment);
 void weir_call_give_slow(void *memory);
 
 /*
  * Memory for the state of a call, from its beginning to its end, which may come on another thread. From what this
- * thread has at hand, up to WEIR_SPARE_BYTES and the alignment of malloc. Null: there is none.
+ * thread has at hand if it is no larger than WEIR_SPARE_BYTES and aligned no more than WEIR_SPARE_ALIGNMENT. Null:
+ * there is none. The thread must have a record.
  */
 static inline void *weir_call_take(size_t size, size_t alignment) {
   weir_firing *firing = weir_this_firing;
-  if (alignment > 16) return NULL;
-  if (size > WEIR_SPARE_BYTES || firing->spare_count == 0) return weir_call_take_slow(size);
+  if (size > WEIR_SPARE_BYTES || alignment > WEIR_SPARE_ALIGNMENT || firing->spare_count == 0) {
+    return weir_call_take_slow(size, alignment);
+  }
   return firing->spares[--firing->spare_count];
 }
 

@@ -108,11 +108,7 @@ static int place(slot *slot, int number) {
 }
 
 static int open_pipe(slot *slot) {
-  if (slot->process == getpid()) {
-    note old;
-    while (read(slot->ends[0], &old, sizeof old) > 0) continue; /* of whoever had it before */
-    return 0;
-  }
+  if (slot->process == getpid()) return 0; /* with what may be in it still: nobody has passed that on yet */
   if (slot->process != 0) { /* the parent's, which this process must not write to */
     close(slot->ends[0]);
     close(slot->ends[1]);

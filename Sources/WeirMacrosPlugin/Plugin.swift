@@ -3,6 +3,9 @@
 // The way of a declaration: DeclarationReader (with Arguments) makes of the source an EventDeclaration, Checks find
 // what is wrong with it, and Expansion writes the extension. What is wrong is collected in Faults, so that a programmer
 // sees all of it at once.
+//
+// The macros for join points are in JoinPoints, and go the same way: FunctionReader and InstrumentedType read,
+// JoinPointExpansion and BodyRewriter write.
 
 #if Macros
   import SwiftCompilerPlugin
@@ -10,7 +13,10 @@
 
   @main
   struct Plugin: CompilerPlugin {
-    let providingMacros: [any Macro.Type] = [EventMacro.self, CaseMacro.self, FieldMacro.self]
+    let providingMacros: [any Macro.Type] = [
+      EventMacro.self, CaseMacro.self, FieldMacro.self, JoinPointMacro.self, FunctionJoinPointMacro.self,
+      InstrumentedMacro.self,
+    ]
   }
 #else
   @main

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The README's quick start, as printed: quickstart.py ROOT BUILD SWIFT [JOBS]
 
-Takes the first program of ROOT/README.md, the program with the macro, that which delivers, and the dependency lines with
-the macro's trait, makes a package of them beside a link to ROOT, builds it under BUILD, runs the programs, and looks at
+Takes the first program of ROOT/README.md, the program with the macro, that which listens to a page, that which delivers,
+and the dependency lines with the macro's trait, makes a package of them beside a link to ROOT, builds it under BUILD, runs the programs, and looks at
 what they print.
 """
 
@@ -38,7 +38,7 @@ def manifest(dependencies):
     package = only([line for line in lines if line.startswith(".package(")], "line for the package")
     products = ",\n      ".join(line for line in lines if line.startswith(".product("))
     targets = ",\n    ".join(
-        f'.executableTarget(name: "{name}", dependencies: [\n      {products}\n    ])' for name in ("plain", "macro", "deliver"))
+        f'.executableTarget(name: "{name}", dependencies: [\n      {products}\n    ])' for name in ("plain", "macro", "listen", "deliver"))
     return f"""// swift-tools-version: 6.2
 import PackageDescription
 
@@ -79,6 +79,18 @@ def check(program, name):
     print(f"ok: the README's quick start, {name}")
 
 
+def check_listening(program):
+    with tempfile.TemporaryDirectory() as directory:
+        run = subprocess.run([program], cwd=directory, capture_output=True, text=True, timeout=60, check=False)
+        if run.returncode != 0:
+            fail(f"the program that listens ended with status {run.returncode}:\n{run.stderr}")
+        lines = run.stdout.splitlines()
+        names = [line.split(" ")[0] for line in lines]
+        if names != ["scope.entered", "wishlist.liked", "scope.exited"] or "7" not in lines[1]:
+            fail(f"the program that listens printed:\n{run.stdout}")
+    print("ok: the README's page that is listened to")
+
+
 def check_delivery(program):
     with tempfile.TemporaryDirectory() as directory:
         run = subprocess.run([program], cwd=directory, capture_output=True, text=True, timeout=60, check=False)
@@ -105,7 +117,9 @@ def main():
     plain = only(programs, "program")
     if plain != found[0] or "@Event" in plain:
         fail("the first block of README.md is not the program without the macro")
-    macro = only([block for block in programs if "@Event" in block], "program with the macro")
+    macro = only([block for block in programs if "@Event" in block and "@Instrumented" not in block],
+                 "program with the macro")
+    listen = only([block for block in programs if "@Instrumented" in block], "program that listens to a page")
     deliver = only([block for block in programs if "Dispatcher(" in block], "program that delivers")
     dependencies = only(
         [block for block in found if ".package(" in block and '"Macros"' in block], "dependency with the trait")
@@ -121,6 +135,7 @@ def main():
     write(os.path.join(package, "Package.swift"), manifest(dependencies))
     write(os.path.join(package, "Sources", "plain", "main.swift"), plain)
     write(os.path.join(package, "Sources", "macro", "main.swift"), macro)
+    write(os.path.join(package, "Sources", "listen", "main.swift"), listen)
     write(os.path.join(package, "Sources", "deliver", "main.swift"), deliver)
     command = [swift, "build", "-j", jobs, "--package-path", package, "--scratch-path", os.path.join(build, "build")]
     if subprocess.run(command, check=False).returncode != 0:
@@ -128,6 +143,7 @@ def main():
     binaries = subprocess.run(command + ["--show-bin-path"], capture_output=True, text=True, check=True).stdout.strip()
     check(os.path.join(binaries, "plain"), "without the macro")
     check(os.path.join(binaries, "macro"), "with the macro")
+    check_listening(os.path.join(binaries, "listen"))
     check_delivery(os.path.join(binaries, "deliver"))
 
 

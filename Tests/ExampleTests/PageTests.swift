@@ -2,7 +2,7 @@
 //
 // A file whose first line is "// page: PATH" belongs to that page. What lies between its lines "// snippet" and "//
 // end" is, in order, what the page has in its blocks of Swift. WEIR_UPDATE_PAGES=1 writes the code into the pages'
-// blocks.
+// blocks. The page of the wishlist shows whole files, for which of them know of which is what it is about.
 
 import Foundation
 import Testing
@@ -22,6 +22,33 @@ import Testing
       guard first.hasPrefix("// page: ") else { return nil }
       return (file, String(first.dropFirst("// page: ".count)))
     }
+  }
+
+  /// The files that the page of the wishlist shows, in its order.
+  private static let wishlist = [
+    "Pages/Item", "Pages/ItemListPage", "Pages/WishlistPage", "Pages/RecommendationsPage", "Tracking/WishlistEvents",
+    "Tracking/WishlistInfo", "Tracking/WishlistTracking", "Tracking/WishlistCoordinator", "Tracking/ShopTracking",
+    "WishlistTests",
+  ]
+
+  @Test func thePageOfTheWishlistShowsWholeFiles() throws {
+    let url = Self.root.appending(path: "\(Self.folder)/Wishlist.md")
+    let files = try Self.wishlist.map { name in
+      let text = try Self.text(of: Self.root.appending(path: "Tests/ExampleTests/Wishlist/\(name).swift"))
+      return try Snippets.inCode(
+        "// snippet\n"
+          + text.split(separator: "\n", omittingEmptySubsequences: false).filter { $0 != "#if Macros" && $0 != "#endif" }
+          .map { $0.hasPrefix("  ") ? $0.dropFirst(2) : $0 }.joined(separator: "\n") + "// end\n"
+      )[0]
+    }
+    var page = try Self.text(of: url)
+    if ProcessInfo.processInfo.environment["WEIR_UPDATE_PAGES"] == "1" {
+      page = try Snippets.replaced(in: page, by: files)
+      try Data(page.utf8).write(to: url)
+    }
+    let blocks = try Snippets.inPage(page)
+    #expect(blocks.count == files.count)
+    for (name, pair) in zip(Self.wishlist, zip(blocks, files)) { #expect(pair.0 == pair.1, "\(name)") }
   }
 
   private static func text(of file: URL) throws -> String {
@@ -47,7 +74,7 @@ import Testing
 
   @Test func everyPageHasItsExample() throws {
     let pages = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: Self.folder).path)
-    let shown = try Self.examples().map(\.page)
+    let shown = try Self.examples().map(\.page) + ["\(Self.folder)/Wishlist.md"]
     #expect(Set(shown).count == shown.count)
     #expect(Set(pages.map { "\(Self.folder)/\($0)" }) == Set(shown.filter { $0.hasPrefix(Self.folder) }))
     #expect(pages.count >= 9)

@@ -26,6 +26,29 @@ struct CallSite {
     instance = UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque())
     concreteClass = address(type(of: owner))
   }
+
+  /// The object's class; of a class method the class that it is called on; nil for what has none.
+  @inlinable
+  @inline(__always)
+  func classOf<Owner>(_ owner: Owner) -> UnsafeRawPointer? { concreteClass ?? metatype(owner) }
+}
+
+/// The class, if that is what the owner is: it is in class methods.
+@inlinable
+@inline(never)
+func metatype<Owner>(_ owner: Owner) -> UnsafeRawPointer? {
+  (owner as? AnyClass).map { address($0) }
+}
+
+/// Whether this class is a subclass of that one, however far down.
+@usableFromInline
+func inherits(_ type: UnsafeRawPointer?, from ancestor: UnsafeRawPointer) -> Bool {
+  var current: AnyClass? = type.flatMap { _getSuperclass(unsafeBitCast($0, to: AnyClass.self)) }
+  while let here = current {
+    if address(here) == ancestor { return true }
+    current = _getSuperclass(here)
+  }
+  return false
 }
 
 /// A type's address, which is the type's alone.

@@ -1,6 +1,6 @@
 // HookRegistry: which hooks are attached to which join point, and when what was detached may be released.
 
-public import CFiring
+import CFiring
 import Synchronization
 
 /// The join points of the process that are known, and their hooks.
@@ -16,9 +16,15 @@ enum HookRegistry {
     let overrides = Overrides()
   }
 
-  /// A table that is not in force any more.
-  private struct Retired: @unchecked Sendable {
-    let table: Unmanaged<AnyObject>
+  /// What no call can come to any more, but may still be reading.
+  private struct Retired: Sendable {
+    enum What: @unchecked Sendable {
+      /// A table that is not in force any more. To be released.
+      case table(Unmanaged<AnyObject>)
+      /// A hook that was detached by advice. Its advice is to be let go.
+      case hook(AttachedHook)
+    }
+    let what: What
     /// No thread reads it once all have passed this.
     let epoch: UInt64
   }
@@ -46,67 +52,98 @@ enum HookRegistry {
       hook.serial = state.serial
       var point = state.points[UInt(bitPattern: word)] ?? Point(listed: listed)
       point.hooks.append(hook)
-      publish(point, hook, at: UInt(bitPattern: word), &state)
+      publish(point, at: word, &state)
       return true
     }
     if isAttached == nil { _ = hook.markDetached() }
-    releaseRetired()
+    if weir_firing_postpone() == 0 { releaseRetired() }
   }
 
-  /// Takes a hook out of force. When it returns the hook's advice runs nowhere, and never will again; on a thread that
-  /// is firing itself, other threads may be about to end running it.
-  static func detach(_ hook: AttachedHook?, at word: UInt) {
-    if let hook, hook.markDetached() {
+  /// Takes a hook out of force. If it waits, then when it returns the hook's advice runs nowhere, and never will again,
+  /// and what it held is released; else, and on a thread that is firing itself, other threads may be about to end
+  /// running it.
+  static func detach(_ hook: AttachedHook, at word: UInt, waits: Bool) {
+    let isFirst = hook.markDetached()
+    if isFirst {
       _ = state.withLock { state in
-        guard var point = state.points[word] else { return }
-        point.hooks.removeAll { $0 === hook }
-        publish(point, hook, at: word, &state)
+        // Gone with its descriptor, at whose address there may be another one by now.
+        guard var point = state.points[word], let index = point.hooks.firstIndex(where: { $0 === hook }),
+          let word = UnsafeRawPointer(bitPattern: word)
+        else { return }
+        point.hooks.remove(at: index)
+        publish(point, at: word, &state)
       }
     }
-    // Inside of a firing, to wait for the others would be to wait for each other, where two do this.
-    guard weir_firing_postpone() == 0 else { return }
-    weir_firing_wait(weir_firing_retire())
-    releaseRetired()
+    letGo(isFirst ? [hook] : [], waits: waits)
   }
 
   /// A descriptor ends: its hooks go with it.
   @usableFromInline
   static func forget(_ word: UnsafeRawPointer) {
-    // The address may become another descriptor's.
-    let hooks = state.withLock { $0.points[UInt(bitPattern: word)]?.hooks ?? [] } ?? []
-    for hook in hooks { detach(hook, at: UInt(bitPattern: word)) }
-    _ = state.withLock { $0.points.removeValue(forKey: UInt(bitPattern: word)) }
+    let hooks = state.withLock { state in
+      guard let point = state.points.removeValue(forKey: UInt(bitPattern: word)) else { return [AttachedHook]() }
+      // Nobody else gets at them now: the address may become another descriptor's.
+      if !point.hooks.isEmpty { exchange(nil, at: word, &state) }
+      return point.hooks
+    }
+    guard let hooks, !hooks.isEmpty else { return }
+    letGo(hooks.filter { $0.markDetached() }, waits: true)
   }
 
-  private static func publish(_ point: Point, _ hook: AttachedHook, at address: UInt, _ state: inout State) {
-    guard let word = UnsafeRawPointer(bitPattern: address) else { return }
-    state.points[address] = point
-    let table = point.hooks.isEmpty ? nil : hook.makeTable(point.hooks, point.overrides)
+  /// Lets go of the advice of hooks that this thread took out of force: now, or when all that fires now has ended.
+  private static func letGo(_ hooks: [AttachedHook], waits: Bool) {
+    // Inside of a firing, to wait for the others would be to wait for each other, where two do this.
+    let isFiring = weir_firing_postpone() != 0
+    if waits && !isFiring {
+      weir_firing_wait(weir_firing_retire())
+      for hook in hooks { hook.dropAdvice() }
+      return releaseRetired()
+    }
+    guard !hooks.isEmpty else { return }
+    // In a child of a fork nothing is noted: the table there has the hook for ever, and the hook what it holds.
+    _ = state.withLock { state in
+      for hook in hooks { state.retired.append(Retired(what: .hook(hook), epoch: weir_firing_retire())) }
+    }
+    if !isFiring { releaseRetired(ask: true) }
+  }
+
+  private static func publish(_ point: Point, at word: UnsafeRawPointer, _ state: inout State) {
+    state.points[UInt(bitPattern: word)] = point
+    exchange(point.hooks.first?.makeTable(point.hooks, point.overrides), at: word, &state)
+  }
+
+  private static func exchange(_ table: UnsafeRawPointer?, at word: UnsafeRawPointer, _ state: inout State) {
     let old = word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.exchange(
-      UInt(bitPattern: table), ordering: .sequentiallyConsistent)
+      UInt(bitPattern: table), ordering: .sequentiallyConsistent)  // F1, F3
     guard let old = UnsafeRawPointer(bitPattern: old) else { return }
-    state.retired.append(Retired(table: .fromOpaque(old), epoch: weir_firing_retire()))
+    state.retired.append(Retired(what: .table(.fromOpaque(old)), epoch: weir_firing_retire()))
   }
 
   // MARK: Releasing
 
-  /// Releases the tables that no thread can be reading any more, outside of the lock: what advice holds ends with them,
-  /// and may attach and detach.
-  private static func releaseRetired() {
+  /// Releases what no thread can be reading any more, outside of the lock: what advice holds ends with it, and may
+  /// attach and detach.
+  private static func releaseRetired(ask: Bool = false) {
+    let reached = weir_firing_reach(ask ? 1 : 0)
     let passed = state.withLock { state in
-      let passed = state.retired.filter { weir_firing_passed($0.epoch) != 0 }
-      state.retired.removeAll { retired in passed.contains { $0.epoch == retired.epoch } }
+      let passed = state.retired.filter { $0.epoch <= reached }
+      if !passed.isEmpty { state.retired.removeAll { $0.epoch <= reached } }
       return passed
     }
-    for retired in passed ?? [] { retired.table.release() }
+    for retired in passed ?? [] {
+      switch retired.what {
+      case .table(let table): table.release()
+      case .hook(let hook): hook.dropAdvice()
+      }
+    }
   }
 
-  /// Called at the end of a firing in which something was detached.
+  /// Called at the end of a firing in which something was detached, or by the end of which something waits. Threads
+  /// that fire still are asked to do the same.
   @usableFromInline
-  static func releaseDetached(_ firing: UnsafeMutablePointer<weir_firing>) {
-    guard firing.pointee.depth == 0 else { return }
-    firing.pointee.pending = 0
-    releaseRetired()
+  @inline(never)
+  static func releaseDetached() {
+    releaseRetired(ask: true)
   }
 
   // MARK: Keeping, counting, listing
@@ -140,12 +177,10 @@ enum HookRegistry {
 
   /// All that is known, those that are declared in the executable among it.
   static func points() -> [Point] {
-    let isSearched = state.withLock { state in
-      defer { state.isSearched = true }
-      return state.isSearched
-    }
-    if isSearched == false {
+    if state.withLock({ $0.isSearched }) == false {
       for index in 0..<weir_join_point_count() { weir_join_point_at(index)?(nil) }
+      // Only now: two that look at once both search, and neither sees the half of it.
+      _ = state.withLock { $0.isSearched = true }
     }
     return state.withLock { Array($0.points.values) } ?? []
   }

@@ -14,7 +14,7 @@ class AttachedHook: @unchecked Sendable {
   enum Target {
     case everything
     case exactly(UnsafeRawPointer)
-    case kind
+    case kind(UnsafeRawPointer)
     case instance(UnsafeRawPointer)
   }
 
@@ -26,15 +26,10 @@ class AttachedHook: @unchecked Sendable {
   var serial: UInt64 = 0
   let description: JoinPointListing.Hook
 
-  /// The object that it listens to. Unowned: its memory can't become another object's as long as this is here, so the
-  /// address in ``target`` is enough to know it by, and it may end before.
-  private unowned let subject: AnyObject?
-
   @usableFromInline let isDetachedFlag = Atomic<Bool>(false)
 
-  init(_ target: Target, _ subject: AnyObject?, isAfter: Bool, isTimed: Bool, _ description: JoinPointListing.Hook) {
+  init(_ target: Target, isAfter: Bool, isTimed: Bool, _ description: JoinPointListing.Hook) {
     self.target = target
-    self.subject = subject
     self.isAfter = isAfter
     self.isTimed = isTimed
     self.description = description
@@ -52,6 +47,11 @@ class AttachedHook: @unchecked Sendable {
 
   /// A table of these hooks, all of which are of one join point.
   func makeTable(_ hooks: [AttachedHook], _ overrides: Overrides) -> UnsafeRawPointer {
+    preconditionFailure("a hook knows the types of its join point")
+  }
+
+  /// Releases the advice. To be called once: by who detached it, when no thread can come to it any more.
+  func dropAdvice() {
     preconditionFailure("a hook knows the types of its join point")
   }
 
@@ -75,9 +75,9 @@ class AttachedHook: @unchecked Sendable {
   }
 }
 
-/// A hook with its advice.
+/// What a hook does, and holds.
 @usableFromInline
-final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sendable {
+final class Advice<Owner, Parameters, Returned>: Sendable {
   @usableFromInline typealias Before = @Sendable (Owner, Parameters) -> Void
   @usableFromInline typealias After = @Sendable (Owner, Parameters, Result<Returned, any Error>) -> Void
   @usableFromInline typealias TimedAfter = @Sendable (Owner, Parameters, Result<Returned, any Error>, Duration) -> Void
@@ -86,17 +86,46 @@ final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sen
   @usableFromInline let before: Before
   @usableFromInline let after: After
   @usableFromInline let timedAfter: TimedAfter
-  @usableFromInline let isKind: @Sendable (Owner) -> Bool
 
-  init(
-    _ target: Target, _ subject: AnyObject?, isKind: @escaping @Sendable (Owner) -> Bool = { _ in true },
-    before: Before? = nil, after: After? = nil, timedAfter: TimedAfter? = nil, _ description: JoinPointListing.Hook
-  ) {
+  /// The object that it listens to. Unowned: its memory can't become another object's as long as this is here, so the
+  /// address in the hook's target is enough to know it by, and it may end before. Sendable because nobody reads it.
+  private nonisolated(unsafe) unowned let subject: AnyObject?
+
+  init(_ subject: AnyObject?, before: Before?, after: After?, timedAfter: TimedAfter?) {
+    self.subject = subject
     self.before = before ?? { _, _ in }
     self.after = after ?? { _, _, _ in }
     self.timedAfter = timedAfter ?? { _, _, _, _ in }
-    self.isKind = isKind
-    super.init(target, subject, isAfter: before == nil, isTimed: timedAfter != nil, description)
+  }
+}
+
+/// A hook with its advice.
+@usableFromInline
+final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sendable {
+  @usableFromInline typealias Act = Advice<Owner, Parameters, Returned>
+  @usableFromInline typealias Before = Act.Before
+  @usableFromInline typealias After = Act.After
+  @usableFromInline typealias TimedAfter = Act.TimedAfter
+
+  /// Retained until ``dropAdvice()``: not by a table, which others may release, nor by whoever looks at the hook just
+  /// then. To be read only where ``isDetached`` was found to be false, in the same firing.
+  @usableFromInline let advice: Unmanaged<Act>
+  private let isDropped = Atomic<Bool>(false)
+
+  init(
+    _ target: Target, _ subject: AnyObject?, before: Before? = nil, after: After? = nil, timedAfter: TimedAfter? = nil,
+    _ description: JoinPointListing.Hook
+  ) {
+    advice = .passRetained(Act(subject, before: before, after: after, timedAfter: timedAfter))
+    super.init(target, isAfter: before == nil, isTimed: timedAfter != nil, description)
+  }
+
+  deinit {
+    dropAdvice()
+  }
+
+  override func dropAdvice() {
+    if !isDropped.exchange(true, ordering: .acquiringAndReleasing) { advice.release() }
   }
 
   override func makeTable(_ hooks: [AttachedHook], _ overrides: Overrides) -> UnsafeRawPointer {
@@ -109,9 +138,9 @@ final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sen
   func matches(_ owner: Owner, _ site: CallSite) -> Bool {
     switch target {
     case .everything: true
-    case .exactly(let type): site.concreteClass == type
+    case .exactly(let type): site.classOf(owner) == type
     case .instance(let object): site.instance == object
-    case .kind: isKind(owner)
+    case .kind(let type): site.classOf(owner) == type || inherits(site.classOf(owner), from: type)
     }
   }
 }
@@ -123,6 +152,8 @@ final class HookTable<Owner, Parameters, Returned>: Sendable {
   struct Element {
     /// Retained.
     @usableFromInline let hook: Unmanaged<TypedHook<Owner, Parameters, Returned>>
+    /// Not retained.
+    @usableFromInline let advice: Unmanaged<Advice<Owner, Parameters, Returned>>
     @usableFromInline let serial: UInt64
   }
 
@@ -139,7 +170,7 @@ final class HookTable<Owner, Parameters, Returned>: Sendable {
     self.overrides = overrides
     self.hooks = .allocate(capacity: hooks.count)
     for (index, hook) in hooks.enumerated() {
-      (self.hooks + index).initialize(to: Element(hook: .passRetained(hook), serial: hook.serial))
+      (self.hooks + index).initialize(to: Element(hook: .passRetained(hook), advice: hook.advice, serial: hook.serial))
     }
   }
 

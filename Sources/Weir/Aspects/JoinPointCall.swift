@@ -76,7 +76,8 @@ public struct JoinPointCall<Owner, Parameters, Returned> {
   /// The function goes on to throw this.
   @inlinable
   @inline(__always)
-  public func threw(_ error: any Error) {
+  public func threw<Failure: Error>(_ error: Failure) {
+    // Generic, so that a typed error is put into a box only here.
     if isObserved { Self.keep(bits, error: error) }
   }
 
@@ -182,34 +183,36 @@ extension JoinPointCall {
     defer { endFiring(firing) }
     guard let table = tableNow(word) else { return 0 }
     return table._withUnsafeGuaranteedRef { table in
-      let isOverride = site.implementer != address(Owner.self)
+      var entrance = Entrance.call
       // Nearly always nothing of the kind is in progress, and the class is that of the join point.
-      if isAsync || isOverride || firing.pointee.override_count != 0 {
-        guard isOutermost(word, owner, site, table, firing, isAsync: isAsync) else { return 0 }
+      if isAsync || site.implementer != address(Owner.self) || firing.pointee.override != nil {
+        entrance = Self.entrance(word, owner, site, table, firing, isAsync: isAsync)
+        if entrance == .throughSuper { return 0 }
       }
       var isAwaited = false
       var isTimed = false
       for index in 0..<table.count {
-        table.hooks[index].hook._withUnsafeGuaranteedRef { hook in
+        let element = table.hooks[index]
+        element.hook._withUnsafeGuaranteedRef { hook in
           guard hook.matches(owner, site) else { return }
           if hook.isAfter {
             isAwaited = true
             isTimed = isTimed || hook.isTimed
           } else {
-            hook.run(in: firing) { hook.before(owner, parameters) }
+            hook.run(in: firing) { element.advice._withUnsafeGuaranteedRef { $0.before(owner, parameters) } }
           }
         }
       }
-      let notesOverride = isOverride && !isAsync && noteOverride(word, site, firing)
-      guard isAwaited || notesOverride else { return 0 }
+      let override = entrance == .override ? noteOverride(word, owner, site, firing) : nil
+      guard isAwaited || override != nil else { return 0 }
       guard let place = weir_call_take(MemoryLayout<State>.size, MemoryLayout<State>.alignment) else {
-        if notesOverride { weir_override_end() }
+        endOverride(override)
         return noteMissed()
       }
       place.initializeMemory(
         as: State.self,
         to: State(
-          word: word, notesOverride: notesOverride, newest: table.newest, start: isTimed ? weir_firing_clock() : 0,
+          word: word, override: override, newest: table.newest, start: isTimed ? weir_firing_clock() : 0,
           parameters: isAwaited ? parameters : nil, outcome: nil))
       return UInt(bitPattern: place)
     }
@@ -222,7 +225,7 @@ extension JoinPointCall {
     guard let place = UnsafeMutableRawPointer(bitPattern: bits) else { return }
     let state = place.assumingMemoryBound(to: State.self).move()
     weir_call_give(place, MemoryLayout<State>.size)
-    if state.notesOverride { weir_override_end() }
+    if state.override != nil { endOverride(state.override) }
     guard let parameters = state.parameters else { return }
     let nanoseconds = state.start == 0 ? 0 : weir_firing_clock() &- state.start
     guard let firing = weir_firing_begin() else {
@@ -234,14 +237,17 @@ extension JoinPointCall {
     let outcome = state.outcome ?? outcomeOfNothing
     table._withUnsafeGuaranteedRef { table in
       for index in 0..<table.count {
-        guard table.hooks[index].serial <= state.newest else { continue }
-        table.hooks[index].hook._withUnsafeGuaranteedRef { hook in
+        let element = table.hooks[index]
+        guard element.serial <= state.newest else { continue }
+        element.hook._withUnsafeGuaranteedRef { hook in
           guard hook.isAfter, hook.matches(owner, site) else { return }
           hook.run(in: firing) {
-            if hook.isTimed {
-              hook.timedAfter(owner, parameters, outcome, .nanoseconds(Int64(bitPattern: nanoseconds)))
-            } else {
-              hook.after(owner, parameters, outcome)
+            element.advice._withUnsafeGuaranteedRef { advice in
+              if hook.isTimed {
+                advice.timedAfter(owner, parameters, outcome, .nanoseconds(Int64(bitPattern: nanoseconds)))
+              } else {
+                advice.after(owner, parameters, outcome)
+              }
             }
           }
         }
@@ -260,8 +266,12 @@ extension JoinPointCall {
   @inline(never)
   static func keep<Value>(_ bits: UInt, _ value: Value) {
     guard let state = UnsafeMutablePointer<State>(bitPattern: bits) else { return }
-    // An override may return a subtype, and a generic result is kept as Any.
-    if let value = value as? Returned { state.pointee.outcome = .success(value) }
+    if Value.self == Returned.self {
+      state.pointee.outcome = .success(unsafeBitCast(value, to: Returned.self))
+    } else if let value = value as? Returned {
+      // An override may return a subtype, and a generic result is kept as Any.
+      state.pointee.outcome = .success(value)
+    }
   }
 
   @inlinable
@@ -274,42 +284,74 @@ extension JoinPointCall {
   @inlinable
   @inline(__always)
   static func tableNow(_ word: UnsafeRawPointer) -> Unmanaged<HookTable<Owner, Parameters, Returned>>? {
-    let table = word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .acquiring)
+    // In one order with all else where there is no membarrier (F1); it costs no more than acquiring.
+    let table = word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .sequentiallyConsistent)
     return UnsafeRawPointer(bitPattern: table).map { Unmanaged.fromOpaque($0) }
   }
 
-  /// False if the call came from an override through `super`: the override's call is the one that is told.
+  /// How a call came about: by itself, as that of an override, or through `super`, when it is the override's call that
+  /// is told.
   ///
   /// Of synchronous functions the thread knows which overrides are in progress. Asynchronous ones change threads, so
   /// there an implementation counts as called through `super` if the object's class has an instrumented override of it.
   @inlinable
   @inline(never)
-  static func isOutermost(
+  static func entrance(
     _ word: UnsafeRawPointer, _ owner: Owner, _ site: CallSite, _ table: HookTable<Owner, Parameters, Returned>,
     _ firing: UnsafeMutablePointer<weir_firing>, isAsync: Bool
-  ) -> Bool {
-    guard isAsync else {
-      return weir_override_encloses(
-        firing, weir_override(join_point: word, instance: site.instance, implementer: site.implementer)) == 0
+  ) -> Entrance {
+    guard let implementer = site.implementer else { return .call }
+    // Of a class method the owner is the class, and the implementer one of its instances' types.
+    let isOverride =
+      implementer != address(Owner.self)
+      && address(type(of: unsafeBitCast(implementer, to: Any.Type.self))) != address(Owner.self)
+    // Asynchronous ones are never noted on a thread.
+    let own: Entrance = isOverride && !isAsync ? .override : .call
+    guard let concrete = site.classOf(owner), concrete != implementer else {
+      // No class below has an override.
+      if isAsync && isOverride { table.overrides.note(implementer) }
+      return own
     }
-    if site.implementer != address(Owner.self) { table.overrides.note(site.implementer) }
-    return !table.overrides.hides(site, owner)
+    if isAsync {
+      if isOverride { table.overrides.note(implementer) }
+      return table.overrides.hides(implementer, from: concrete) ? .throughSuper : own
+    }
+    let instance = site.instance ?? concrete
+    return weir_override_encloses(firing, word, instance, implementer) != 0 ? .throughSuper : own
+  }
+
+  /// Notes that an override is in progress on this thread, in memory that ``endOverride(_:)`` gives back. Nil, and
+  /// counted, if there is none.
+  @inlinable
+  @inline(never)
+  static func noteOverride(
+    _ word: UnsafeRawPointer, _ owner: Owner, _ site: CallSite, _ firing: UnsafeMutablePointer<weir_firing>
+  ) -> UnsafeMutablePointer<weir_override>? {
+    let layout = MemoryLayout<weir_override>.self
+    guard let memory = weir_call_take(layout.size, layout.alignment) else {
+      _ = noteMissed()
+      return nil
+    }
+    let instance = site.instance ?? metatype(owner)
+    let call = memory.initializeMemory(
+      as: weir_override.self,
+      to: weir_override(join_point: word, instance: instance, implementer: site.implementer, outer: nil))
+    weir_override_begin(firing, call)
+    return call
   }
 
   @inlinable
   @inline(never)
-  static func noteOverride(
-    _ word: UnsafeRawPointer, _ site: CallSite, _ firing: UnsafeMutablePointer<weir_firing>
-  ) -> Bool {
-    weir_override_begin(
-      firing, weir_override(join_point: word, instance: site.instance, implementer: site.implementer)) != 0
+  static func endOverride(_ call: UnsafeMutablePointer<weir_override>?) {
+    guard let call else { return }
+    weir_override_end(call)
+    weir_call_give(call, MemoryLayout<weir_override>.size)
   }
 
   @inlinable
   @inline(__always)
   static func endFiring(_ firing: UnsafeMutablePointer<weir_firing>) {
-    weir_firing_end(firing)
-    if firing.pointee.pending != 0 { HookRegistry.releaseDetached(firing) }
+    if weir_firing_end(firing) != 0 { HookRegistry.releaseDetached() }
   }
 
   @usableFromInline
@@ -320,12 +362,18 @@ extension JoinPointCall {
   }
 }
 
+/// How a call came about.
+@usableFromInline
+enum Entrance {
+  case call, override, throughSuper
+}
+
 /// What is kept of a call until its end, in memory that threads have at hand.
 @usableFromInline
 struct CallState<Owner, Parameters, Returned> {
   @usableFromInline let word: UnsafeRawPointer
   /// This thread has noted that an override is in progress.
-  @usableFromInline let notesOverride: Bool
+  @usableFromInline let override: UnsafeMutablePointer<weir_override>?
   /// The newest hook when the call began: later ones do not hear of its end.
   @usableFromInline let newest: UInt64
   /// When the call began, by CLOCK_MONOTONIC in nanoseconds; 0 if nobody asked.
@@ -337,11 +385,11 @@ struct CallState<Owner, Parameters, Returned> {
   @inlinable
   @inline(__always)
   init(
-    word: UnsafeRawPointer, notesOverride: Bool, newest: UInt64, start: UInt64, parameters: Parameters?,
+    word: UnsafeRawPointer, override: UnsafeMutablePointer<weir_override>?, newest: UInt64, start: UInt64, parameters: Parameters?,
     outcome: Result<Returned, any Error>?
   ) {
     self.word = word
-    self.notesOverride = notesOverride
+    self.override = override
     self.newest = newest
     self.start = start
     self.parameters = parameters

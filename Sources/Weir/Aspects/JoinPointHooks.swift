@@ -64,7 +64,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .exactly(address(type)), nil, before: narrowed(advice), at(.before, "exactly \(type)", file, line)))
+        .exactly(address(type)), nil, before: narrowed(type, advice), at(.before, "exactly \(type)", file, line)))
   }
 
   /// ``after(file:line:_:)-(_,_,(Owner,Parameters,Result<Returned,Error>)->Void)`` for objects whose class is exactly
@@ -74,7 +74,7 @@ extension JoinPoint where Owner: AnyObject {
     _ advice: @escaping @Sendable (Concrete, Parameters, Result<Returned, any Error>) -> Void
   ) -> Hook {
     attach(
-      TypedHook(.exactly(address(type)), nil, after: narrowed(advice), at(.after, "exactly \(type)", file, line)))
+      TypedHook(.exactly(address(type)), nil, after: narrowed(type, advice), at(.after, "exactly \(type)", file, line)))
   }
 
   /// The same, also with how long the call took.
@@ -84,7 +84,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .exactly(address(type)), nil, timedAfter: narrowed(advice),
+        .exactly(address(type)), nil, timedAfter: narrowed(type, advice),
         at(.after, "exactly \(type)", file, line)))
   }
 
@@ -95,7 +95,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .kind, nil, isKind: { $0 is Concrete }, before: narrowed(advice),
+        .kind(address(type)), nil, before: narrowed(type, advice),
         at(.before, "\(type) and its subclasses", file, line)))
   }
 
@@ -107,7 +107,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .kind, nil, isKind: { $0 is Concrete }, after: narrowed(advice),
+        .kind(address(type)), nil, after: narrowed(type, advice),
         at(.after, "\(type) and its subclasses", file, line)))
   }
 
@@ -118,7 +118,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .kind, nil, isKind: { $0 is Concrete }, timedAfter: narrowed(advice),
+        .kind(address(type)), nil, timedAfter: narrowed(type, advice),
         at(.after, "\(type) and its subclasses", file, line)))
   }
 
@@ -132,7 +132,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .instance(place(object)), object, before: narrowed(advice), at(.before, "one \(type(of: object))", file, line)))
+        .instance(place(object)), object, before: narrowed(type(of: object), advice), at(.before, "one \(type(of: object))", file, line)))
   }
 
   /// ``after(file:line:_:)-(_,_,(Owner,Parameters,Result<Returned,Error>)->Void)`` for this object.
@@ -142,7 +142,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .instance(place(object)), object, after: narrowed(advice), at(.after, "one \(type(of: object))", file, line)))
+        .instance(place(object)), object, after: narrowed(type(of: object), advice), at(.after, "one \(type(of: object))", file, line)))
   }
 
   /// The same, also with how long the call took.
@@ -152,7 +152,7 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .instance(place(object)), object, timedAfter: narrowed(advice),
+        .instance(place(object)), object, timedAfter: narrowed(type(of: object), advice),
         at(.after, "one \(type(of: object))", file, line)))
   }
 
@@ -162,23 +162,23 @@ extension JoinPoint where Owner: AnyObject {
 
   /// Advice for a subclass. Only called with objects that the hook matched, which are of it.
   private func narrowed<Concrete: AnyObject>(
-    _ advice: @escaping @Sendable (Concrete, Parameters) -> Void
+    _ type: Concrete.Type, _ advice: @escaping @Sendable (Concrete, Parameters) -> Void
   ) -> TypedHook<Owner, Parameters, Returned>.Before {
-    checkIsOwner(Concrete.self)
+    checkIsOwner(type)
     return { advice(unsafeDowncast($0, to: Concrete.self), $1) }
   }
 
   private func narrowed<Concrete: AnyObject>(
-    _ advice: @escaping @Sendable (Concrete, Parameters, Result<Returned, any Error>, Duration) -> Void
+    _ type: Concrete.Type, _ advice: @escaping @Sendable (Concrete, Parameters, Result<Returned, any Error>, Duration) -> Void
   ) -> TypedHook<Owner, Parameters, Returned>.TimedAfter {
-    checkIsOwner(Concrete.self)
+    checkIsOwner(type)
     return { advice(unsafeDowncast($0, to: Concrete.self), $1, $2, $3) }
   }
 
   private func narrowed<Concrete: AnyObject>(
-    _ advice: @escaping @Sendable (Concrete, Parameters, Result<Returned, any Error>) -> Void
+    _ type: Concrete.Type, _ advice: @escaping @Sendable (Concrete, Parameters, Result<Returned, any Error>) -> Void
   ) -> TypedHook<Owner, Parameters, Returned>.After {
-    checkIsOwner(Concrete.self)
+    checkIsOwner(type)
     return { advice(unsafeDowncast($0, to: Concrete.self), $1, $2) }
   }
 

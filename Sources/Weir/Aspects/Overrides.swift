@@ -27,7 +27,7 @@ final class Overrides: Sendable {
 
   /// The first time that an override runs while somebody listens; after that it is there.
   @usableFromInline
-  func note(_ implementer: UnsafeRawPointer?) {
+  func note(_ implementer: UnsafeRawPointer) {
     let implementer = UInt(bitPattern: implementer)
     var head = first.load(ordering: .acquiring)
     while !contains(implementer, from: head) {
@@ -40,15 +40,14 @@ final class Overrides: Sendable {
     }
   }
 
-  /// Whether between the class of the object and the one whose body runs there is one with an override: then that runs
+  /// Whether from the concrete class on, up to the one whose body runs, there is one with an override: then that runs
   /// first, and this one was called through `super`.
   @usableFromInline
-  func hides<Owner>(_ site: CallSite, _ owner: Owner) -> Bool {
+  func hides(_ implementer: UnsafeRawPointer, from concrete: UnsafeRawPointer) -> Bool {
     let head = first.load(ordering: .acquiring)
     guard head != 0 else { return false }
-    // Of a class method the owner is the class itself.
-    var current: AnyClass? = site.concreteClass.map { unsafeBitCast($0, to: AnyClass.self) } ?? owner as? AnyClass
-    while let here = current, address(here) != site.implementer {
+    var current: AnyClass? = unsafeBitCast(concrete, to: AnyClass.self)
+    while let here = current, address(here) != implementer {
       if contains(UInt(bitPattern: address(here)), from: head) { return true }
       current = _getSuperclass(here)
     }

@@ -10,7 +10,7 @@ extension Tracker {
     weir_bind_scopes()
   }
 
-  /// The memory of what is bound here, or nil: see ``Scope``. It lives as long as the capture.
+  /// The memory of what is bound here, or nil: see ``EncodedScope``. It lives as long as the capture.
   @usableFromInline
   @inline(never)
   func scopeHere() -> UnsafeRawPointer? { boundScope.get().address }

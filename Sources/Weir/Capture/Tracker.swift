@@ -49,7 +49,10 @@ public final class Tracker: Sendable {
 
   /// What is bound around a capture. At hand here, because a static property has its initialisation looked after at
   /// each access, which is a call.
-  let boundScope = Scope.$bound
+  let boundScope = EncodedScope.$bound
+
+  /// The scopes that are open, and who watches the process for them.
+  let scopes = OpenScopes()
 
   /// Holds the events against the contract; nil without one.
   let inspector: Inspector?
@@ -143,7 +146,7 @@ public final class Tracker: Sendable {
   public var counters: Counters {
     var counters = handle.counters()
     counters.collidingTypes = refusals.withLock { $0.claims.colliding.count } ?? 0
-    counters.scopesRefused = Scope.refusedCount
+    counters.scopesRefused = EncodedScope.refusedCount
     return counters
   }
 

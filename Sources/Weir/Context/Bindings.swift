@@ -30,7 +30,7 @@
 public func withUser<Result, Failure: Error>(
   _ id: String?, traits: FieldObject = [:], sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
-  try bind(Scope.binding(user: id.map { EventUser(id: $0, traits: traits) }, sensitive: sensitive), body)
+  try bind(EncodedScope.binding(user: id.map { EventUser(id: $0, traits: traits) }, sensitive: sensitive), body)
 }
 
 /// The same around asynchronous work, on the caller's actor.
@@ -39,7 +39,7 @@ public func withUser<Result, Failure: Error>(
   _ id: String?, traits: FieldObject = [:], sensitive: Set<String> = [],
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
 ) async throws(Failure) -> Result {
-  let scope = Scope.binding(user: id.map { EventUser(id: $0, traits: traits) }, sensitive: sensitive)
+  let scope = EncodedScope.binding(user: id.map { EventUser(id: $0, traits: traits) }, sensitive: sensitive)
   return try await bind(scope, isolation, body)
 }
 
@@ -58,7 +58,7 @@ public func withUser<Result, Failure: Error>(
 public func withContext<Result, Failure: Error>(
   _ fields: FieldObject, sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
-  guard let scope = Scope.binding(fields: fields, sensitive: sensitive) else { return try body() }
+  guard let scope = EncodedScope.binding(fields: fields, sensitive: sensitive) else { return try body() }
   return try bind(scope, body)
 }
 
@@ -68,7 +68,7 @@ public func withContext<Result, Failure: Error>(
   _ fields: FieldObject, sensitive: Set<String> = [], isolation: isolated (any Actor)? = #isolation,
   _ body: () async throws(Failure) -> Result
 ) async throws(Failure) -> Result {
-  guard let scope = Scope.binding(fields: fields, sensitive: sensitive) else { return try await body() }
+  guard let scope = EncodedScope.binding(fields: fields, sensitive: sensitive) else { return try await body() }
   return try await bind(scope, isolation, body)
 }
 
@@ -89,7 +89,7 @@ public func withContext<Result, Failure: Error>(
 public func withView<Result, Failure: Error>(
   _ name: String, _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
-  guard let scope = Scope.binding(view: name) else { return try body() }
+  guard let scope = EncodedScope.binding(view: name) else { return try body() }
   return try bind(scope, body)
 }
 
@@ -98,42 +98,42 @@ public func withView<Result, Failure: Error>(
 public func withView<Result, Failure: Error>(
   _ name: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
 ) async throws(Failure) -> Result {
-  guard let scope = Scope.binding(view: name) else { return try await body() }
+  guard let scope = EncodedScope.binding(view: name) else { return try await body() }
   return try await bind(scope, isolation, body)
 }
 
 /// The user that is bound here; nil if none is, or nobody. Without one, events have ``Tracker/user``.
-public var currentUser: EventUser? { Scope.current?.user }
+public var currentUser: EventUser? { EncodedScope.current?.user }
 
 /// The view that is bound here, or nil.
-public var currentView: EventView? { Scope.current?.view }
+public var currentView: EventView? { EncodedScope.current?.view }
 
 /// The fields that are bound here.
-public var currentContext: FieldObject { Scope.current?.fields ?? [:] }
+public var currentContext: FieldObject { EncodedScope.current?.fields ?? [:] }
 
 // MARK: Binding
 
 // Results go through a `Result`, because binding a task-local value forgets what type of error is thrown.
 
-private func bind<Answer, Failure: Error>(
-  _ scope: Scope, _ body: () throws(Failure) -> Answer
+func bind<Answer, Failure: Error>(
+  _ scope: EncodedScope, _ body: () throws(Failure) -> Answer
 ) throws(Failure) -> Answer {
   Tracker.willBindScopes()
-  return try Scope.$current.withValue(scope) { () -> Result<Answer, Failure> in
-    Scope.$bound.withValue(scope.address) { () -> Result<Answer, Failure> in
+  return try EncodedScope.$current.withValue(scope) { () -> Result<Answer, Failure> in
+    EncodedScope.$bound.withValue(scope.address) { () -> Result<Answer, Failure> in
       do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
     }
   }.get()
 }
 
-private func bind<Answer, Failure: Error>(
-  _ scope: Scope, _ isolation: isolated (any Actor)?, _ body: () async throws(Failure) -> Answer
+func bind<Answer, Failure: Error>(
+  _ scope: EncodedScope, _ isolation: isolated (any Actor)?, _ body: () async throws(Failure) -> Answer
 ) async throws(Failure) -> Answer {
   Tracker.willBindScopes()
-  return try await Scope.$current.withValue(
+  return try await EncodedScope.$current.withValue(
     scope,
     operation: { () async -> Result<Answer, Failure> in
-      await Scope.$bound.withValue(
+      await EncodedScope.$bound.withValue(
         scope.address,
         operation: { () async -> Result<Answer, Failure> in
           do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }

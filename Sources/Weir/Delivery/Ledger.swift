@@ -6,7 +6,7 @@ public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
   case removed
   /// It can't be read: damage, or a power cut took it, from the log or from its lane.
   case damaged
-  /// A hook or the mapper kept it back.
+  /// It was not for this provider: a hook or a mapper kept it back.
   case withheld
   /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``).
   case overwritten

@@ -49,6 +49,11 @@ public protocol Provider: Sendable {
   /// The provider's name: letters, digits, `-` and `_`. It names the cursor, and so must stay.
   var name: String { get }
 
+  /// What is done to each event for this provider alone, after ``DeliveryOptions/preparation``, and which events are not
+  /// for it: these are counted as ``LossReason/withheld``, and are not given to it. Asked for once, before
+  /// ``setup()``. Nothing; ``ProviderDispatcher`` puts it before any provider.
+  var mapper: EventMapper { get }
+
   /// Called once, before anything else, and again after it threw.
   func setup() async throws
 
@@ -70,6 +75,7 @@ public protocol Provider: Sendable {
 }
 
 extension Provider {
+  public var mapper: EventMapper { EventMapper() }
   public func setup() async throws {}
   public func associate(_ user: EventUser) async throws {}
   public func disassociate() async throws {}

@@ -59,7 +59,7 @@ extension ProviderWorker {
 
   /// Prepares an event and has it wait for delivery, unless it is kept back.
   private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
-    guard let prepared = preparation.prepare(event) else {
+    guard let prepared = prepare(event) else {
       attempts.writeWithheld(mark.offset)
       span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
       return settleParts(before: mark.offset)

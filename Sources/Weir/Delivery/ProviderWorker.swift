@@ -35,6 +35,8 @@ actor ProviderWorker {
   var queue: DeliveryQueue
   var plan: FlushPlan
   var preparation: Preparation
+  /// The provider's own, after that.
+  private let mapper: EventMapper
   var reader: WorkerReader
   /// Of dead letters: puts them together.
   var letters = LetterParts()
@@ -85,6 +87,7 @@ actor ProviderWorker {
     queue = DeliveryQueue(options.flush)
     plan = FlushPlan(options.flush)
     preparation = options.preparation
+    mapper = orders.provider.mapper
     reader = WorkerReader(orders.log.directory)
     pause = orders.configuration.firstPause
     backoff = BackoffState(options.backoff)
@@ -104,6 +107,11 @@ actor ProviderWorker {
       state.report.counts = start.counts ?? DeliveryCounts()
     }
     orders.configuration.madeWorker?(self)
+  }
+
+  /// The event as the provider gets it; nil if it does not.
+  func prepare(_ event: StoredEvent) -> PreparedEvent? {
+    preparation.prepare(event).flatMap { mapper($0) }
   }
 
   var clock: DeliveryClock { orders.clock }

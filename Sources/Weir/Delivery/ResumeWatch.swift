@@ -30,11 +30,24 @@ struct ResumeWatch: Sendable {
       return Clocks(boot: time(CLOCK_BOOTTIME), monotonic: monotonic)
     }
 
+    /// The monotonic one alone.
+    static var monotonicNow: Duration { time(CLOCK_MONOTONIC) }
+
     private static func time(_ clock: clockid_t) -> Duration {
       var time = timespec()
       clock_gettime(clock, &time)
       return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
+  }
+
+  /// How long the process stood still.
+  struct Stop: Hashable, Sendable {
+    /// While the monotonic clock went on: what a sleep took too long.
+    var process = Duration.zero
+    /// With the machine, which the monotonic clock does not know of.
+    var machine = Duration.zero
+
+    var all: Duration { process + machine }
   }
 
   /// So much later than meant is a stop.
@@ -54,21 +67,26 @@ struct ResumeWatch: Sendable {
 
   /// To be called before a sleep. True if the process stood still since the last one.
   mutating func sleeps(_ clocks: Clocks) -> Bool {
-    look(clocks, meant: .zero)
+    look(clocks, meant: .zero) != nil
   }
 
   /// To be called after it. True if the process stood still in the sleep, which was meant to take so long at most.
   mutating func woke(_ clocks: Clocks, meant: Duration) -> Bool {
-    look(clocks, meant: meant)
+    look(clocks, meant: meant) != nil
   }
 
-  private mutating func look(_ clocks: Clocks, meant: Duration) -> Bool {
+  /// To be called at any time: how long the process stood still since the last call, which was meant to be so long ago
+  /// at most; nil if it did not.
+  mutating func look(_ clocks: Clocks, meant: Duration) -> Stop? {
     defer { before = clocks }
     let difference = clocks.boot - clocks.monotonic
-    let wasSuspended = difference - suspended > Self.clockTolerance
+    let machine = difference - suspended
+    let wasSuspended = machine > Self.clockTolerance
     // The least difference that was seen is the one that no interruption made.
     suspended = wasSuspended ? difference : min(suspended, difference)
-    return wasSuspended || clocks.monotonic - before.monotonic > meant + Self.tolerance
+    let late = clocks.monotonic - before.monotonic - meant
+    guard wasSuspended || late > Self.tolerance else { return nil }
+    return Stop(process: late > Self.tolerance ? late : .zero, machine: wasSuspended ? machine : .zero)
   }
 }
 

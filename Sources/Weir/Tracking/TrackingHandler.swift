@@ -5,7 +5,7 @@ import Synchronization
 /// Listens to one object, a page, and tells a delegate what happens to it, so that the page has no tracking of its own.
 ///
 /// ```swift
-/// final class WishlistTracking: TrackingHandler<WishlistPage, WishlistInfo, WishlistCoordinator> {
+/// final class WishlistTracking: TrackingHandler<WishlistPage, WishlistInfo, WishlistCoordinator>, @unchecked Sendable {
 ///   init(_ page: WishlistPage, _ tracker: Tracker) {
 ///     super.init(page, delegate: WishlistCoordinator(tracker)) { WishlistInfo(count: $0.items.count) }
 ///     enters(on: WishlistPage.JoinPoints.appear)
@@ -33,7 +33,9 @@ import Synchronization
 /// is entered, and at its shutdown that the page is left, with the interaction `shutdown`.
 ///
 /// **Threads.** Every call may be made from any thread. What the delegate is told comes in the order in which it
-/// happened, one call at a time; a thread that finds another one telling leaves its own to that one.
+/// happened, one call at a time; a thread that finds another one telling leaves its own to that one. A subclass says
+/// `@unchecked Sendable` again, as the compiler asks, and so promises as much of what it adds: advice runs on the threads
+/// of the page's calls.
 ///
 /// Sendable though its members are not checked: they are behind a lock, or never change, but for the weak reference,
 /// which any thread may read.

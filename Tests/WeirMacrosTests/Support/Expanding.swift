@@ -15,6 +15,9 @@
       "Event": MacroSpec(type: EventMacro.self, conformances: isConforming ? [] : ["Event"]),
       "Case": MacroSpec(type: CaseMacro.self),
       "Field": MacroSpec(type: FieldMacro.self),
+      "Instrumented": MacroSpec(type: InstrumentedMacro.self),
+      "JoinPoint": MacroSpec(type: JoinPointMacro.self),
+      "FunctionJoinPoint": MacroSpec(type: FunctionJoinPointMacro.self),
     ]
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Weir
 
-struct ScopeTests {
+struct EncodedScopeTests {
   /// The contexts of the events that `body` captures, in order.
   private func contexts(_ body: (Tracker) throws -> Void) throws -> [EventContext] {
     try withDirectory { directory in

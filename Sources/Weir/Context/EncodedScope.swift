@@ -1,4 +1,4 @@
-// Scope: what is bound around a piece of work, kept as the bytes that each of its events ends in.
+// EncodedScope: what is bound around a piece of work, kept as the bytes that each of its events ends in.
 
 import Logging
 import Synchronization
@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// Two values are bound to the task for it. The one that a capture reads is no more than an address: copying it out of
 /// the task takes a third of what copying a reference takes, whose count is an atomic operation, up and down again. The
-/// other holds the object, and with it the memory at the address, for as long as the first one is bound.
-final class Scope: Sendable {
+/// other holds the object, and with it the memory at the address, for as long as the first one is bound. It is asked for
+/// seldom, so what else is bound hangs on it: the ``Scope`` is one of its parts, and costs a capture nothing.
+final class EncodedScope: Sendable {
   /// The most bytes that a scope takes in an event.
   static let maximumBytes = 4096
 
@@ -21,6 +22,8 @@ final class Scope: Sendable {
   let fields: FieldObject
   /// Names of fields and traits.
   let sensitive: Set<String>
+  /// The innermost ``Scope``; nil if none was bound.
+  let scope: ScopeReference?
 
   /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event has them; nil if nothing is bound. Sendable
   /// because it is written before anybody else has it, and freed when nobody has.
@@ -34,6 +37,7 @@ final class Scope: Sendable {
     view = parts.view
     fields = parts.fields
     sensitive = parts.sensitive
+    scope = parts.scope
     guard parts.bindsUser || parts.view != nil || !parts.fields.isEmpty || !parts.sensitive.isEmpty else {
       memory = nil
       return
@@ -55,7 +59,7 @@ final class Scope: Sendable {
   // MARK: The task's own
 
   /// What is bound now, as an object.
-  @TaskLocal static var current: Scope?
+  @TaskLocal static var current: EncodedScope?
 
   /// What is bound now, as an address; nil in it if nothing is. Always bound inside of ``current``, which it points
   /// into.
@@ -74,12 +78,12 @@ final class Scope: Sendable {
   /// An event must never say that it is another user's. So of what does not fit the traits go first; if there is no
   /// room for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody. Nor may
   /// a value leave the process because the mark on it found no room: see ``Parts/withAllSensitive``.
-  static func binding(user: EventUser?, sensitive: Set<String>) -> Scope {
+  static func binding(user: EventUser?, sensitive: Set<String>) -> EncodedScope {
     var whole = Parts(current)
     whole.bindsUser = true
     whole.user = user
     whole.sensitive.formUnion(sensitive)
-    if let scope = Scope(whole) { return scope }
+    if let scope = EncodedScope(whole) { return scope }
     noteRefusal(user == nil ? "a scope" : "the user's traits")
     var withoutTraits = whole
     withoutTraits.user?.traits = [:]
@@ -95,12 +99,12 @@ final class Scope: Sendable {
   /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays,
   /// but for the names that are sensitive from here on. If there is no room for those either, all is sensitive, and the
   /// fields bound outside go before that mark does.
-  static func binding(fields: FieldObject, sensitive: Set<String>) -> Scope? {
+  static func binding(fields: FieldObject, sensitive: Set<String>) -> EncodedScope? {
     let outer = Parts(current)
     var whole = outer
     whole.fields = whole.fields.overlaid(with: fields)
     whole.sensitive.formUnion(sensitive)
-    if let scope = Scope(whole) { return scope }
+    if let scope = EncodedScope(whole) { return scope }
     noteRefusal("fields")
     guard !whole.sensitive.isSubset(of: outer.sensitive) else { return nil }
     whole.fields = outer.fields
@@ -115,22 +119,42 @@ final class Scope: Sendable {
   }
 
   /// The first of these that fits; the last one does.
-  private static func first(_ parts: Parts...) -> Scope {
+  private static func first(_ parts: Parts...) -> EncodedScope {
     for candidate in parts {
-      if let scope = Scope(candidate) { return scope }
+      if let scope = EncodedScope(candidate) { return scope }
     }
-    preconditionFailure("a scope of a user alone, or of nobody, takes a few bytes")
+    preconditionFailure("what was bound before fits, and a user alone, or nobody, takes a few bytes")
   }
 
   /// What is bound now, and a view inside of the one that is. Nil if that does not fit: then what was bound stays.
-  static func binding(view name: String) -> Scope? {
+  static func binding(view name: String) -> EncodedScope? {
     var parts = Parts(current)
     parts.view = EventView(id: newViewID(), name: name, parent: parts.view?.id)
-    guard let scope = Scope(parts) else {
+    guard let scope = EncodedScope(parts) else {
       noteRefusal("a view")
       return nil
     }
     return scope
+  }
+
+  /// What is bound now, and a ``Scope`` with its view in the place of the one that is. Nil if that does not fit.
+  static func binding(_ scope: ScopeReference, view: EventView) -> EncodedScope? {
+    var parts = Parts(current)
+    parts.view = view
+    parts.scope = scope
+    guard let encoded = EncodedScope(parts) else {
+      noteRefusal("a scope's view")
+      return nil
+    }
+    return encoded
+  }
+
+  /// What is bound now, and a ``Scope`` whose view does not fit: with the view outside of it, or none.
+  static func binding(_ scope: ScopeReference, keepsView: Bool) -> EncodedScope {
+    var parts = Parts(current)
+    parts.scope = scope
+    if !keepsView { parts.view = nil }
+    return first(parts)
   }
 
   /// Counts, and reports the first: a program that does this may do it at every request.
@@ -169,14 +193,16 @@ private struct Parts {
   var view: EventView?
   var fields: FieldObject = [:]
   var sensitive: Set<String> = []
+  var scope: ScopeReference?
 
-  init(_ scope: Scope?) {
+  init(_ scope: EncodedScope?) {
     guard let scope else { return }
     user = scope.user
     bindsUser = scope.bindsUser
     view = scope.view
     fields = scope.fields
     sensitive = scope.sensitive
+    self.scope = scope.scope
   }
 
   /// The same, with everything that the context has marked as sensitive, which takes less room than many names do.

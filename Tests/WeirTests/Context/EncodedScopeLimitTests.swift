@@ -5,7 +5,7 @@ import Testing
 
 @testable import Weir
 
-@Suite(.serialized) struct ScopeLimitTests {
+@Suite(.serialized) struct EncodedScopeLimitTests {
   /// The context of an event captured in `body`, and how many bindings were refused meanwhile.
   private func context(_ bind: (() -> Void) -> Void) throws -> (EventContext, UInt64) {
     try withDirectory { directory in

@@ -1,0 +1,157 @@
+// SignatureReading: which parameters of a function reach the advice, and what of its result, with the types that they
+// have in the descriptor. Types are seen as source, so what only looks like an ordinary type must be left out by hand.
+
+#if Macros
+  import SwiftSyntax
+
+  /// The names that mean something in a function alone.
+  struct TypeNames {
+    /// Its generic parameters.
+    var generic: Set<String>
+
+    /// What `Self` is in a static property.
+    var owner: String?
+
+    /// A generic parameter may be of a type that can't be copied.
+    var haveUncopyable: Bool
+
+    init(_ function: FunctionDeclSyntax, owner: String?) {
+      generic = Set(function.genericParameterClause?.parameters.map(\.name.text) ?? [])
+      self.owner = owner
+      haveUncopyable = [Syntax(function.genericParameterClause), Syntax(function.genericWhereClause)].contains {
+        $0.map(suppressesCopyable) ?? false
+      }
+    }
+  }
+
+  private func suppressesCopyable(_ node: Syntax) -> Bool {
+    node.tokens(viewMode: .sourceAccurate).contains { $0.text == "~" }
+  }
+
+  // MARK: Parameters
+
+  extension FunctionParameterSyntax {
+    /// The name in the body; nil if it has none.
+    var innerName: TokenSyntax? {
+      let name = secondName ?? firstName
+      return name.tokenKind == .wildcard ? nil : name
+    }
+
+    /// The parameter as the advice gets it; nil if it can't be kept.
+    func kept(_ names: TypeNames) -> KeptParameter? {
+      guard let inner = innerName, let type = keptType(self.type, names) else { return nil }
+      let value = identifier(inner.plainName)
+      let label = inner.argumentLabel
+      if isOfFunction(type, names) {
+        return KeptParameter(label: label, type: "Any", value: "\(value) as Any")
+      }
+      let text = descriptorType(type, names)
+      return KeptParameter(label: label, type: ellipsis == nil ? text : "[\(text)]", value: value)
+    }
+  }
+
+  /// The type as it can be kept; nil if a value of it can't outlive the call, or must not be copied.
+  private func keptType(_ type: TypeSyntax, _ names: TypeNames) -> TypeSyntax? {
+    let plain = withoutParentheses(type)
+    if plain.is(FunctionTypeSyntax.self) || plain.is(PackExpansionTypeSyntax.self) { return nil }
+    guard let attributed = plain.as(AttributedTypeSyntax.self) else {
+      return suppressesCopyable(Syntax(plain)) || plain.is(SuppressedTypeSyntax.self) ? nil : type
+    }
+    let specifiers = attributed.specifiers.map(\.trimmedDescription)
+    guard specifiers.allSatisfy({ $0 == "inout" }) else { return nil }
+    if !specifiers.isEmpty, names.haveUncopyable, isOfFunction(attributed.baseType, names) { return nil }
+    let attributes = attributed.attributes.map(\.trimmedDescription)
+    guard !attributes.contains("@autoclosure") else { return nil }
+    guard withoutParentheses(attributed.baseType).is(FunctionTypeSyntax.self) else {
+      return keptType(attributed.baseType, names)
+    }
+    guard attributes.contains("@escaping") else { return nil }
+    let others = attributes.filter { $0 != "@escaping" }
+    return TypeSyntax(stringLiteral: (others + [attributed.baseType.trimmedDescription]).joined(separator: " "))
+  }
+
+  /// `(T)` is T.
+  private func withoutParentheses(_ type: TypeSyntax) -> TypeSyntax {
+    guard let tuple = type.as(TupleTypeSyntax.self), let only = tuple.elements.first, tuple.elements.count == 1 else {
+      return type
+    }
+    return withoutParentheses(only.type)
+  }
+
+  // MARK: The result
+
+  /// What of a function's result reaches the advice.
+  func functionResult(_ function: FunctionDeclSyntax, _ names: TypeNames) -> FunctionResult {
+    guard let type = function.signature.returnClause?.type else { return .nothing }
+    let plain = withoutParentheses(type)
+    let text = plain.trimmedDescription
+    if text == "Void" || text == "Swift.Void" || plain.as(TupleTypeSyntax.self)?.elements.isEmpty == true {
+      return .nothing
+    }
+    if text == "Never" || text == "Swift.Never" { return .never }
+    let specifiers = plain.as(AttributedTypeSyntax.self)?.specifiers.map(\.trimmedDescription) ?? []
+    // What is sent away may be touched by nobody else, advice included.
+    if specifiers.contains("sending") || suppressesCopyable(Syntax(plain)) { return .unkept }
+    if isOfFunction(plain, names) { return .value("Any", .init(type: text, isStructural: false)) }
+    return .value(descriptorType(plain, names), .init(type: text, isStructural: isStructural(plain)))
+  }
+
+  private func isStructural(_ type: TypeSyntax) -> Bool {
+    if let optional = type.as(OptionalTypeSyntax.self) { return isStructural(withoutParentheses(optional.wrappedType)) }
+    if let attributed = type.as(AttributedTypeSyntax.self) { return isStructural(attributed.baseType) }
+    return type.is(FunctionTypeSyntax.self) || type.is(TupleTypeSyntax.self)
+  }
+
+  // MARK: Types
+
+  /// Whether the type means something in the function alone: it mentions a generic parameter, or is opaque.
+  private func isOfFunction(_ type: TypeSyntax, _ names: TypeNames) -> Bool {
+    let search = FunctionTypeSearch(names.generic)
+    search.walk(type)
+    return search.found
+  }
+
+  private final class FunctionTypeSearch: SyntaxVisitor {
+    let generic: Set<String>
+    var found = false
+
+    init(_ generic: Set<String>) {
+      self.generic = generic
+      super.init(viewMode: .sourceAccurate)
+    }
+
+    override func visit(_ node: IdentifierTypeSyntax) -> SyntaxVisitorContinueKind {
+      if generic.contains(node.name.text) { found = true }
+      return .visitChildren
+    }
+
+    override func visit(_ node: SomeOrAnyTypeSyntax) -> SyntaxVisitorContinueKind {
+      if node.someOrAnySpecifier.text == "some" { found = true }
+      return .visitChildren
+    }
+  }
+
+  /// The type as a static property has it: with the owner's name for `Self`, and `?` for `!`.
+  private func descriptorType(_ type: TypeSyntax, _ names: TypeNames) -> String {
+    if let unwrapped = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+      return descriptorType(unwrapped.wrappedType, names) + "?"
+    }
+    guard let owner = names.owner else { return type.trimmedDescription }
+    return SelfRewriter(owner).rewrite(type).trimmedDescription
+  }
+
+  private final class SelfRewriter: SyntaxRewriter {
+    let owner: String
+
+    init(_ owner: String) {
+      self.owner = owner
+      super.init()
+    }
+
+    override func visit(_ node: IdentifierTypeSyntax) -> TypeSyntax {
+      guard node.name.text == "Self" else { return super.visit(node) }
+      return TypeSyntax(stringLiteral: owner).with(\.leadingTrivia, node.leadingTrivia).with(
+        \.trailingTrivia, node.trailingTrivia)
+    }
+  }
+#endif

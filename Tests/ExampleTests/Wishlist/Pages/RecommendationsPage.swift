@@ -1,0 +1,11 @@
+// RecommendationsPage: what somebody might like, a sibling of the wishlist.
+
+#if Macros
+  import Weir
+  import WeirMacros
+
+  @Instrumented
+  final class RecommendationsPage: ItemListPage {
+    func refresh() {}
+  }
+#endif

@@ -1,0 +1,53 @@
+// PagesAloneTests: that the wishlist's pages know nothing of their tracking.
+
+#if Macros
+  import Foundation
+  import Testing
+
+  @Suite struct PagesAloneTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+
+    private static func sources(_ name: String) throws -> [URL] {
+      try FileManager.default.contentsOfDirectory(
+        at: folder.appending(path: name), includingPropertiesForKeys: nil
+      ).filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
+    }
+
+    @Test func thePagesCompileWithoutTheTracking() throws {
+      let pages = try Self.sources("Pages")
+      #expect(pages.count >= 4)
+      #expect(try typecheck(pages) == "")
+      // That the compiler says so if something is missing.
+      #expect(try typecheck(Self.sources("Tracking")).contains("error: cannot find type 'WishlistPage' in scope"))
+    }
+
+    @Test func thePagesHaveNoLineOfTracking() throws {
+      for page in try Self.sources("Pages") {
+        let text = try String(contentsOf: page, encoding: .utf8)
+        for word in ["track", "event", "analytics", "hook", "provider", "coordinator", "scope", "JoinPoint"] {
+          #expect(!text.lowercased().contains(word.lowercased()), "\(page.lastPathComponent) says \(word)")
+        }
+      }
+    }
+
+    /// What the compiler says of these files alone; empty if nothing.
+    private func typecheck(_ files: [URL]) throws -> String {
+      let products = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        .deletingLastPathComponent().path
+      let root = Self.folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+      let compiler = Process()
+      compiler.executableURL = URL(filePath: "/usr/bin/env")
+      compiler.arguments =
+        ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-warnings-as-errors", "-D", "Macros"]
+        + ["-I", products + "/Modules", "-I", root + "/include", "-I", root + "/Sources/CLZ4"]
+        + ["-load-plugin-executable", products + "/WeirMacrosPlugin-tool#WeirMacrosPlugin"] + files.map(\.path)
+      let output = Pipe()
+      compiler.standardError = output
+      compiler.standardOutput = output
+      try compiler.run()
+      let text = try output.fileHandleForReading.readToEnd() ?? Data()
+      compiler.waitUntilExit()
+      return String(decoding: text, as: UTF8.self)
+    }
+  }
+#endif

@@ -1,0 +1,105 @@
+// WishlistTests: what the wishlist page captures, and what each destination gets of it.
+
+#if Macros
+  import Foundation
+  import Testing
+  import Weir
+  import WeirTesting
+
+  // One after the other: the shop's tracking listens to every wishlist of the process.
+  @Suite(.serialized) struct WishlistTests {
+    private let shoes = Item(id: 1, sku: "SH-1", price: 80)
+    private let hat = Item(id: 2, sku: "HA-2", price: 25)
+
+    private func makePage() -> WishlistPage {
+      WishlistPage([shoes, hat], stock: Stock([1: 3]))
+    }
+
+    @Test func aShowingIsAScope() throws {
+      let spy = try SpyTracker()
+      let tracking = ShopTracking(spy.tracker)
+      let page = makePage()
+      page.appear()
+      page.like(shoes)
+      page.disappear()
+
+      #expect(spy.names == ["scope.entered", "taste.liked", "scope.exited"])
+      let views = spy.all.map(\.context.view)
+      #expect(views.allSatisfy { $0 != nil && $0 == views[0] })
+      #expect(tracking.wishlists.count == 0)
+    }
+
+    @Test func removingIsToldToBothDestinations() throws {
+      let spy = try SpyTracker()
+      let tracking = ShopTracking(spy.tracker)
+      let page = makePage()
+      page.appear()
+      try page.remove(hat)
+      #expect(throws: ItemMissing.self) { try page.remove(hat) }
+
+      #expect(spy.events(of: WishlistEvent.self) == [.removed(item: 2, left: 1)])
+      #expect(spy.events(of: TasteEvent.self) == [.disliked(sku: "HA-2")])
+      #expect(tracking.wishlists[page] != nil)
+    }
+
+    @Test func movingToTheCartSaysHowLongItTookOrWhyItFailed() async throws {
+      let spy = try SpyTracker()
+      let tracking = ShopTracking(spy.tracker)
+      let page = makePage()
+      page.appear()
+      #expect(try await page.moveToCart(shoes, count: 2) == 2)
+      await #expect(throws: SoldOut.self) { try await page.moveToCart(hat, count: 1) }
+
+      let events = spy.events(of: WishlistEvent.self)
+      guard case .movedToCart(item: 1, count: 2, let milliseconds) = events.dropFirst().first else {
+        Issue.record("\(events)")
+        return
+      }
+      #expect(milliseconds >= 0)
+      #expect(events.last == .cartFailed(item: 2, reason: "SoldOut"))
+      #expect(tracking.wishlists.count == 1)
+    }
+
+    @Test func itsSiblingAndItsParentAreNotTracked() throws {
+      let spy = try SpyTracker()
+      let tracking = ShopTracking(spy.tracker)
+      for page in [RecommendationsPage([shoes]), ItemListPage([shoes])] {
+        page.appear()
+        page.like(shoes)
+        page.disappear()
+      }
+      #expect(spy.all.isEmpty)
+      #expect(tracking.wishlists.count == 0)
+    }
+
+    @Test func withoutTrackingThePageIsTheSame() throws {
+      let page = makePage()
+      page.appear()
+      #expect(page.like(shoes))
+      #expect(!page.like(shoes))
+      try page.remove(hat)
+      #expect(page.items == [shoes])
+    }
+
+    @Test func eachDestinationGetsItsEventsInItsForm() async throws {
+      let spy = try SpyTracker()
+      let (analytics, recommendations) = (ScriptedProvider(name: "analytics"), ScriptedProvider(name: "recommendations"))
+      let dispatcher = try Dispatcher(spy.tracker)
+      try dispatcher.add(contentsOf: [
+        Destinations.analytics(analytics), Destinations.recommendations(recommendations),
+      ])
+      let tracking = ShopTracking(spy.tracker)
+      let page = makePage()
+      page.appear()
+      try page.remove(hat)
+      page.disappear()
+      #expect(await dispatcher.shutdown(budget: .seconds(20)).isComplete)
+
+      #expect(analytics.delivered.map(\.name) == ["scope_entered", "wishlist_removed", "scope_exited"])
+      #expect(analytics.delivered.allSatisfy { $0.fields["app"] == "shop" && $0.fields["page"] == "wishlist" })
+      #expect(recommendations.delivered.map(\.name) == ["dislike"])
+      #expect(recommendations.delivered[0].fields == ["sku": "HA-2", "model": "2026-11"])
+      withExtendedLifetime(tracking) {}
+    }
+  }
+#endif

@@ -1,0 +1,158 @@
+// Functions and types that can't have join points, and what is said of them.
+
+#if Macros
+  import Testing
+
+  @Suite struct JoinPointDiagnosticTests {
+    @Test(arguments: [
+      ("init() {}", "an initializer"), ("deinit {}", "a deinitializer"),
+      ("subscript(x: Int) -> Int { x }", "a subscript"),
+      ("var x: Int { 3 }", "a property"), ("struct S {}", "anything else"),
+    ])
+    func whatIsNoFunction(declaration: String, word: String) {
+      expectRefusal(
+        "class A { «@JoinPoint \(declaration) }",
+        Refusal("@JoinPoint is for functions; in \(word) call withJoinPoint(…) by hand"), ofOther: true)
+    }
+
+    @Test func functionsAtFileScopeAndMethods() {
+      expectRefusal(
+        "«@JoinPoint func f() {}",
+        Refusal("@JoinPoint is for methods; for a function at file scope it is @FunctionJoinPoint"))
+      expectRefusal(
+        "class A { «@FunctionJoinPoint func f() {} }",
+        Refusal("@FunctionJoinPoint is for functions at file scope; for a method it is @JoinPoint"))
+    }
+
+    @Test func genericTypes() {
+      func message(_ name: String) -> String {
+        "'\(name)' is generic, and what is generic has no static descriptor; declare a JoinPoint outside of it and call "
+          + "withJoinPoint(…) in the method"
+      }
+      expectRefusal("struct Box<T> { «@JoinPoint func f() {} }", Refusal(message("Box")))
+      expectRefusal("struct Box<T> { struct In { «@JoinPoint func f() {} } }", Refusal(message("Box")))
+      expectRefusal("«@Instrumented struct Box<T> { func f() {} }", Refusal(message("Box")))
+      expectRefusal("struct Box<T> { «@Instrumented class In { func f() {} } }", Refusal(message("Box")))
+      expectRefusal(
+        "func make<T>(_ x: T) { «@Instrumented struct In { func f() {} } }", Refusal(message("make")), ofOther: true)
+    }
+
+    @Test func protocolsAndExtensions() {
+      expectRefusal(
+        "protocol P { «@JoinPoint func f() }",
+        Refusal("a requirement of a protocol has no body to listen to; put @JoinPoint on the methods that meet it"))
+      expectRefusal(
+        "«@Instrumented protocol P { func f() }",
+        Refusal("a protocol's methods have no bodies to listen to; put @Instrumented on the types that conform"))
+      expectRefusal(
+        "«@Instrumented extension A { func f() {} }",
+        Refusal("@Instrumented belongs to the type itself; in an extension put @JoinPoint on each method"))
+    }
+
+    @Test func localFunctions() {
+      expectRefusal(
+        "func outer() { «@JoinPoint func f() {} }",
+        Refusal(
+          "'f' is a local function, which nobody outside could listen to; make it a method, or call withJoinPoint(…) with "
+            + "a descriptor declared outside"))
+    }
+
+    @Test(arguments: [
+      (
+        "@inlinable func f() {}",
+        "'f' is @inlinable, and other modules would compile in a call of a descriptor that they can't see; remove "
+          + "@inlinable"
+      ),
+      (
+        "consuming func f() {}",
+        "'f' is consuming, and its object can't be handed to a hook as well; leave it out, or remove 'consuming'"
+      ),
+      (
+        "borrowing func f() {}",
+        "'f' is borrowing, and its object can't be handed to a hook as well; leave it out, or remove 'borrowing'"
+      ),
+      ("@available(*, unavailable) func f() {}", "'f' is unavailable, so nobody calls it; leave it out"),
+      (
+        "func f(_ `self`: Int) {}",
+        "a parameter named self hides the object that hooks are given; give it another name in the body"
+      ), ("func f()", "'f' has no body to listen to"),
+      (
+        "static func + (a: A, b: A) -> A { a }",
+        "'+' is an operator, which is called where no hook is expected; call withJoinPoint(…) in its body"
+      ),
+      (
+        "func f(_ g: () throws -> Void) rethrows { later { [x] in print(x) }; try g() }",
+        "'f' rethrows, and has a closure with a capture list, for which the compiler needs the body in a local function, "
+          + "and that can't rethrow; move the closure into a method of its own"
+      ),
+    ])
+    func formsOfFunctions(function: String, message: String) {
+      expectRefusal("struct A { «@JoinPoint \(function) }", Refusal(message))
+    }
+
+    @Test func typesThatCannotBeCopied() {
+      expectRefusal(
+        "struct A: ~Copyable { «@JoinPoint func f() {} }",
+        Refusal(
+          "a value of 'A' can't be copied, and so not be handed to a hook; put @JoinPoint on a function that uses it"))
+    }
+
+    @Test func arguments() {
+      expectRefusal(
+        "struct A { @JoinPoint(«\"a b\") func f() {} }",
+        Refusal("'a b' can't be the name of a property; use letters, digits and _"))
+      expectRefusal(
+        "struct A { @JoinPoint(«name) func f() {} }",
+        Refusal("the macro can't see the value of 'name'; write a text in quotation marks, without interpolation"))
+      expectRefusal(
+        "struct A { @JoinPoint(omit: «[\"x\", \"b\"]) func f(a b: Int) {} }",
+        Refusal("there is no parameter 'x' to omit; 'omit' takes the names that the body uses"))
+      expectRefusal(
+        "class A { @JoinPoint(root: «true) func f() {} }",
+        Refusal("'f' overrides nothing, so it is a root; remove 'root'"))
+    }
+
+    @Test func namesOfMethods() {
+      expectRefusal(
+        "@Instrumented(only: «[\"lik\", \"open(path:)\"]) class A { func like() {}; func open(path: String) {}; init() {} }",
+        Refusal("there is no method 'lik' here to instrument; the type has like(), open(path:)"))
+      expectRefusal(
+        "@Instrumented(except: «[\"init\"]) class A { init() {} }",
+        Refusal("there is no method 'init' here to instrument; the type has none"))
+      expectRefusal(
+        "@Instrumented(only: [\"f\"], except: «[\"f\"]) class A { func f() {} }",
+        Refusal("'only' says which methods already; remove 'except'"))
+      expectRefusal(
+        "@Instrumented(only: «names) class A { func f() {} }",
+        Refusal("the macro can't see the value of 'names'; write a list of literals in brackets"))
+    }
+
+    @Test(arguments: [
+      ("‹f(_ x: Int) {}", "f(_ x: String)", "'f(_:)' and 'f(_:)' would both be the join point 'f'", "f", "f(_:)"),
+      ("‹f(a: Int) {}; func f() {}", "fA()", "'fA()' and 'f(a:)' would both be the join point 'fA'", "fA", "f(a:)"),
+      ("‹f() {}", "f(_ x: String)", "'f(_:)' and 'f()' would both be the join point 'f'", "f", "f()"),
+    ])
+    func joinPointsOfOneName(first: String, second: String, message: String, long: String, noted: String) {
+      let name = second.prefix { $0 != "(" }
+      expectRefusal(
+        "@Instrumented class A { func \(first); func «\(second) {} }",
+        Refusal(message + "; give one a name: @JoinPoint(\"\(long)2\")", note: "'\(noted)' is here"), ofOther: true)
+      // A name of its own, and it is taken.
+      let mended = "@Instrumented class A { func \(first); @JoinPoint(\"other\") func \(second) {} }"
+      #expect(expand(mended.replacing("‹", with: "")).contains("static var other: "), "\(name)")
+    }
+
+    @Test func namesThatNoPropertyHas() {
+      expectRefusal(
+        "@Instrumented class A { func «`self`() {} }",
+        Refusal("no property can be called 'self'; give the join point a name: @JoinPoint(\"…\")"), ofOther: true)
+    }
+
+    /// One compiled side of #if is all that there is of the other.
+    @Test func methodsInConditionsDoNotCollide() {
+      let text = expand("@Instrumented class A {\n#if DEBUG\nfunc f() {}\n#else\nfunc f() {}\n#endif\n}")
+      #expect(text.contains("  #if DEBUG\n    nonisolated static var f: Weir.JoinPoint<A, (), Void> {"))
+      #expect(text.contains("#else\n    nonisolated static var f: Weir.JoinPoint<A, (), Void> {"))
+    }
+  }
+#endif

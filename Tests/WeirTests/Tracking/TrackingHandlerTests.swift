@@ -1,0 +1,230 @@
+import Synchronization
+import Testing
+import Weir
+import WeirTesting
+
+@Suite struct TrackingHandlerTests {
+  private typealias Handler = TrackingHandler<ListenedPage, String, Notes>
+
+  private func listening(to page: ListenedPage, _ notes: Notes, _ lifeCycle: LifeCycle? = nil) -> Handler {
+    let handler = Handler(page, delegate: notes, lifeCycle: lifeCycle) { $0.title }
+    handler.enters(on: ListenedPage.opened)
+    handler.exits(on: ListenedPage.closed)
+    return handler
+  }
+
+  @Test func tellsOfEnteringAndLeaving() {
+    let (page, notes) = (ListenedPage(), Notes())
+    let handler = listening(to: page, notes)
+    page.open()
+    page.title = "emptied cart"
+    page.close()
+    #expect(notes.all == ["entered cart", "exited emptied cart by back"])
+    withExtendedLifetime(handler) {}
+  }
+
+  @Test func listensToItsOwnPageAlone() {
+    let (page, other, notes) = (ListenedPage(), ListenedPage("other"), Notes())
+    let handler = listening(to: page, notes)
+    other.open()
+    page.open()
+    other.close()
+    #expect(notes.all == ["entered cart"])
+    withExtendedLifetime(handler) {}
+  }
+
+  @Test func listensToAPageOfASubclass() {
+    let (page, notes) = (SpecialPage("special"), Notes())
+    let handler = TrackingHandler<SpecialPage, String, Notes>(page, delegate: notes) { $0.title }
+    handler.enters(on: ListenedPage.opened)
+    page.open()
+    #expect(notes.all == ["entered special"])
+  }
+
+  @Test func enteringTwiceIsEnteringOnce() {
+    let (page, notes) = (ListenedPage(), Notes())
+    let handler = listening(to: page, notes)
+    page.close()
+    page.open()
+    page.open()
+    page.close()
+    page.close()
+    #expect(notes.all == ["entered cart", "exited cart by back"])
+    withExtendedLifetime(handler) {}
+  }
+
+  @Test func suspendsAndResumesWhatIsEntered() {
+    let (page, notes) = (ListenedPage(), Notes())
+    let handler = listening(to: page, notes)
+    handler.suspend()
+    handler.resume()
+    page.open()
+    handler.resume()
+    handler.suspend()
+    handler.suspend()
+    handler.resume()
+    handler.suspend()
+    page.close()
+    handler.resume()
+    #expect(
+      notes.all == ["entered cart", "suspended cart", "resumed cart", "suspended cart", "exited cart by back"])
+  }
+
+  @Test func joinPointsSuspendAndResume() {
+    let (page, notes) = (ListenedPage(), Notes())
+    let handler = Handler(page, delegate: notes) { $0.title }
+    handler.enters(on: ListenedPage.bought)
+    handler.suspends(on: ListenedPage.closed)
+    handler.resumes(on: ListenedPage.opened)
+    _ = page.buy(count: 1)
+    page.close()
+    page.open()
+    #expect(notes.all == ["entered cart", "suspended cart", "resumed cart"])
+  }
+
+  @Test func adviceGetsTheHandlerThePageAndTheCall() {
+    let (page, notes) = (ListenedPage(), Notes())
+    let handler = Handler(page, delegate: notes) { $0.title }
+    handler.before(ListenedPage.bought) { handler, page, call in
+      handler.delegate.note("buying \(call.count) from \(handler.info(of: page))")
+    }
+    handler.after(ListenedPage.bought) { handler, _, call, outcome in
+      handler.delegate.note("bought \(call.count): \((try? outcome.get()) ?? 0)")
+    }
+    _ = page.buy(count: 3)
+    #expect(notes.all == ["buying 3 from cart", "bought 3: 6"])
+  }
+
+  @Test func itsEndDetachesAndLeavesAnEnteredPage() {
+    let (page, notes) = (ListenedPage(), Notes())
+    var handler: Handler? = listening(to: page, notes)
+    weak let gone = handler
+    page.open()
+    handler = nil
+    #expect(gone == nil)
+    page.close()
+    page.open()
+    #expect(notes.all == ["entered cart", "exited cart by released"])
+  }
+
+  @Test func itsEndSaysNothingOfAPageThatIsNotEntered() {
+    let (page, notes) = (ListenedPage(), Notes())
+    var handler: Handler? = listening(to: page, notes)
+    page.open()
+    page.close()
+    handler = nil
+    #expect(handler == nil)
+    #expect(notes.all == ["entered cart", "exited cart by back"])
+  }
+
+  @Test func thePageIsNotKept() {
+    let notes = Notes()
+    var page: ListenedPage? = ListenedPage()
+    let handler = listening(to: page!, notes)
+    page!.open()
+    page = nil
+    #expect(handler.owner == nil)
+    // Nothing to listen to: that is no reason to end the program.
+    handler.enters(on: ListenedPage.opened)
+  }
+
+  @Test func theProcessSuspendsResumesAndEndsThePage() async throws {
+    let spy = try SpyTracker()
+    let lifeCycle = try LifeCycle(spy.tracker)
+    let (page, idle, notes) = (ListenedPage(), ListenedPage("idle"), Notes())
+    let handlers = [listening(to: page, notes, lifeCycle), listening(to: idle, notes, lifeCycle)]
+    page.open()
+    lifeCycle.note(.suspend)
+    lifeCycle.note(.resume)
+    lifeCycle.note(.shutdown)
+    page.close()
+    #expect(notes.all == ["entered cart", "suspended cart", "resumed cart", "exited cart by shutdown"])
+    withExtendedLifetime(handlers) {}
+  }
+
+  @Test func aDelegateMayCallTheHandler() {
+    final class Echo: TrackingDelegate {
+      typealias Info = String
+      let handler = Mutex<Handle?>(nil)
+      let notes = Notes()
+      struct Handle: Sendable { weak let handler: TrackingHandler<ListenedPage, String, Echo>? }
+      func entered(_ info: String) {
+        notes.entered(info)
+        handler.withLock { $0 }?.handler?.suspend()
+        notes.note("told")
+      }
+      func suspended(_ info: String) { notes.suspended(info) }
+    }
+    let (page, echo) = (ListenedPage(), Echo())
+    let handler = TrackingHandler<ListenedPage, String, Echo>(page, delegate: echo) { $0.title }
+    echo.handler.withLock { $0 = Echo.Handle(handler: handler) }
+    handler.enters(on: ListenedPage.opened)
+    page.open()
+    #expect(echo.notes.all == ["entered cart", "told", "suspended cart"])
+  }
+
+  @Test func manyThreadsAreToldInOrder() async {
+    let (page, notes) = (ListenedPage(), Notes())
+    let handler = listening(to: page, notes)
+    nonisolated(unsafe) let shared = page
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<500 {
+            shared.open()
+            shared.close()
+          }
+        }
+      }
+    }
+    handler.exit(page, interaction: "end")
+    let lines = notes.all
+    #expect(lines.count.isMultiple(of: 2))
+    for (index, line) in lines.enumerated() {
+      #expect(line.hasPrefix(index.isMultiple(of: 2) ? "entered" : "exited"), "line \(index)")
+    }
+  }
+
+  // MARK: A plain page
+
+  @Test func aPlainPageTakesThreeLines() throws {
+    let spy = try SpyTracker()
+    let page = ListenedPage()
+    let tracking = TrackingHandler(page, delegate: PageCoordinator("checkout", tracker: spy.tracker))
+    tracking.enters(on: ListenedPage.opened)
+    tracking.exits(on: ListenedPage.closed)
+    page.open()
+    page.close()
+    let events = spy.recorded(of: ScopeEvent.self)
+    #expect(events.map(\.event.name) == ["checkout", "checkout"])
+    #expect(spy.names == ["scope.entered", "scope.exited"])
+    let views = events.map(\.context.view)
+    #expect(views[0]?.name == "checkout")
+    #expect(views[0] == views[1])
+  }
+
+  @Test func eachShowingHasAnIdOfItsOwn() throws {
+    let spy = try SpyTracker()
+    let slot = ScopeSlot("checkout", tracker: spy.tracker)
+    #expect(slot.scope == nil && slot.elapsed == nil)
+    let first = slot.begin()
+    #expect(slot.begin() === first)
+    slot.end(interaction: "back")
+    #expect(slot.scope == nil)
+    #expect(slot.begin().id != first.id)
+    slot.end(interaction: "back")
+    slot.end(interaction: "back")
+    #expect(spy.names.filter { $0 == "scope.exited" }.count == 2)
+  }
+
+  @Test func eventsOfASlotAreInsideOfItsScope() throws {
+    let spy = try SpyTracker()
+    let slot = ScopeSlot("checkout", tracker: spy.tracker)
+    slot.track(PageView(page: "before"))
+    let scope = slot.begin()
+    slot.track(PageView(page: "inside"))
+    slot.end(interaction: "back")
+    let views = spy.recorded(of: PageView.self).map(\.context.view?.id)
+    #expect(views == [nil, scope.id])
+  }
+}
