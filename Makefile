@@ -33,6 +33,7 @@ help:
 	@echo 'make recovery-bench  what recovery costs: by the number of segments, by the byte, of a full ring'
 	@echo 'make batch-bench  what batch segments cost, and how much smaller they are, beside LZ4 itself'
 	@echo 'make delivery-bench  what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket'
+	@echo 'make hook-bench   what a join point costs a call: with nothing attached, and with advice that counts'
 	@echo 'make bench-micro  micro-benchmarks of single calls (builds its tools first)'
 	@echo 'make crash        the crash tests at length: 200 kills, a million events'
 	@echo 'make delivery-crash  a million events delivered, 50 kills on the way; kills at each call of delivery'
@@ -50,6 +51,8 @@ help:
 	@echo 'make test-golden  the logs of earlier versions, read by two readers'
 	@echo 'make test-second-reader  real requests in batch segments: lz4 -t, and weir cat beside a reader in Python'
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
+	@echo 'make hook-stress  hooks attached and detached while HOOK_FIRINGS calls fire them, under ThreadSanitizer'
+	@echo 'make hook-twins   faults put into hooks, each of which has to be found'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
 	@echo 'make loss-table   LOSS_KILLS kills of SQLite, JSON Lines, a queue in memory and Weir: what each loses'
 	@echo 'make fuzz         fuzzes every reader of files for SECONDS each (60), under AddressSanitizer'
@@ -140,6 +143,7 @@ test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	  $(TEST_TRAITS) $(SWIFT_FLAGS) --filter WeirTestingTests.XCTestTests
 	@$(MAKE) --no-print-directory test-second-reader
 	@$(MAKE) --no-print-directory counts
+	@$(MAKE) --no-print-directory hook-stress-short
 	@$(MAKE) --no-print-directory test-consumer
 	@$(MAKE) --no-print-directory test-quickstart
 	@$(MAKE) --no-print-directory test-scaffold
@@ -257,10 +261,11 @@ test-c: need-c need-lz4-tool
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
 
-# Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is.
+# Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is; and so does the one that
+# is inlined into Swift programs.
 test-c-headers:
 	@mkdir -p $(C)/headers
-	@for header in $(notdir $(C_HEADERS)); do \
+	@for header in $(notdir $(C_HEADERS)) weir_firing.h; do \
 	  printf '#include "%s"\n#include "%s"\nint weir_header_compiles;\n' $$header $$header >$(C)/headers/alone.c; \
 	  cp $(C)/headers/alone.c $(C)/headers/alone.cpp; \
 	  for compiler in gcc clang; do command -v $$compiler >/dev/null 2>&1 || continue; \
@@ -481,6 +486,31 @@ $(C)/plain/stress/%.o: Tests/Stress/%.c
 
 $(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
 	$(CC) $(C_FLAGS) $(CFLAGS) $^ $(C_LIBS) -o $@
+
+# Hooks that are attached and detached while they fire: Tests/HookStress. ThreadSanitizer does not see what Swift's Mutex
+# orders: the define has ProcessLock tell it.
+HOOK_FIRINGS = 10000000
+HOOK_STRESS_FLAGS =
+HOOK_TWIN_FIRINGS = 3000000
+HOOK_STRESS = $(SWIFT) build -c release -j $(JOBS) --package-path Tests/HookStress $(SWIFT_FLAGS)
+
+.PHONY: hook-stress hook-stress-short hook-twins
+
+hook-stress: need-swift need-lz4
+	@touch Tests/HookStress/Package.swift # or files that are new in the package it depends on are not seen
+	$(HOOK_STRESS) --scratch-path $(BUILD)/hook-stress-tsan --sanitize=thread -Xswiftc -DWEIR_THREAD_SANITIZER
+	$(TSAN_RUN) 1800 $(BUILD)/hook-stress-tsan/release/HookStress --firings $(HOOK_FIRINGS) $(HOOK_STRESS_FLAGS)
+
+# What `make test` runs, without the sanitizer.
+hook-stress-short: need-swift need-lz4
+	@touch Tests/HookStress/Package.swift
+	$(HOOK_STRESS) --scratch-path $(BUILD)/hook-stress
+	timeout -s KILL 600 $(BUILD)/hook-stress/release/HookStress --firings 2000000 $(HOOK_STRESS_FLAGS)
+
+# The stress over a copy of the library with a fault: a wait left out, a release too early. Each must be found. TWIN is the
+# name of one of them.
+hook-twins: need-swift need-lz4
+	Tests/HookStress/Twins/try.sh $(BUILD) '$(SWIFT)' $(JOBS) $(HOOK_TWIN_FIRINGS) $(TWIN)
 
 # ---- Loss table ------------------------------------------------------------------------------------------------------
 
@@ -723,6 +753,7 @@ bench: bench-build
 	@$(MAKE) --no-print-directory bench-charts
 	@$(MAKE) --no-print-directory batch-bench
 	@$(MAKE) --no-print-directory delivery-bench
+	@$(MAKE) --no-print-directory hook-bench
 
 bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
@@ -765,6 +796,18 @@ delivery-bench: need-swift need-lz4 need-zlib
 	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) --traits HTTP,Collector --product weir
 	$(BENCH)/package/release/delivery-bench --tool $(BENCH)/tool/release/weir --directory $(BENCH) \
 	  --results $(BENCH)/delivery.jsonl $(DELIVERY_BENCH_FLAGS)
+
+# What a join point costs a call, on one processor. HOOK_BENCH_FLAGS: --check (fails if it is more than promised),
+# --bursts N, --calls N.
+HOOK_BENCH_FLAGS =
+
+.PHONY: hook-bench
+
+hook-bench: need-swift need-lz4
+	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
+	  --product hook-bench
+	$$(taskset -c 1 true 2>/dev/null && echo taskset -c 1) $(BENCH)/package/release/hook-bench $(HOOK_BENCH_FLAGS)
 
 # Single calls under ordo-one's benchmark; in a folder of its own, for its packages are not those of the others.
 bench-micro: need-swift need-lz4

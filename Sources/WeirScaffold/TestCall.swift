@@ -62,7 +62,7 @@ struct TestCall: Equatable {
     for (count, letter) in text.enumerated() {
       if letter == "(" { depth += 1 }
       if letter == ")" { depth -= 1 }
-      if depth < 0 || depth == 0 && count + 1 < text.count { return false }
+      if depth == 0, count + 1 < text.count { return false }
     }
     return depth == 0
   }

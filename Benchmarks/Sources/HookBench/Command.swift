@@ -4,6 +4,12 @@ import ArgumentParser
 import Synchronization
 import Weir
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
 @main
 struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -20,23 +26,26 @@ struct Command: ParsableCommand {
   @Option(help: "Calls a burst.")
   var calls = 20_000
 
+  @Flag(help: "Fail if the detached call costs more than 1.5 ns, or one that counts more than 15 ns.")
+  var check = false
+
   func validate() throws {
     guard bursts > 0, calls > 0 else { throw ValidationError("--bursts and --calls must be above 0") }
   }
 
-  func run() {
+  func run() throws {
     let page = Page()
     let count = Counter()
     let joinPoint = Row(bursts: bursts, calls: calls, page: page)
-    joinPoint.measure("detached")
+    var isGood = joinPoint.measure("detached") <= 1.5
     do {
       let hook = Page.weirJoinPoint_like_.before { _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
-      joinPoint.measure("before, counting")
+      if joinPoint.measure("before, counting") > 15 { isGood = false }
       hook.detach()
     }
     do {
       let hook = Page.weirJoinPoint_like_.after { _, _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
-      joinPoint.measure("after, counting")
+      if joinPoint.measure("after, counting") > 15 { isGood = false }
       hook.detach()
     }
     do {
@@ -57,8 +66,19 @@ struct Command: ParsableCommand {
       joinPoint.measure("before, on another object")
       hook.detach()
     }
-    joinPoint.measure("detached again")
+    if joinPoint.measure("detached again") > 1.5 { isGood = false }
+    print("load of the machine: \(load())")
     print("advice ran \(count.value.load(ordering: .relaxed)) times")
+    guard check else { return }
+    print(isGood ? "ok: what a join point costs" : "FAILED: a join point costs more than promised")
+    if !isGood { throw ExitCode.failure }
+  }
+
+  /// Runnable threads in the last 1, 5 and 15 minutes: figures of a busy machine are worth less.
+  private func load() -> String {
+    var loads = [0.0, 0.0, 0.0]
+    guard getloadavg(&loads, 3) == 3 else { return "unknown" }
+    return loads.map { "\(($0 * 100).rounded() / 100)" }.joined(separator: ", ")
   }
 }
 
@@ -73,7 +93,9 @@ private struct Row {
   let calls: Int
   let page: Page
 
-  func measure(_ name: String) {
+  /// What the join point costs a call, in nanoseconds.
+  @discardableResult
+  func measure(_ name: String) -> Double {
     var bare: [Double] = []
     var more: [Double] = []
     for _ in 0..<bursts {
@@ -88,6 +110,7 @@ private struct Row {
     print(
       "\(name): bare \(rounded(bare[bare.count / 2])) ns, with the join point \(rounded(over)) ns more"
         + " (middle half \(rounded(more[more.count / 4])) to \(rounded(more[more.count * 3 / 4])))")
+    return over
   }
 
   @inline(__always)

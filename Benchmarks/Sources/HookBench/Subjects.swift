@@ -10,6 +10,7 @@ import Weir
 final class Page {
   var liked: UInt64 = 0
 
+  // swift-format-ignore: AlwaysUseLowerCamelCase; the macro's name
   static let weirJoinPoint_like_ = JoinPoint<Page, (item: UInt64, ()), UInt64>("Page.like(_:)")
 
   @inline(never)

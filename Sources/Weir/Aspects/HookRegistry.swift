@@ -13,6 +13,8 @@ enum HookRegistry {
   struct Point: Sendable {
     var listed: JoinPointListing.JoinPoint
     var hooks: [AttachedHook] = []
+    /// The address of the table in force, as in the join point's word.
+    var table: UInt = 0
     let overrides = Overrides()
   }
 
@@ -51,6 +53,8 @@ enum HookRegistry {
       state.serial += 1
       hook.serial = state.serial
       var point = state.points[UInt(bitPattern: word)] ?? Point(listed: listed)
+      // One without hooks may have ended, and its place be another one's.
+      if point.hooks.isEmpty && point.listed != listed { point = Point(listed: listed) }
       point.hooks.append(hook)
       publish(point, at: word, &state)
       return true
@@ -77,13 +81,15 @@ enum HookRegistry {
     letGo(isFirst ? [hook] : [], waits: waits)
   }
 
-  /// A descriptor ends: its hooks go with it.
+  /// A descriptor ends: its hooks go with it. It is known by its table, for as it ends it may lie elsewhere.
   @usableFromInline
-  static func forget(_ word: UnsafeRawPointer) {
+  static func forget(_ table: UInt, at word: UnsafeRawPointer) {
     let hooks = state.withLock { state in
-      guard let point = state.points.removeValue(forKey: UInt(bitPattern: word)) else { return [AttachedHook]() }
-      // Nobody else gets at them now: the address may become another descriptor's.
-      if !point.hooks.isEmpty { exchange(nil, at: word, &state) }
+      let found = state.points.first { table == 0 ? $0.key == UInt(bitPattern: word) : $0.value.table == table }
+      guard let (address, point) = found, point.table == table else { return [AttachedHook]() }
+      // From here on nobody writes to its word, which is not there any more.
+      state.points[address] = nil
+      retire(point.table, &state)
       return point.hooks
     }
     guard let hooks, !hooks.isEmpty else { return }
@@ -108,15 +114,19 @@ enum HookRegistry {
   }
 
   private static func publish(_ point: Point, at word: UnsafeRawPointer, _ state: inout State) {
+    var point = point
+    let table = UInt(bitPattern: point.hooks.first?.makeTable(point.hooks, point.overrides))
+    point.table = table
     state.points[UInt(bitPattern: word)] = point
-    exchange(point.hooks.first?.makeTable(point.hooks, point.overrides), at: word, &state)
+    let old = word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.exchange(
+      table, ordering: .sequentiallyConsistent)  // F1, F3
+    retire(old, &state)
   }
 
-  private static func exchange(_ table: UnsafeRawPointer?, at word: UnsafeRawPointer, _ state: inout State) {
-    let old = word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.exchange(
-      UInt(bitPattern: table), ordering: .sequentiallyConsistent)  // F1, F3
-    guard let old = UnsafeRawPointer(bitPattern: old) else { return }
-    state.retired.append(Retired(what: .table(.fromOpaque(old)), epoch: weir_firing_retire()))
+  /// After the new table was stored.
+  private static func retire(_ table: UInt, _ state: inout State) {
+    guard let table = UnsafeRawPointer(bitPattern: table) else { return }
+    state.retired.append(Retired(what: .table(.fromOpaque(table)), epoch: weir_firing_retire()))
   }
 
   // MARK: Releasing

@@ -33,7 +33,9 @@ public import Synchronization
 ///
 /// **Cost.** With nothing attached, a call pays for one load and one branch, and for a test of what was loaded when it
 /// ends. Keep descriptors in static properties or globals: the compiler lays those out beforehand, and a call then
-/// reads one word at a known address. A descriptor that ends while hooks are attached lets them go.
+/// reads one word at a known address. A property of an object will do, too: a descriptor that ends while hooks are
+/// attached lets them go. It must not be moved (consumed, or returned) once something was attached to it: hooks know it
+/// by where it lies.
 public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
   /// The address of the ``HookTable`` in force; 0: nobody listens.
   @usableFromInline let table = Atomic<UInt>(0)
@@ -56,7 +58,7 @@ public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
   }
 
   deinit {
-    HookRegistry.forget(word)
+    HookRegistry.forget(table.load(ordering: .relaxed), at: word)
   }
 
   /// Whether hooks are attached, for any object. One load.
@@ -72,8 +74,8 @@ public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
     JoinPointCall(table: table.load(ordering: .relaxed), word: word)
   }
 
-  /// Where ``table`` lies. What has an atomic in it is never moved, and is passed by its address: so this one stays as
-  /// long as the descriptor does.
+  /// Where ``table`` lies: in a static property, a global or an object for as long as the descriptor is there. What has
+  /// an atomic in it is passed by its address, so that this is no copy's; but as it ends it may have been moved.
   @inlinable
   var word: UnsafeRawPointer {
     @inline(__always) get { withUnsafePointer(to: table) { UnsafeRawPointer($0) } }

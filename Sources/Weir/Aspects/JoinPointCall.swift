@@ -385,7 +385,8 @@ struct CallState<Owner, Parameters, Returned> {
   @inlinable
   @inline(__always)
   init(
-    word: UnsafeRawPointer, override: UnsafeMutablePointer<weir_override>?, newest: UInt64, start: UInt64, parameters: Parameters?,
+    word: UnsafeRawPointer, override: UnsafeMutablePointer<weir_override>?, newest: UInt64, start: UInt64,
+    parameters: Parameters?,
     outcome: Result<Returned, any Error>?
   ) {
     self.word = word

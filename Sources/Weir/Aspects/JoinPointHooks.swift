@@ -132,7 +132,8 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .instance(place(object)), object, before: narrowed(type(of: object), advice), at(.before, "one \(type(of: object))", file, line)))
+        .instance(place(object)), object, before: narrowed(type(of: object), advice),
+        at(.before, "one \(type(of: object))", file, line)))
   }
 
   /// ``after(file:line:_:)-(_,_,(Owner,Parameters,Result<Returned,Error>)->Void)`` for this object.
@@ -142,7 +143,8 @@ extension JoinPoint where Owner: AnyObject {
   ) -> Hook {
     attach(
       TypedHook(
-        .instance(place(object)), object, after: narrowed(type(of: object), advice), at(.after, "one \(type(of: object))", file, line)))
+        .instance(place(object)), object, after: narrowed(type(of: object), advice),
+        at(.after, "one \(type(of: object))", file, line)))
   }
 
   /// The same, also with how long the call took.
@@ -169,7 +171,8 @@ extension JoinPoint where Owner: AnyObject {
   }
 
   private func narrowed<Concrete: AnyObject>(
-    _ type: Concrete.Type, _ advice: @escaping @Sendable (Concrete, Parameters, Result<Returned, any Error>, Duration) -> Void
+    _ type: Concrete.Type,
+    _ advice: @escaping @Sendable (Concrete, Parameters, Result<Returned, any Error>, Duration) -> Void
   ) -> TypedHook<Owner, Parameters, Returned>.TimedAfter {
     checkIsOwner(type)
     return { advice(unsafeDowncast($0, to: Concrete.self), $1, $2, $3) }

@@ -139,7 +139,9 @@ extension AspectTests {
 
     /// Calls that begin on one thread and end on another, many at once.
     @Test func asynchronousCallsChangeThreads() async {
-      let before = Count(), after = Count(), gone = Count()
+      let before = Count()
+      let after = Count()
+      let gone = Count()
       let hooks = [
         Parent.loadPoint.before { _, _ in before.up() },
         Parent.loadPoint.after { _, call, outcome in if (try? outcome.get()) != nil { after.up() } },
@@ -176,7 +178,8 @@ extension AspectTests {
         heard.say("\(call.vector.sum()) \(call.wide.sum()) \((try? outcome.get())!.sum())")
       }
       for item in 0..<20 {
-        let vector = SIMD8<Float>(repeating: Float(item)), wide = SIMD16<Double>(repeating: Double(item))
+        let vector = SIMD8<Float>(repeating: Float(item))
+        let wide = SIMD16<Double>(repeating: Double(item))
         _ = withJoinPoint(alignedPoint, (), (vector: vector, wide: wide)) { vector + vector }
       }
       #expect(heard.all == (0..<20).map { "\(Float(8 * $0)) \(Double(16 * $0)) \(Float(16 * $0))" })
@@ -192,11 +195,11 @@ extension AspectTests {
         _ = withJoinPoint(heldPoint, (), (held: Held(gone), ())) { Held(gone) }
       }
       #expect(gone.value == 20)
-      let other = heldPoint.after { _, _, _ in }
+      hook.detach()
       for _ in 0..<10 {
+        let during = [heldPoint.after { _, call, _ in call.held.use() }, heldPoint.after { _, _, _ in }]
         _ = withJoinPoint(heldPoint, (), (held: Held(gone), ())) {
-          hook.detach()
-          other.detach()
+          for hook in during { hook.detach() }
           return Held(gone)
         }
       }

@@ -68,12 +68,14 @@ extension AspectTests {
       _ kind: Kind, _ name: String, _ row: [String: Int], attaching columns: [String], depth: Int = 0
     ) async {
       let type = Self.classes[name]!
-      let object = type.init(), other = type.init()
+      let object = type.init()
+      let other = type.init()
       var hooks: [Hook] = []
       var counts: [(String, Count, Count)] = []
       for column in columns {
         if kind == .ofClass && (column == "one" || column == "other") { continue }
-        let before = Count(), after = Count()
+        let before = Count()
+        let after = Count()
         counts.append((column, before, after))
         hooks += Listening(kind, column, column == "one" ? object : other).attach(before, after)
       }
@@ -98,7 +100,12 @@ extension AspectTests {
       let target: Target
       let object: Parent
 
-      enum Target { case every, exactly(Parent.Type), kind(Parent.Type), on }
+      enum Target {
+        case every
+        case exactly(Parent.Type)
+        case kind(Parent.Type)
+        case on
+      }
 
       init(_ kind: Kind, _ column: String, _ object: Parent) {
         self.kind = kind

@@ -100,7 +100,8 @@ extension AspectTests {
     }
 
     @Test func detachingTwiceIsDetachingOnce() {
-      let count = Count(), other = Count()
+      let count = Count()
+      let other = Count()
       let hook = Shop.askPoint.before { _, _ in count.up() }
       let stays = Shop.askPoint.before { _, _ in other.up() }
       Shop().ask()
@@ -114,7 +115,8 @@ extension AspectTests {
     }
 
     @Test func aReleasedHookIsDetached() {
-      let count = Count(), gone = Count()
+      let count = Count()
+      let gone = Count()
       var hook: Hook? = { [held = Held(gone)] in
         Shop.askPoint.before { _, _ in
           held.use()
@@ -189,7 +191,8 @@ extension AspectTests {
     }
 
     @Test func adviceDetachesItself() {
-      let count = Count(), gone = Count()
+      let count = Count()
+      let gone = Count()
       let slot = Mutex<Hook?>(nil)
       let hook = { [held = Held(gone)] in
         Shop.askPoint.before { _, _ in
@@ -210,7 +213,8 @@ extension AspectTests {
     }
 
     @Test func adviceDetachesAnother() {
-      let count = Count(), gone = Count()
+      let count = Count()
+      let gone = Count()
       let shop = Shop()
       let slot = Mutex<Hook?>(nil)
       let first = Shop.askPoint.before { _, _ in slot.withLock { $0 }?.detach() }

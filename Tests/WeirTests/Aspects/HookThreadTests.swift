@@ -10,7 +10,8 @@ extension AspectTests {
   @Suite struct Threads {
     @Test func detachedFromTwoThreadsAtOnce() {
       for _ in 0..<200 {
-        let gone = Count(), late = Count()
+        let gone = Count()
+        let late = Count()
         let isOver = Atomic<Bool>(false)
         let hook = { [held = Held(gone)] in
           Parent.lookPoint.before { _, _ in
@@ -32,7 +33,8 @@ extension AspectTests {
 
     /// A detach that returned waited for the advice that ran on another thread.
     @Test func detachWaitsForAdviceOfOtherThreads() {
-      let isIn = DispatchSemaphore(value: 0), goOn = DispatchSemaphore(value: 0)
+      let isIn = DispatchSemaphore(value: 0)
+      let goOn = DispatchSemaphore(value: 0)
       let isDone = Atomic<Bool>(false)
       let hook = Parent.lookPoint.before { _, _ in
         isIn.signal()
@@ -46,7 +48,8 @@ extension AspectTests {
           isIn.wait()
           DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(30)) { goOn.signal() }
           hook.detach()
-          #expect(isDone.load(ordering: .relaxed))
+          let isRun = isDone.load(ordering: .relaxed)
+          #expect(isRun)
         default: break
         }
       }
@@ -77,7 +80,8 @@ extension AspectTests {
 
     /// What advice detached while another thread was firing is released when that one is done, by nobody else's doing.
     @Test func whatIsPutOffIsReleasedByTheLastThatFires() {
-      let isIn = DispatchSemaphore(value: 0), goOn = DispatchSemaphore(value: 0)
+      let isIn = DispatchSemaphore(value: 0)
+      let goOn = DispatchSemaphore(value: 0)
       let gone = Count()
       let hook = { [held = Held(gone)] in
         Parent.lookPoint.before(exactly: Plain.self) { _, _ in
@@ -138,7 +142,8 @@ extension AspectTests {
     }
 
     @Test func deepRecursion() {
-      let before = Count(), after = Count()
+      let before = Count()
+      let after = Count()
       let hooks = [Parent.lookPoint.before { _, _ in before.up() }, Parent.lookPoint.after { _, _, _ in after.up() }]
       onThread { _ = Calling().look(2000) }
       #expect(before.value == 2001 && after.value == 2001)
@@ -173,7 +178,8 @@ extension AspectTests {
     /// What the parent attached fires in the child, can be detached there, and nothing waits for threads that are gone.
     @Test func aChildOfAFork() async {
       await #expect(processExitsWith: .success) {
-        let count = Count(), gone = Count()
+        let count = Count()
+        let gone = Count()
         let hook = { [held = Held(gone)] in
           Parent.lookPoint.before { _, _ in
             held.use()
@@ -181,7 +187,8 @@ extension AspectTests {
           }
         }()
         // Another thread is in the midst of firing at the fork, and is not there in the child.
-        let isIn = DispatchSemaphore(value: 0), goOn = DispatchSemaphore(value: 0)
+        let isIn = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
         let other = Parent.lookPoint.before(exactly: Sibling.self) { _, _ in
           isIn.signal()
           goOn.wait()

@@ -39,7 +39,7 @@ struct TimeTrackerTests {
   }
 
   /// A time left out counts from where it ran, and no further back than that.
-  @Test(arguments: [(3, 20, 3), (10, 20, 10), (15, 20, 10), (5, 12, 2), (5, 10, 0), (-3, 20, 0), (0, 20, 0)])
+  @Test(arguments: [(3, 20, 3), (10, 20, 10), (15, 20, 10), (5, 12, 2), (5, 10, 0), (5, 8, 0), (-3, 20, 0), (0, 20, 0)])
   func leftOut(length: Int, end: Int, cut: Int) {
     var time = TimeTracker(at: .seconds(10))
     time.leaveOut(.seconds(length), before: .seconds(end))

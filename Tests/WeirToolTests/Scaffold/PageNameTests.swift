@@ -61,7 +61,8 @@ struct TestCallTests {
   }
 
   @Test(arguments: [
-    ("", "is empty"), ("open(", "don't match"), ("open)", "name a method"), ("open()()", "don't match"),
+    ("", "is empty"), ("open(", "don't match"), ("open((1)", "don't match"), ("open)", "name a method"),
+    ("open()()", "don't match"),
     ("open(\n)", "don't match"), ("page.open", "name a method"), ("init", "is a keyword"), ("self", "is a keyword"),
     ("two words", "name a method"), ("_", "name a method"), ("é", "name a method"), ("()", "name a method"),
   ])

@@ -45,7 +45,8 @@ final class Plan: Sendable {
       [Manner.Time.before, .after].map { time in
         let listener = Listener()
         let hook = Manner(target, time).attach(listener, to: pages[2])
-        return Witness(name: "\(name) \(time)", hook: hook, listener: listener, isFor: isFor, isForOthers: target == .every)
+        return Witness(
+          name: "\(name) \(time)", hook: hook, listener: listener, isFor: isFor, isForOthers: target == .every)
       }
     }
   }
