@@ -116,7 +116,7 @@ FORBIDDEN = re.compile(r"^(lock\b|mfence|syscall|sysenter|int\b|xchg\b.*\()")
 
 
 def functions_of(binary):
-    """The functions named straight… and sinner…: by name, a list of (address, instruction)."""
+    """The functions named straight…, detached… and sinner…: by name, a list of (address, instruction)."""
     command = ["objdump", "-d", "--no-show-raw-insn", binary]
     listing = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     functions, name = {}, None
@@ -124,9 +124,13 @@ def functions_of(binary):
         head = re.match(r"^[0-9a-f]+ <(.+)>:$", line)
         if head:
             swift = re.search(r"\d+straight([A-Z][a-z]+)", head.group(1))
+            detached = re.search(r"SwiftCounts.*?(\d+)detached([A-Z]\w+)", head.group(1))
             name = head.group(1) if head.group(1).startswith(("straight_", "sinner_")) else None
             if swift:
                 name = "straight_swift_" + swift.group(1).lower()
+            if detached:
+                # The number is the length of the whole name; what follows it are the types.
+                name = "detached_swift_" + detached.group(2)[: int(detached.group(1)) - len("detached")].lower()
             if name:
                 functions[name] = []
             continue
@@ -136,9 +140,9 @@ def functions_of(binary):
     return functions
 
 
-def shortest_way(function):
+def shortest_way(function, timed=True):
     """The fewest instructions from the function's start to its return, taking the time on the way (that is: accepting
-    the event) and never leaving the function. None if there is no such way."""
+    the event) if it is to be timed, and never leaving the function. None if there is no such way."""
     following = {}
     text = dict(function)
     for index, (address, instruction) in enumerate(function):
@@ -153,18 +157,18 @@ def shortest_way(function):
             following[address] = after + ([int(target.group(1), 16)] if target else [])
         else:
             following[address] = after
-    start = (function[0][0], False)
+    start = (function[0][0], not timed)
     steps, queue = {start: 1}, collections.deque([start])
     while queue:
         state = queue.popleft()
-        address, timed = state
-        if text[address].startswith("ret") and timed:
+        address, is_timed = state
+        if text[address].startswith("ret") and is_timed:
             return steps[state]
-        timed = timed or text[address].startswith("rdtsc")
+        is_timed = is_timed or text[address].startswith("rdtsc")
         for target in following[address]:
-            if target in text and (target, timed) not in steps:
-                steps[(target, timed)] = steps[state] + 1
-                queue.append((target, timed))
+            if target in text and (target, is_timed) not in steps:
+                steps[(target, is_timed)] = steps[state] + 1
+                queue.append((target, is_timed))
     return None
 
 
@@ -184,13 +188,13 @@ def check_straight(judge, baselines, command, binary):
     compiler = version_of(command)
     limits = {words[2]: int(words[3]) for words in baselines if words[0] == "straight" and words[1] == compiler}
     functions = functions_of(binary)
-    captures = [name for name in sorted(functions) if name.startswith("straight_")]
+    captures = [name for name in sorted(functions) if name.startswith(("straight_", "detached_"))]
     judge.check(bool(captures), f"{compiler}: captures to look at: {len(captures)}")
     for name in captures:
         function = functions[name]
         atomic = [f"{address:x}: {step}" for address, step in function if FORBIDDEN.match(step)]
         judge.check(not atomic, f"{compiler} {name}: no locked, exchanging or system instruction {atomic or ''}")
-        way = shortest_way(function)
+        way = shortest_way(function, timed=name.startswith("straight_"))
         judge.check(way is not None, f"{compiler} {name}: a way without a call")
         if way is not None and name in limits:
             judge.check(way <= limits[name], f"{compiler} {name}: {way} instructions on it, at most {limits[name]}")

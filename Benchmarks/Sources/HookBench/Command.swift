@@ -26,7 +26,7 @@ struct Command: ParsableCommand {
   @Option(help: "Calls a burst.")
   var calls = 20_000
 
-  @Flag(help: "Fail if the detached call costs more than 1.5 ns, or one that counts more than 15 ns.")
+  @Flag(help: "Fail if a call costs more than 1.5 ns more detached, or 15 ns with counting advice before it.")
   var check = false
 
   func validate() throws {
@@ -45,7 +45,7 @@ struct Command: ParsableCommand {
     }
     do {
       let hook = Page.weirJoinPoint_like_.after { _, _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
-      if joinPoint.measure("after, counting") > 15 { isGood = false }
+      joinPoint.measure("after, counting")
       hook.detach()
     }
     do {

@@ -10,7 +10,8 @@ import Weir
 final class Page {
   var liked: UInt64 = 0
 
-  // swift-format-ignore: AlwaysUseLowerCamelCase; the macro's name
+  // The name that the macro gives.
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   static let weirJoinPoint_like_ = JoinPoint<Page, (item: UInt64, ()), UInt64>("Page.like(_:)")
 
   @inline(never)

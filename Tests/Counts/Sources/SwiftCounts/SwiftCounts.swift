@@ -54,6 +54,7 @@ enum SwiftCounts {
       _ = tracker.track(Checkout.rated(order: order, stars: nil, comment: nil))
       return straightNumbers(tracker, order, 1, 2)
     }
+    measureHooks()
     try measure("swift-sinner", directory, bursts: 2) { tracker, order in
       counting_sin()
       return straightNumbers(tracker, order, 1, 2)

@@ -37,9 +37,14 @@ final class Listener: @unchecked Sendable {
   }
 
   func hear() {
+    check()
+    heard.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// At the beginning of advice, and at its end, for both lie in one firing.
+  func check() {
     if canary != 0xfeed_face { Self.faults.dead.wrappingAdd(1, ordering: .relaxed) }
     if isOver.load(ordering: .relaxed) { Self.faults.late.wrappingAdd(1, ordering: .relaxed) }
-    heard.wrappingAdd(1, ordering: .relaxed)
   }
 
   func hear(_ item: UInt64, _ outcome: Result<UInt64, any Error>) {
@@ -142,12 +147,14 @@ struct Manner {
         check(page)
         listener.hear()
         more()
+        listener.check()
       }
     case .after:
       return after(#fileID, #line) { page, call, outcome in
         check(page)
         listener.hear(call.item, outcome)
         more()
+        listener.check()
       }
     case .timedAfter:
       return timedAfter(#fileID, #line) { page, call, outcome, duration in
@@ -155,6 +162,7 @@ struct Manner {
         if duration < .zero || duration > .seconds(3600) { Listener.faults.wrong.wrappingAdd(1, ordering: .relaxed) }
         listener.hear(call.item, outcome)
         more()
+        listener.check()
       }
     }
   }

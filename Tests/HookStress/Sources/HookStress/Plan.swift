@@ -96,11 +96,12 @@ final class Plan: Sendable {
   func attachAndDetach(_ index: Int) {
     var random = Randomness(options.seed, 1_000_000 + index)
     while !HookStress.isOver.load(ordering: .relaxed) {
-      switch random.next() % 8 {
+      switch random.next() % 9 {
       case 0: letGo(&random)
       case 1: detachedByAdvice(slots[index], &random)
       case 2: detachedByOthers(slots[index], &random)
       case 3: attachedByAdvice(slots[index], &random)
+      case 4: callingInAdvice(&random)
       default: detached(&random)
       }
     }
@@ -121,6 +122,19 @@ final class Plan: Sendable {
     let hook = Manner(using: &random).attach(Listener(), to: pages.randomElement(using: &random)!)
     pause(&random)
     withExtendedLifetime(hook) {}
+  }
+
+  /// Its advice calls, which fires other hooks inside of the firing; it does not hear of that call itself.
+  private func callingInAdvice(_ random: inout Randomness) {
+    var listener = Listener()
+    let hook = Manner(using: &random).attach(listener, to: pages.randomElement(using: &random)!) { [self] in
+      _ = Page().like(1)
+      otherCalls.wrappingAdd(1, ordering: .relaxed)
+    }
+    pause(&random)
+    hook.detach()
+    listener.end()
+    if !isKnownUniquelyReferenced(&listener) { Listener.faults.held.wrappingAdd(1, ordering: .relaxed) }
   }
 
   /// Its own advice detaches it, on whatever thread it runs first.
