@@ -261,8 +261,8 @@ test-c: need-c need-lz4-tool
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
 
-# Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is; and so does the one that
-# is inlined into Swift programs.
+# Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is; so does the one that is
+# inlined into Swift programs.
 test-c-headers:
 	@mkdir -p $(C)/headers
 	@for header in $(notdir $(C_HEADERS)) weir_firing.h; do \
@@ -491,7 +491,7 @@ $(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
 # orders: the define has ProcessLock tell it.
 HOOK_FIRINGS = 10000000
 HOOK_STRESS_FLAGS =
-HOOK_TWIN_FIRINGS = 3000000
+HOOK_TWIN_FIRINGS = 10000000
 HOOK_STRESS = $(SWIFT) build -c release -j $(JOBS) --package-path Tests/HookStress $(SWIFT_FLAGS)
 
 .PHONY: hook-stress hook-stress-short hook-twins

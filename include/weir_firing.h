@@ -13,19 +13,19 @@
  * Either side, in short: a thread stores its epoch and then reads the table; the other stores the table, lets a barrier
  * pass on every thread (or, fenced, has all four accesses in one order), and then reads the epochs. So one of the two
  * sees the other: the thread reads the new table, or is waited for. No order of the processor's own is relied on: every
- * other step is a release that an acquire reads. Tests/Models has a model of it, with the twins that break it.
+ * other step is a release that an acquire reads.
  *
- * label store                                     load                               what it guarantees
- * F1    record.epoch (release, then signal        waiter: record.epoch (seq_cst),    a table that a thread may still read
- *       fence; fenced: exchange, seq_cst), then   after the barrier, after the new   is not released
- *       the table is read (seq_cst)               table (seq_cst) and epoch
- * F2    record.epoch = 0 (release), or the next   waiter: record.epoch (seq_cst)     all that advice did is seen by
- *       F1 store                                                                     whoever detached it
- * F3    firing_epoch + 1 (seq_cst), after the     reader: firing_epoch (acquire)     who announces the new epoch reads
- *       new table                                                                    the new table
- * F4    record.pending = 1 (seq_cst), then        reader: record.pending (seq_cst)   who was asked to clear up after its
- *       barrier, then record.epoch is read        after record.epoch = 0 (F2, or     firing does, or had ended it before
- *                                                 an exchange if fenced)             and the asker does
+ * label store                                  load                               what it guarantees
+ * F1    record.epoch (release, then signal     waiter: record.epoch (seq_cst),    a table that a thread may still read
+ *       fence; fenced: exchange, seq_cst),     after the barrier, after the new   is not released
+ *       then the table is read (seq_cst)       table (seq_cst) and epoch
+ * F2    record.epoch = 0 (release), or the     waiter: record.epoch (seq_cst)     all that advice did is seen by
+ *       next F1 store                                                             whoever detached it
+ * F3    firing_epoch + 1 (seq_cst), after the  reader: firing_epoch (acquire)     who announces the new epoch reads
+ *       new table                                                                 the new table
+ * F4    record.pending = 1 (seq_cst), then     reader: record.pending (seq_cst)   who is asked to clear up after its
+ *       barrier, then record.epoch is read     after record.epoch = 0 (F2, or     firing does, or had ended it before
+ *                                              an exchange if fenced)             and the asker does
  *
  * Not for signal handlers: the first firing of a thread allocates, and advice may.
  */

@@ -39,8 +39,8 @@ static void end_thread(void *record) {
 }
 
 /*
- * In a child of a fork the other threads are not there to end what they fired. Their spares are left alone: a thread may
- * have been about to take one or to put one back, and then the count is ahead of what is there.
+ * In a child of a fork the other threads are not there to end what they fired. Their spares are left alone: a thread
+ * may have been about to take one or to put one back, and then the count is ahead of what is there.
  */
 static void forget_other_threads(void) {
   for (weir_firing *firing = records; firing; firing = firing->next) {

@@ -29,7 +29,14 @@ public import Synchronization
 /// - `Returned` is the type of the result.
 ///
 /// **One join point a method.** An override belongs to the join point of the method that it overrides, and a call of it
-/// that goes on to `super` is one call. To listen to one class alone is ``before(exactly:_:_:)``'s matter.
+/// that goes on to `super`, once or more often, is one call. To listen to one class alone is ``before(exactly:_:_:)``'s
+/// matter. Recursion through `self` is a call each time. What came through `super` is known in two ways:
+///
+/// - Of a synchronous method by the thread, which notes the overrides in progress. So `super` called where the override
+///   is not running, from another method or on another thread, is a call of its own. An override that began before
+///   anybody listened is not noted: a hook attached in its midst hears of what it then calls through `super`.
+/// - Of an asynchronous one by the class, as tasks change threads: if the object's class has an instrumented override
+///   that ran while somebody listened, then what runs above it came through `super`, from wherever it was called.
 ///
 /// **Cost.** With nothing attached, a call pays for one load and one branch, and for a test of what was loaded when it
 /// ends. Keep descriptors in static properties or globals: the compiler lays those out beforehand, and a call then

@@ -88,7 +88,8 @@ extension JoinPoint where Owner: AnyObject {
         at(.after, "exactly \(type)", file, line)))
   }
 
-  /// Calls `advice` before calls on objects of `type` and of its subclasses. Otherwise as ``before(exactly:file:line:_:)``.
+  /// Calls `advice` before calls on objects of `type` and of its subclasses. Otherwise as
+  /// ``before(exactly:file:line:_:)``.
   public func before<Concrete: AnyObject>(
     in type: Concrete.Type, file: StaticString = #fileID, line: UInt32 = #line,
     _ advice: @escaping @Sendable (Concrete, Parameters) -> Void

@@ -32,7 +32,8 @@ final class ProcessWatch: Sendable {
   /// What the clocks told.
   private struct Stops {
     var resume: ResumeWatch
-    /// How long the sleep is to take that the thread is in; nil while it is awake, and nothing can be told.
+    /// How long what the thread is doing is to take: a sleep; nothing, while it is awake; nil while it tells others, which
+    /// may take any time, so that nothing can be said.
     var meant: Duration?
     /// Found, and not announced yet.
     var found = ResumeWatch.Stop()
@@ -118,7 +119,9 @@ final class ProcessWatch: Sendable {
         break
       }
       wakeUp()
-      if let signal { take(signal) }
+      guard let signal else { continue }
+      beginTelling()
+      take(signal)
     }
     // What came before the handlers were put back is nobody else's to pass on.
     while let signal = handover.wait(.zero) { handover.passOn(signal) }
@@ -144,52 +147,65 @@ final class ProcessWatch: Sendable {
   /// A sleep begins. Tests only call it, and ``wakeUp()``, themselves.
   func fallAsleep() {
     guard let clocks else { return }
+    // What stood still since the thread woke is found here, and told when it wakes again.
+    look(awakes: true)
     let pause = configuration.wholePause
     stops.withLock { stops in
       let now = clocks()
-      // The thread was at work, which may take any time; but the machine was suspended whenever it was.
+      // What the thread told may have taken any time; but the machine was suspended whenever it was.
       if let stop = stops.resume.look(now, meant: .seconds(Int64.max)) { stops.found.machine += stop.machine }
       stops.meant = pause
-      // With clocks of a test's own always: those of the machine say nothing about them.
-      let latest = configuration.machineClocks == nil ? now.monotonic + pause + ResumeWatch.tolerance : .zero
-      tracker.scopes.expectLook(by: latest)
+      expectLook(after: pause, now)
     }
   }
 
   /// The sleep is over: looks at the clocks and the counters, and has others told.
   func wakeUp() {
     guard isOfThisProcess else { return }
-    look()
-    stops.withLock { stops in
-      stops.meant = nil
-      if clocks != nil { tracker.scopes.expectLook(by: nil) }
-    }
+    look(awakes: true)
     if let stop = takeStop() { resume(stop, isNoticed: true) }
     lookForIdleness()
     if configuration.machineClocks != nil { fallAsleep() }
   }
 
-  /// Looks at the clocks on behalf of a scope that changes, or of the thread when it wakes: if the process stood still
-  /// in the sleep that goes on, that is left out of all open scopes when this returns.
-  func look() {
+  /// The thread has others told from here on.
+  private func beginTelling() {
+    guard clocks != nil else { return }
+    stops.withLock { stops in
+      stops.meant = nil
+      tracker.scopes.expectLook(by: nil)
+    }
+  }
+
+  /// Looks at the clocks, on behalf of a scope that changes, or of the thread, which `awakes`: if the process stood
+  /// still, that is left out of all open scopes when this returns.
+  func look(awakes: Bool = false) {
     guard let clocks, isOfThisProcess else { return }
     let changed = stops.withLock { stops -> [Scope] in
       guard let meant = stops.meant else { return [] }
       var resume = stops.resume
       let now = clocks()
-      guard let stop = resume.look(now, meant: meant) else { return [] }
-      stops.resume = resume
+      let stop = resume.look(now, meant: meant)
+      if awakes { stops.meant = .zero }
+      // Of a sleep that goes on the beginning counts.
+      if awakes || stop != nil { stops.resume = resume }
+      defer { if awakes || stop != nil { expectLook(after: awakes ? .zero : meant, now) } }
+      guard let stop else { return [] }
       stops.found.process += stop.process
       stops.found.machine += stop.machine
       let scopes = tracker.scopes.open
       for scope in scopes { scope.leaveOut(stop.process, before: now.monotonic) }
-      // Last: from here on others go on without waiting for this.
-      let latest = configuration.machineClocks == nil ? now.monotonic + meant + ResumeWatch.tolerance : .zero
-      tracker.scopes.expectLook(by: latest)
       return scopes
     }
     // One of them may end here, and look in its turn.
     withExtendedLifetime(changed) {}
+  }
+
+  /// Until then nobody else has to look. To be said last: from here on others go on without waiting for the lock.
+  private func expectLook(after meant: Duration, _ now: ResumeWatch.Clocks) {
+    // With clocks of a test's own always: those of the machine say nothing about them.
+    let latest = configuration.machineClocks == nil ? now.monotonic + meant + ResumeWatch.tolerance : .zero
+    tracker.scopes.expectLook(by: latest)
   }
 
   private func takeStop() -> ResumeWatch.Stop? {
@@ -212,13 +228,16 @@ final class ProcessWatch: Sendable {
       idleness.isIdle = limit.map { now - idleness.since >= $0 } ?? false
       return idleness.isIdle
     }
-    if isNews { announcements.announce(.idle) }
+    guard isNews else { return }
+    if !isSaid { beginTelling() }
+    announcements.announce(.idle)
   }
 
   /// The process goes on: what it stood still was no idleness.
   private func resume(_ stop: ResumeWatch.Stop, isNoticed: Bool) {
     let now = clock.now
     idleness.withLock { $0.since = max($0.since, now) }
+    if isNoticed { beginTelling() }
     announcements.announce(.resume(stop, isNoticed: isNoticed))
   }
 

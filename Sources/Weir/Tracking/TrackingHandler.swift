@@ -26,11 +26,12 @@ import Synchronization
 /// ```
 ///
 /// **Its life.** Whoever puts the page together keeps the handler; ``TrackingHandlers`` does it for every page of a
-/// class. It does not keep the page. When it goes, all its hooks are detached, and a page that is still entered is left
-/// with the interaction `released`.
+/// class. It does not keep the page. When it goes, so do its hooks, and a page that is still entered is left with the
+/// interaction `released`. That never waits for advice on another thread, so the last reference may go under any lock.
 ///
 /// **The process.** With a ``LifeCycle`` the delegate is told when the process is suspended and resumed while the page
-/// is entered, and at its shutdown that the page is left, with the interaction `shutdown`.
+/// is entered, and at its shutdown that the page is left, with the interaction `shutdown`. A page that was suspended by
+/// itself stays so when the process goes on.
 ///
 /// **Threads.** Every call may be made from any thread. What the delegate is told comes in the order in which it
 /// happened, one call at a time; a thread that finds another one telling leaves its own to that one. A subclass says
@@ -52,11 +53,13 @@ where Delegate.Info == Info {
   /// Set at the end of `init`, ended in `deinit`.
   private var observation: LifeCycle.Observation?
 
-  private enum Stage: Sendable { case outside, inside, suspended }
+  /// What it is suspended by: it goes on when neither stands in its way.
+  private enum Cause { case page, process }
 
   private struct State: Sendable {
     var hooks: [Hook] = []
-    var stage = Stage.outside
+    var isInside = false
+    var suspendedBy: Set<Cause> = []
     /// As of the last thing that happened, for what happens to the process, not to the page.
     var info: Info?
     /// What the delegate is yet to be told.
@@ -64,8 +67,9 @@ where Delegate.Info == Info {
     var isTelling = false
 
     mutating func leave(_ interaction: String) -> (@Sendable (Delegate) -> Void)? {
-      guard stage != .outside, let info else { return nil }
-      stage = .outside
+      guard isInside, let info else { return nil }
+      isInside = false
+      suspendedBy = []
       return { $0.exited(info, interaction: interaction) }
     }
   }
@@ -88,12 +92,18 @@ where Delegate.Info == Info {
 
   deinit {
     observation = nil
-    let (hooks, info) = state.withLock { state in
-      defer { state.hooks = [] }
-      return (state.hooks, state.stage == .outside ? nil : state.info)
-    }
-    for hook in hooks { hook.detach() }
+    letHooksGo()
+    let info = state.withLock { $0.isInside ? $0.info : nil }
     if let info { delegate.exited(info, interaction: "released") }
+  }
+
+  /// Not `detach()`, which waits for advice in progress: nobody knows under which lock the last reference goes.
+  private func letHooksGo() {
+    let hooks = state.withLock { state in
+      defer { state.hooks = [] }
+      return state.hooks
+    }
+    withExtendedLifetime(hooks) {}
   }
 
   // MARK: What happens
@@ -103,8 +113,8 @@ where Delegate.Info == Info {
     let info = info(of: owner)
     tell { state in
       state.info = info
-      guard state.stage == .outside else { return nil }
-      state.stage = .inside
+      guard !state.isInside else { return nil }
+      state.isInside = true
       return { $0.entered(info) }
     }
   }
@@ -118,20 +128,27 @@ where Delegate.Info == Info {
     }
   }
 
-  /// The page, or the process, is suspended. Nothing if the page is not entered, or suspended already.
-  open func suspend() {
+  /// The page is suspended. Nothing if it is not entered; the delegate is told if it was not suspended already, by this
+  /// or by the process.
+  open func suspend() { suspend(by: .page) }
+
+  /// The page goes on. Nothing if ``suspend()`` was not called; the delegate is told if the process is not suspended.
+  open func resume() { resume(by: .page) }
+
+  private func suspend(by cause: Cause) {
     tell { state in
-      guard state.stage == .inside, let info = state.info else { return nil }
-      state.stage = .suspended
+      guard state.isInside, let info = state.info else { return nil }
+      let isFirst = state.suspendedBy.isEmpty
+      state.suspendedBy.insert(cause)
+      guard isFirst else { return nil }
       return { $0.suspended(info) }
     }
   }
 
-  /// It goes on. Nothing if it is not suspended.
-  open func resume() {
+  private func resume(by cause: Cause) {
     tell { state in
-      guard state.stage == .suspended, let info = state.info else { return nil }
-      state.stage = .inside
+      let wasSuspended = state.suspendedBy.remove(cause) != nil
+      guard wasSuspended, state.suspendedBy.isEmpty, let info = state.info else { return nil }
       return { $0.resumed(info) }
     }
   }
@@ -139,8 +156,8 @@ where Delegate.Info == Info {
   /// The process's life cycle has come to a new state.
   open func processChanged(to lifeCycleState: LifeCycle.State) {
     switch lifeCycleState {
-    case .suspend: suspend()
-    case .resume: resume()
+    case .suspend: suspend(by: .process)
+    case .resume: resume(by: .process)
     case .shutdown: tell { $0.leave("shutdown") }
     case .start, .idle: break
     }

@@ -12,14 +12,27 @@ import Synchronization
 ///
 /// For programs whose pages, requests or matches come from somewhere that knows nothing of tracking. The handlers need
 /// no ``HookHolder/enters(on:file:line:)`` of their own: they are entered and left from here. Those of objects that
-/// ended without being left go when the next one is entered, or with ``TrackingHandlers``, and say `released`.
+/// ended without being left go when the next one is entered (where there are many, when as many again were), or with
+/// ``TrackingHandlers``, and say `released`; until then the memory of the object stays, not the object.
 ///
 /// **Threads.** As ``TrackingHandler``.
 public final class TrackingHandlers<Handler: HookHolder>: Sendable {
-  private struct State: Sendable {
-    var handlers: [ObjectIdentifier: Handler] = [:]
-    var hooks: [Hook] = []
+  private struct Entry: Sendable {
+    let handler: Handler
+    /// Keeps the object's memory, so that no other object gets its address, and is taken for it. Sendable because
+    /// nobody reads it.
+    nonisolated(unsafe) unowned let subject: Handler.Owner
   }
+
+  private struct State: Sendable {
+    var entries: [ObjectIdentifier: Entry] = [:]
+    var hooks: [Hook] = []
+    /// With so many entries, those of objects that ended are looked for: to do so costs a look at each.
+    var sweepAt = 0
+  }
+
+  /// Up to so many entries are looked at whenever an object is entered.
+  private static var few: Int { 32 }
 
   private let state = Mutex(State())
 
@@ -45,39 +58,49 @@ public final class TrackingHandlers<Handler: HookHolder>: Sendable {
     state.withLock { $0.hooks = [enter, leave] }
   }
 
-  deinit {
-    let hooks = state.withLock { $0.hooks }
-    for hook in hooks { hook.detach() }
-  }
-
   /// How many objects are entered.
-  public var count: Int { state.withLock { $0.handlers.count } }
+  public var count: Int { state.withLock { $0.entries.count } }
 
   /// The handler of an object that is entered.
   public subscript(owner: Handler.Owner) -> Handler? {
-    state.withLock { state in
-      state.handlers[ObjectIdentifier(owner)].flatMap { $0.owner === owner ? $0 : nil }
-    }
+    let key = ObjectIdentifier(owner)
+    return state.withLock { $0.entries[key]?.handler }
   }
 
   private func handler(of owner: Handler.Owner, _ make: (Handler.Owner) -> Handler) -> Handler {
     if let handler = self[owner] { return handler }
-    let new = make(owner)
+    sweep()
     let key = ObjectIdentifier(owner)
-    // Let go outside of the lock: a handler that goes tells its delegate.
-    let (handler, ended) = state.withLock { state in
-      if let handler = state.handlers[key], handler.owner === owner { return (handler, [Handler]()) }
-      let ended = state.handlers.filter { $0.value.owner == nil }
-      state.handlers = state.handlers.filter { $0.value.owner != nil }
-      state.handlers[key] = new
-      return (new, Array(ended.values))
+    let entry = Entry(handler: make(owner), subject: owner)
+    return state.withLock { state in
+      if let earlier = state.entries[key] { return earlier.handler }
+      state.entries[key] = entry
+      return entry.handler
     }
-    withExtendedLifetime(ended) {}
-    return handler
+  }
+
+  /// Lets go of the handlers of objects that ended.
+  ///
+  /// Neither they nor the objects may go under the lock: to look whether an object is there keeps it for that moment,
+  /// and so may be what ends it; its `deinit` may leave it, and a handler that goes tells its delegate.
+  private func sweep() {
+    let handlers = state.withLock { state in
+      state.entries.count < state.sweepAt ? [] : state.entries.map { ($0.key, $0.value.handler) }
+    }
+    let ended = handlers.filter { $0.1.owner == nil }
+    let gone = state.withLock { state in
+      let left = handlers.count - ended.count
+      if !handlers.isEmpty { state.sweepAt = left < Self.few ? 0 : 2 * left }
+      return ended.map { key, handler in
+        state.entries[key]?.handler === handler ? state.entries.removeValue(forKey: key) : nil
+      }
+    }
+    withExtendedLifetime(gone) {}
   }
 
   private func leave(_ owner: Handler.Owner, _ interaction: String) {
-    let handler = state.withLock { $0.handlers.removeValue(forKey: ObjectIdentifier(owner)) }
-    handler?.exit(owner, interaction: interaction)
+    let key = ObjectIdentifier(owner)
+    let entry = state.withLock { $0.entries.removeValue(forKey: key) }
+    entry?.handler.exit(owner, interaction: interaction)
   }
 }

@@ -166,6 +166,10 @@
         why =
           "'\(name)' is \(modifier.name.text), and its object can't be handed to a hook as well; leave it out, or remove "
           + "'\(modifier.name.text)'"
+      } else if let attribute = function.resultBuilder {
+        why =
+          "'\(name)' has @\(attribute), a result builder, which takes every statement of the body for a part of the "
+          + "result; leave it out, or return what a function of its own builds"
       } else if function.isUnavailable {
         why = "'\(name)' is unavailable, so nobody calls it; leave it out"
       } else if function.signature.parameterClause.parameters.contains(where: { $0.innerName?.plainName == "self" }) {
@@ -213,6 +217,11 @@
       case .binaryOperator, .prefixOperator, .postfixOperator: true
       default: false
       }
+    }
+
+    /// The attribute that makes its body a result builder's, as far as a name shows it: by custom all end in Builder.
+    var resultBuilder: String? {
+      attributes.lazy.compactMap { $0.as(AttributeSyntax.self)?.lastName }.first { $0.hasSuffix("Builder") }
     }
 
     var isUnavailable: Bool {

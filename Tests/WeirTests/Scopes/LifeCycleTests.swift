@@ -164,6 +164,21 @@ struct LifeCycleTests {
     }
   }
 
+  /// The thread was about to sleep again, having found nothing: told when it wakes.
+  @Test func aStopWhileTheThreadIsAwake() throws {
+    try ScopeLog.with { log throws in
+      let stage = try Stage(log)
+      let scope = log.tracker.beginScope("s")
+      stage.machine.pass(1)
+      stage.lifeCycle.watchForTests.look(awakes: true)
+      stage.machine.pass(30)
+      stage.lifeCycle.watchForTests.fallAsleep()
+      #expect(scope.elapsed == .seconds(1) && scope.suspended == .seconds(30))
+      stage.wake(after: 1)
+      #expect(try stage.processEvents() == [.started, .resumed(stoppedSeconds: 30)])
+    }
+  }
+
   @Test func theMachineWasSuspended() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)

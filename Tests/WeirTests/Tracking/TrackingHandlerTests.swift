@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import Testing
 import Weir
@@ -140,6 +141,48 @@ import WeirTesting
     page.close()
     #expect(notes.all == ["entered cart", "suspended cart", "resumed cart", "exited cart by shutdown"])
     withExtendedLifetime(handlers) {}
+  }
+
+  @Test func aPageSuspendedByItselfStaysSoWhenTheProcessGoesOn() {
+    let (page, notes) = (ListenedPage(), Notes())
+    let handler = listening(to: page, notes)
+    page.open()
+    handler.suspend()
+    handler.processChanged(to: .suspend)
+    handler.processChanged(to: .resume)
+    #expect(notes.all == ["entered cart", "suspended cart"])
+    handler.processChanged(to: .suspend)
+    handler.resume()
+    #expect(notes.all == ["entered cart", "suspended cart"])
+    handler.processChanged(to: .resume)
+    #expect(notes.all == ["entered cart", "suspended cart", "resumed cart"])
+    handler.suspend()
+    page.close()
+    page.open()
+    handler.resume()
+    #expect(notes.all.suffix(3) == ["suspended cart", "exited cart by back", "entered cart"])
+  }
+
+  @Test func itsEndDoesNotWaitForAdvice() {
+    let (page, other, notes) = (ListenedPage(), ListenedPage("other"), Notes())
+    let (running, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    // Advice may take a lock under which somebody lets go of a handler.
+    let hook = ListenedPage.bought.before(on: other) { _, _ in
+      running.signal()
+      notes.note(ended.wait(timeout: .now() + 20) == .success ? "went" : "waited")
+    }
+    let buyer = DispatchGroup()
+    nonisolated(unsafe) let shared = other
+    DispatchQueue.global().async(group: buyer) { _ = shared.buy(count: 1) }
+    running.wait()
+    var handler: Handler? = listening(to: page, notes)
+    page.open()
+    handler = nil
+    #expect(handler == nil)
+    ended.signal()
+    buyer.wait()
+    #expect(notes.all == ["entered cart", "exited cart by released", "went"])
+    withExtendedLifetime(hook) {}
   }
 
   @Test func aDelegateMayCallTheHandler() {

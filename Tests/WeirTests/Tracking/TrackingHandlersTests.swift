@@ -66,4 +66,45 @@ import Weir
     page.open()
     #expect(notes.all == ["entered cart", "exited cart by released"])
   }
+
+  @Test func anObjectIsNotTakenForOneThatEndedAtItsAddress() {
+    let notes = Notes()
+    // Without hooks of their own, which would keep the objects' memory.
+    let handlers = TrackingHandlers(
+      exactly: GalleryPage.self, entering: ListenedPage.opened, leaving: ListenedPage.closed
+    ) { page in Handler(page, delegate: notes) { $0.title } }
+    for number in 0..<100 {
+      GalleryPage("\(number)").open()
+      GalleryPage("other").close()
+    }
+    #expect(handlers.count == 1)
+    #expect(notes.all.filter { $0.hasPrefix("exited") }.allSatisfy { $0.hasSuffix("by released") })
+    #expect(!notes.all.contains { $0.contains("other") })
+  }
+
+  @Test func anObjectMayBeLeftAsItEnds() {
+    final class LeavingPage: ListenedPage {
+      deinit { close() }
+    }
+    let notes = Notes()
+    let handlers = TrackingHandlers(
+      exactly: LeavingPage.self, entering: ListenedPage.opened, leaving: ListenedPage.closed
+    ) { page in TrackingHandler(page, delegate: notes) { $0.title } }
+    LeavingPage("a").open()
+    #expect(handlers.count == 0)
+    #expect(notes.all == ["entered a", "exited a by back"])
+  }
+
+  @Test func manyThatEndedAreLookedForNowAndThen() {
+    let notes = Notes()
+    let handlers = everyPage(notes)
+    let pages = (0..<100).map { GalleryPage("kept \($0)") }
+    for page in pages { page.open() }
+    for number in 0..<1000 {
+      GalleryPage("\(number)").open()
+      #expect(handlers.count <= 2 * (pages.count + 1))
+    }
+    for page in pages { page.close() }
+    #expect(notes.all.filter { $0.hasPrefix("exited kept") && $0.hasSuffix("by done") }.count == 100)
+  }
 }
