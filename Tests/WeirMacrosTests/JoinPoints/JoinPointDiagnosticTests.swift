@@ -73,6 +73,11 @@
       ),
       ("@available(*, unavailable) func f() {}", "'f' is unavailable, so nobody calls it; leave it out"),
       (
+        "@ListBuilder func f() -> [Int] { 1; 2 }",
+        "'f' has @ListBuilder, a result builder, which takes every statement of the body for a part of the result; leave "
+          + "it out, or return what a function of its own builds"
+      ),
+      (
         "func f(_ `self`: Int) {}",
         "a parameter named self hides the object that hooks are given; give it another name in the body"
       ), ("func f()", "'f' has no body to listen to"),
