@@ -3,6 +3,9 @@
  *
  *     label  store                                  order    pairs with
  *     S1     slot.note_to, slot.process             release  acquire loads in on_signal: a slot that is ready is complete
+ *     S2     slot.came = 1 (exchange)               acq_rel  itself: of signals that come at once one is the first
+ *     S3     continued + 1                          release  acquire loads in on_signal and pass_on: a stop that came
+ *                                                            before the last SIGCONT is known for one
  */
 #define _GNU_SOURCE
 #include "weir_signals.h"
@@ -21,6 +24,7 @@
 /* What the handler tells. Written whole or not at all. */
 typedef struct note {
   siginfo_t info;
+  uint32_t continued; /* how often the process had been told to go on */
 } note;
 
 _Static_assert(sizeof(note) <= PIPE_BUF, "a note is written in one part");
@@ -30,12 +34,14 @@ typedef struct slot {
   pid_t process;            /* whose pipe it is */
   int ends[2];              /* the pipe; 0 and 0 before it is made */
   int once;
+  int came;                 /* a signal, of those that are taken once */
   int taken;
   struct sigaction before;  /* whose the signal was */
-  siginfo_t last;           /* the last note that was taken */
+  note last;                /* the last note that was taken */
 } slot;
 
 static slot slots[WEIR_SIGNALS];
+static uint32_t continued; /* how often SIGCONT came */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Our handler is called by one that we pass a signal on to, and that was put in place after ours: not another signal. */
@@ -61,25 +67,50 @@ static void call(const struct sigaction *action, int number, siginfo_t *info, vo
   }
 }
 
-/* Nobody waits for the signal here. The default action happens when the handler returns, which the signal is blocked
- * until. */
+static int is_ours(const struct sigaction *action);
+
+/* The default action, on this thread, here and now: the process ends, or stops and goes on. */
+static void act_by_default(int number) {
+  struct sigaction now, plain = {.sa_handler = SIG_DFL};
+  int is_known = sigaction(number, &plain, &now) == 0;
+  sigset_t only, before;
+  sigemptyset(&only);
+  sigaddset(&only, number);
+  pthread_sigmask(SIG_UNBLOCK, &only, &before);
+  raise(number);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  /* Whoever's it was: the host may have put another handler in the place of ours. If the signal was given back
+   * meanwhile, ours passes on at once. */
+  if (is_known) sigaction(number, &now, NULL);
+}
+
+/* Nobody waits for the signal here. */
 static void pass_on_at_once(slot *slot, int number, siginfo_t *info, void *context) {
   if (is_function(&slot->before)) {
     call(&slot->before, number, info, context);
   } else if (slot->before.sa_handler == SIG_DFL && number != SIGCONT) {
-    sigaction(number, &slot->before, NULL);
-    raise(number);
+    act_by_default(number);
   }
+}
+
+/* The first of those that are taken once: the next one is its former owner's. */
+static int is_next_one(slot *slot, int number) {
+  if (!slot->once) return 0;
+  if (__atomic_exchange_n(&slot->came, 1, __ATOMIC_ACQ_REL)) return 1; /* S2 */
+  struct sigaction now;
+  if (sigaction(number, NULL, &now) == 0 && is_ours(&now)) sigaction(number, &slot->before, NULL);
+  return 0;
 }
 
 static void on_signal(int number, siginfo_t *info, void *context) {
   int saved = errno;
   slot *slot = slot_of(number);
   int note_to = slot ? __atomic_load_n(&slot->note_to, __ATOMIC_ACQUIRE) : 0; /* S1 */
+  if (number == SIGCONT) __atomic_fetch_add(&continued, 1, __ATOMIC_RELEASE); /* S3 */
   if (slot && !passing) {
-    if (note_to > 0 && __atomic_load_n(&slot->process, __ATOMIC_ACQUIRE) == getpid()) { /* S1 */
-      if (slot->once) sigaction(number, &slot->before, NULL);
-      note note = {.info = *info};
+    if (note_to > 0 && __atomic_load_n(&slot->process, __ATOMIC_ACQUIRE) == getpid() /* S1 */
+        && !is_next_one(slot, number)) {
+      note note = {.info = *info, .continued = __atomic_load_n(&continued, __ATOMIC_ACQUIRE)}; /* S3 */
       /* A full pipe holds hundreds of the same: whoever waits has not heard of the first one. */
       ssize_t ignored = write(note_to - 1, &note, sizeof note);
       (void)ignored;
@@ -130,6 +161,7 @@ int weir_signal_take(int number, int once) {
   }
   if (!error) {
     slot->once = once;
+    __atomic_store_n(&slot->came, 0, __ATOMIC_RELEASE); /* S2 */
     __atomic_store_n(&slot->note_to, slot->ends[1] + 1, __ATOMIC_RELEASE); /* S1 */
     error = place(slot, number);
     if (error) __atomic_store_n(&slot->note_to, 0, __ATOMIC_RELEASE); /* S1 */
@@ -169,37 +201,44 @@ int weir_signal_wait(int wake, const int *numbers, int count, int milliseconds) 
   for (int i = 0; i < count && i < WEIR_SIGNALS; i++) {
     note note;
     if (waits[1 + i].revents && read(waits[1 + i].fd, &note, sizeof note) == (ssize_t)sizeof note) {
-      slot_of(numbers[i])->last = note.info;
+      slot_of(numbers[i])->last = note;
       return numbers[i];
     }
   }
   return 0;
 }
 
-/* The default action, on this thread: the process ends, or stops and goes on. */
-static void act_by_default(slot *slot, int number) {
-  struct sigaction ours;
-  int had_ours = sigaction(number, NULL, &ours) == 0 && is_ours(&ours);
-  struct sigaction plain = {.sa_handler = SIG_DFL};
-  sigaction(number, &plain, NULL);
+static int is_same(const struct sigaction *one, const struct sigaction *other) {
+  if ((one->sa_flags & SA_SIGINFO) != (other->sa_flags & SA_SIGINFO)) return 0;
+  return one->sa_flags & SA_SIGINFO ? one->sa_sigaction == other->sa_sigaction : one->sa_handler == other->sa_handler;
+}
+
+/* Calls the host's handler, and then lets in what it raised, as happens when a handler returns. */
+static void call_here(slot *slot, int number) {
+  passing = 1;
+  call(&slot->before, number, &slot->last.info, NULL);
+  passing = 0;
   sigset_t only, before;
   sigemptyset(&only);
   sigaddset(&only, number);
   pthread_sigmask(SIG_UNBLOCK, &only, &before);
-  raise(number);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  sigaction(number, had_ours ? &ours : &slot->before, NULL);
 }
 
 void weir_signal_pass_on(int number) {
   slot *slot = slot_of(number);
   if (!slot) return;
+  struct sigaction now;
   if (is_function(&slot->before)) {
-    passing = 1;
-    call(&slot->before, number, &slot->last, NULL);
-    passing = 0;
+    /* Given back, it comes to the host as without us: on one of its threads, and interrupts what that waits in. */
+    int is_hosts = slot->once && sigaction(number, NULL, &now) == 0 && is_same(&now, &slot->before);
+    if (!is_hosts || kill(getpid(), number) != 0) call_here(slot, number);
   } else if (slot->before.sa_handler == SIG_DFL && number != SIGCONT) {
-    act_by_default(slot, number);
+    /* SIGCONT takes back a stop that has not happened yet: else the process would stop though it was last told to go
+     * on, and nobody would tell it again. */
+    uint32_t now_continued = __atomic_load_n(&continued, __ATOMIC_ACQUIRE); /* S3 */
+    if (number == SIGTSTP && now_continued != slot->last.continued) return;
+    act_by_default(number);
   }
 }
 

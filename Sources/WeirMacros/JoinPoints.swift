@@ -71,18 +71,19 @@
   /// have in the body, as they are on entry, and the result. Of type `Any` is what only the function can name: what
   /// mentions a generic parameter, and what is `some P`. `Self` arrives as the type that has the method, a variadic
   /// parameter as an array. Left out are parameters that can't outlive the call or can't be copied: functions that do not
-  /// escape, autoclosures, those that are `borrowing`, `consuming`, `sending` or `isolated`, parameter packs, and those
-  /// without a name. A result that is `sending` or can't be copied arrives as `Void`. A macro does not see what is behind
+  /// escape, autoclosures, those that are `borrowing`, `consuming`, `sending` or `isolated`, spans, parameter packs, and
+  /// those without a name. A result that is `sending` or can't be copied arrives as `Void`. A macro does not see what is behind
   /// a name: leave out by hand, with `omit`, a function that is hidden in a typealias, and a type that can't be copied.
   ///
   /// **The body** stays as it is, except that each result is handed on as it is returned. Messages of the compiler point
   /// at the source, as do stack traces. A `#line` in the body is the line that it stands in; but where it is the default
   /// of a parameter, as in many loggers, a call in the body gives the line of the attribute. Around a body that has a
   /// closure with a capture list, `[weak self]`, goes a local function, for the compiler refuses such a closure otherwise.
-  /// A body that a result builder reads can't have a join point.
+  /// A body that a result builder reads can't have a join point: an attribute whose name ends in `Builder` is refused.
   ///
   /// **An override** has no descriptor: its calls belong to the join point of the method that it overrides, which the
-  /// compiler finds by the base name and the labels. If that has a name, the override needs the same.
+  /// compiler finds by the base name and the labels. If that has a name, or omits parameters, the override needs the
+  /// same.
   ///
   /// **Cost.** As ``Instrumented(only:except:)``.
   ///

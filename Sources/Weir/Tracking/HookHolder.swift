@@ -61,7 +61,8 @@ extension HookHolder {
     before(joinPoint, file: file, line: line) { handler, owner, _ in handler.enter(owner) }
   }
 
-  /// The page is left when this has been called, by this interaction.
+  /// The page is left when this has been called, by this interaction; also if it threw. Where a page stays open then,
+  /// it is ``after(_:file:line:_:)`` with a look at the outcome that calls ``exit(_:interaction:)``.
   public func exits<Base: AnyObject, Parameters, Returned>(
     on joinPoint: borrowing JoinPoint<Base, Parameters, Returned>, interaction: String = "back",
     file: StaticString = #fileID, line: UInt32 = #line

@@ -40,8 +40,9 @@ import Synchronization
 ///
 /// Sendable though its members are not checked: they are behind a lock, or never change, but for the weak reference,
 /// which any thread may read.
-open class TrackingHandler<Owner: AnyObject, Info: Sendable, Delegate: TrackingDelegate>: HookHolder, @unchecked Sendable
-where Delegate.Info == Info {
+open class TrackingHandler<
+  Owner: AnyObject, Info: Sendable, Delegate: TrackingDelegate
+>: HookHolder, @unchecked Sendable where Delegate.Info == Info {
   /// The page; nil once it is gone.
   public private(set) final weak var owner: Owner?
 

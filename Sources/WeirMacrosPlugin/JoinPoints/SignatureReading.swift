@@ -54,6 +54,7 @@
   private func keptType(_ type: TypeSyntax, _ names: TypeNames) -> TypeSyntax? {
     let plain = withoutParentheses(type)
     if plain.is(FunctionTypeSyntax.self) || plain.is(PackExpansionTypeSyntax.self) { return nil }
+    if let named = plain.as(IdentifierTypeSyntax.self), neverEscaping.contains(named.name.text) { return nil }
     guard let attributed = plain.as(AttributedTypeSyntax.self) else {
       return suppressesCopyable(Syntax(plain)) || plain.is(SuppressedTypeSyntax.self) ? nil : type
     }
@@ -69,6 +70,11 @@
     let others = attributes.filter { $0 != "@escaping" }
     return TypeSyntax(stringLiteral: (others + [attributed.baseType.trimmedDescription]).joined(separator: " "))
   }
+
+  /// The standard library's views of memory, which can't outlive what they show.
+  private let neverEscaping: Set = [
+    "Span", "RawSpan", "UTF8Span", "MutableSpan", "MutableRawSpan", "OutputSpan", "OutputRawSpan",
+  ]
 
   /// `(T)` is T.
   private func withoutParentheses(_ type: TypeSyntax) -> TypeSyntax {

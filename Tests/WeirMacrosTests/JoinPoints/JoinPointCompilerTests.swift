@@ -99,6 +99,7 @@
         func typedNever() throws(Never) -> Int { 1 }
         func generic<T: Error>(_ f: () throws(T) -> Int) throws(T) -> Int { try f() }
         func optional<T>(_ x: T?, _ y: some Equatable) -> T? { x }
+        func span(_ x: Span<Int>, _ y: inout MutableSpan<UInt8>) -> Int { x.count }
         func uncopyable<T: ~Copyable>(_ x: borrowing T, y: inout T) {}
         func actorParameter(_ x: isolated Teller) -> Int { x.sum }
         func isolation(_ x: isolated (any Actor)? = #isolation) async {}

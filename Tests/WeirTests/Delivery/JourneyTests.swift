@@ -15,8 +15,9 @@ struct JourneyTests {
     let stage = try DeliveryStage(directory)
     var options = DeliveryOptions()
     change(&options)
-    try stage.dispatcher.add(provider, options: options)
+    // Before there is a provider, so that the first call has all of it.
     let count = try capture(stage)
+    try stage.dispatcher.add(provider, options: options)
     #expect(await stage.run { stage.dispatcher.ledger[provider.name].map { $0.offset >= count } ?? false })
     try await end(stage)
   }

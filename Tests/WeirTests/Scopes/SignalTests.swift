@@ -132,6 +132,129 @@ struct SignalTests {
     #expect(try Victim.lines("before") == ["process.started", "process.shutdown"])
   }
 
+  /// Many a handler cleans up, and then raises the signal again for its default action.
+  @Test func aHandlerThatRaisesTheSignalAgain() async throws {
+    defer { Victim.remove("again") }
+    await #expect(processExitsWith: .signal(SIGTERM)) {
+      signal(SIGTERM) { number in
+        signal(number, SIG_DFL)
+        raise(number)
+      }
+      let victim = try Victim("again")
+      let lifeCycle = try victim.lifeCycle([.terminate])
+      kill(getpid(), SIGTERM)
+      sleep(30)
+      withExtendedLifetime(lifeCycle) {}
+    }
+    #expect(try Victim.lines("again") == ["process.started", "process.shutdown"])
+  }
+
+  /// Many a host waits in a system call, until its handler has set a flag and the call is interrupted.
+  @Test func terminationInterruptsWhatTheHostWaitsIn() async throws {
+    defer { Victim.remove("wait") }
+    await #expect(processExitsWith: .exitCode(44)) {
+      var handler = sigaction()
+      handler.__sigaction_handler.sa_handler = { _ in continued.add(1, ordering: .sequentiallyConsistent) }
+      sigaction(SIGTERM, &handler, nil)
+      let victim = try Victim("wait")
+      let lifeCycle = try victim.lifeCycle([.terminate])
+      var ends: [Int32] = [0, 0]
+      pipe(&ends)
+      // Into this very thread's wait, where others might take it.
+      let me = UInt(pthread_self())
+      Thread {
+        usleep(200_000)
+        pthread_kill(pthread_t(me), SIGTERM)
+        // What came before the wait interrupts nothing.
+        while true {
+          usleep(2_000_000)
+          if continued.load(ordering: .sequentiallyConsistent) > 0 { pthread_kill(pthread_t(me), SIGTERM) }
+        }
+      }.start()
+      var byte: UInt8 = 0
+      let count = read(ends[0], &byte, 1)
+      guard count < 0, errno == EINTR, continued.load(ordering: .sequentiallyConsistent) > 0 else { _exit(1) }
+      withExtendedLifetime(lifeCycle) {}
+      _exit(44)
+    }
+    #expect(try Victim.lines("wait") == ["process.started", "process.shutdown"])
+  }
+
+  /// A handler that the host puts in place later, and that calls ours, stays, and a second signal is not waited for.
+  @Test func aLaterHandlerStays() async throws {
+    defer { Victim.remove("later") }
+    await #expect(processExitsWith: .signal(SIGTERM)) {
+      let victim = try Victim("later")
+      let lifeCycle = try victim.lifeCycle([.terminate])
+      let observation = lifeCycle.observe { _ in sleep(60) }
+      var later = sigaction()
+      later.__sigaction_handler.sa_sigaction = { number, info, context in
+        continued.add(1, ordering: .sequentiallyConsistent)
+        handlerBefore.__sigaction_handler.sa_sigaction(number, info, context)
+      }
+      later.sa_flags = SA_SIGINFO
+      sigaction(SIGTERM, &later, &handlerBefore)
+      kill(getpid(), SIGTERM)
+      Victim.wait { lifeCycle.state == .shutdown }
+      var now = sigaction()
+      sigaction(SIGTERM, nil, &now)
+      guard now.sa_flags & SA_SIGINFO != 0 else { _exit(1) }
+      kill(getpid(), SIGTERM)
+      sleep(30)
+      withExtendedLifetime(observation) {}
+    }
+  }
+
+  /// It stays through a stop, too; and so does the life cycle, which it calls.
+  @Test func aLaterHandlerOfStops() async throws {
+    defer { Victim.remove("later-stop") }
+    await #expect(processExitsWith: .exitCode(2)) {
+      Victim.leadsItsGroup()
+      let victim = try Victim("later-stop")
+      let lifeCycle = try victim.lifeCycle([.terminalStop])
+      var later = sigaction()
+      later.__sigaction_handler.sa_sigaction = { number, info, context in
+        continued.add(1, ordering: .sequentiallyConsistent)
+        handlerBefore.__sigaction_handler.sa_sigaction(number, info, context)
+      }
+      later.sa_flags = SA_SIGINFO
+      sigaction(SIGTSTP, &later, &handlerBefore)
+      for _ in 0..<2 {
+        try Victim.stopped(by: "kill -TSTP \(getpid())", seconds: 0)
+        Victim.wait { lifeCycle.state == .resume }
+      }
+      try victim.tracker.drain()
+      _exit(Int32(continued.load(ordering: .sequentiallyConsistent)))
+    }
+    #expect(try Victim.lines("later-stop").filter { $0 == "process.suspended" }.count == 2)
+  }
+
+  /// SIGCONT takes back a stop that has not happened yet, as the kernel has it: nobody would have the process go on.
+  @Test func aStopThatIsTakenBack() async throws {
+    defer { Victim.remove("taken-back") }
+    await #expect(processExitsWith: .exitCode(0)) {
+      Victim.leadsItsGroup()
+      let victim = try Victim("taken-back")
+      let lifeCycle = try victim.lifeCycle([.terminalStop, .continue])
+      let process = getpid()
+      let observation = lifeCycle.observe { state in
+        if state == .suspend { kill(process, SIGCONT) }
+      }
+      // Lest the test wait for ever, where it fails.
+      let shell = Process()
+      shell.executableURL = URL(filePath: "/bin/sh")
+      shell.arguments = [
+        "-c", "for i in $(seq 20); do sleep 1; grep -q 'State:.T' /proc/\(process)/status && kill -KILL \(process); done",
+      ]
+      try shell.run()
+      kill(process, SIGTSTP)
+      Victim.wait { lifeCycle.state == .resume }
+      shell.terminate()
+      withExtendedLifetime(observation) {}
+      _exit(0)
+    }
+  }
+
   @Test func releasedItPutsTheHandlersBack() async throws {
     defer { Victim.remove("back") }
     await #expect(processExitsWith: .exitCode(43)) {
@@ -312,5 +435,8 @@ struct SignalTests {
 }
 
 private let continued = Atomic<Int>(0)
+
+/// Written before any signal comes.
+private nonisolated(unsafe) var handlerBefore = sigaction()
 
 @_silgen_name("fork") private func forkProcess() -> pid_t

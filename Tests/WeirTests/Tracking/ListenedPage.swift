@@ -21,6 +21,17 @@ class ListenedPage {
 
 final class SpecialPage: ListenedPage {}
 
+actor ListenedCart {
+  private(set) var count = 0
+
+  static let opened = JoinPoint<ListenedCart, (), Void>("ListenedCart.open()")
+  static let added = JoinPoint<ListenedCart, (items: Int, ()), Void>("ListenedCart.add(_:)")
+
+  func open() { withJoinPoint(Self.opened, self, ()) {} }
+
+  func add(_ items: Int) { withJoinPoint(Self.added, self, (items: items, ())) { count += items } }
+}
+
 /// Notes what it is told, in order.
 final class Notes: TrackingDelegate {
   typealias Info = String

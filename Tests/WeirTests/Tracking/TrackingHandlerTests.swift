@@ -163,6 +163,19 @@ import WeirTesting
     #expect(notes.all.suffix(3) == ["suspended cart", "exited cart by back", "entered cart"])
   }
 
+  @Test func aPageMayBeAnActor() async {
+    let (cart, notes) = (ListenedCart(), Notes())
+    let handler = TrackingHandler<ListenedCart, String, Notes>(cart, delegate: notes) { cart in
+      cart.assumeIsolated { "cart of \($0.count)" }
+    }
+    handler.enters(on: ListenedCart.opened)
+    handler.exits(on: ListenedCart.added)
+    await cart.open()
+    await cart.add(3)
+    #expect(notes.all == ["entered cart of 0", "exited cart of 3 by back"])
+    withExtendedLifetime(handler) {}
+  }
+
   @Test func itsEndDoesNotWaitForAdvice() {
     let (page, other, notes) = (ListenedPage(), ListenedPage("other"), Notes())
     let (running, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
