@@ -5,8 +5,9 @@
  *
  * The handler does what is safe between any two instructions: it compares a process id and writes one note, of fewer
  * bytes than a pipe takes in parts, into a pipe that does not block. Somebody waits at the other end, does what is to be
- * done, and passes the signal on to whom it belonged before: a handler is called, there, with every signal blocked and
- * without a context; the default action happens.
+ * done, and passes the signal on to whom it belonged before. Of signals that are taken once a handler is in its place
+ * again by then, and the signal is sent to this process once more: the handler runs where it would have run, and
+ * interrupts what the thread waits in. Another one is called there, without a context. Or the default action happens.
  *
  * A pipe is made when a signal is first taken and never closed, so that a handler that still runs on some thread while
  * the signal is given back writes to nothing else. A child of a fork has the handlers too, and the parent's pipe: there
@@ -36,8 +37,9 @@ void weir_signal_release(int number);
  * signal that came, of which the note is taken; 0 if the time passed or somebody woke it. */
 int weir_signal_wait(int wake, const int *numbers, int count, int milliseconds);
 
-/* Does what would have happened without us, once for the last note of the signal that was taken: calls the handler that
- * was there before, ends the process, or stops it and returns once it goes on. */
+/* Does what would have happened without us, once for the last note of the signal that was taken: has the handler that
+ * was there before called, ends the process, or stops it and returns once it goes on. It does not stop if SIGCONT is
+ * taken, too, and came since. */
 void weir_signal_pass_on(int number);
 
 /* A descriptor to wake weir_signal_wait by, or an errno as a negative number; and waking, from any thread. */

@@ -225,6 +225,13 @@ static void call_here(slot *slot, int number) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* SIGCONT came since the note of a stop was written, or waits for a thread that will run our handler. */
+static int is_taken_back(const slot *slot) {
+  sigset_t pending;
+  if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return 1;
+  return __atomic_load_n(&continued, __ATOMIC_ACQUIRE) != slot->last.continued; /* S3 */
+}
+
 void weir_signal_pass_on(int number) {
   slot *slot = slot_of(number);
   if (!slot) return;
@@ -236,9 +243,7 @@ void weir_signal_pass_on(int number) {
   } else if (slot->before.sa_handler == SIG_DFL && number != SIGCONT) {
     /* SIGCONT takes back a stop that has not happened yet: else the process would stop though it was last told to go
      * on, and nobody would tell it again. */
-    uint32_t now_continued = __atomic_load_n(&continued, __ATOMIC_ACQUIRE); /* S3 */
-    if (number == SIGTSTP && now_continued != slot->last.continued) return;
-    act_by_default(number);
+    if (number != SIGTSTP || !is_taken_back(slot)) act_by_default(number);
   }
 }
 

@@ -29,6 +29,10 @@ struct PageName: Equatable {
       throw ScaffoldError(
         "\(text) says twice that it is a page; leave Page out of the name: weir scaffold page \(example)")
     }
+    // Its events would have the names that begin with weir., which are the log's own.
+    if text.lowercased() == "weir" {
+      throw ScaffoldError("\(text) is taken: Weir's own events are called so; give another name")
+    }
     // ScopeCoordinator is the protocol that coordinators conform to.
     if text == "Scope" { throw ScaffoldError("Scope is taken: ScopeCoordinator is a type of Weir; give another name") }
     self.text = text

@@ -37,7 +37,8 @@ import Testing
       let text = try Self.text(of: Self.root.appending(path: "Tests/ExampleTests/Wishlist/\(name).swift"))
       return try Snippets.inCode(
         "// snippet\n"
-          + text.split(separator: "\n", omittingEmptySubsequences: false).filter { $0 != "#if Macros" && $0 != "#endif" }
+          + text.split(separator: "\n", omittingEmptySubsequences: false)
+          .filter { $0 != "#if Macros" && $0 != "#endif" }
           .map { $0.hasPrefix("  ") ? $0.dropFirst(2) : $0 }.joined(separator: "\n") + "// end\n"
       )[0]
     }

@@ -21,7 +21,8 @@
 /// **Signals belong to the host.** None is taken that is not in ``Configuration/signals``; a host that handles them
 /// itself calls ``note(_:)`` from where it does, not from the handler. Of those that are handed over the handler writes
 /// a note and no more; the life cycle's thread does the rest, and then what would have happened without it: the handler
-/// that was there before is called, on that thread; or the process stops, or ends by that signal.
+/// that was there before is called, that of SIGTERM as ever, for the signal is sent again, others on that thread; or
+/// the process stops, or ends by that signal.
 ///
 /// **From the clocks.** A SIGSTOP, a frozen container or a suspended machine tells nobody. The life cycle's thread
 /// sleeps ``Configuration/pause`` at a time, and a sleep that took more than a second too long was one. What the process
@@ -72,7 +73,7 @@ public final class LifeCycle: Sendable {
     /// The signals that the host hands over. None.
     public var signals: Set<Signal> = []
 
-    /// How long the watch sleeps at a time. 1 s; at least 10 ms, anything shorter counts as that.
+    /// How long the watch sleeps at a time. 1 s; at least 10 ms and at most a day, what is beyond counts as that.
     public var pause = Duration.seconds(1)
 
     /// The process is idle when nothing was captured for so long, but by the life cycle itself; nil: it never is. 60 s.
@@ -92,7 +93,8 @@ public final class LifeCycle: Sendable {
     /// The defaults.
     public init() {}
 
-    var wholePause: Duration { max(pause, .milliseconds(10)) }
+    /// Of times near the end of what there is no later one can be computed.
+    var wholePause: Duration { min(max(pause, .milliseconds(10)), .seconds(86_400)) }
   }
 
   /// Told of states until it is released.

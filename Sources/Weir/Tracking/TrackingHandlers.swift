@@ -14,6 +14,7 @@ import Synchronization
 /// no ``HookHolder/enters(on:file:line:)`` of their own: they are entered and left from here. Those of objects that
 /// ended without being left go when the next one is entered (where there are many, when as many again were), or with
 /// ``TrackingHandlers``, and say `released`; until then the memory of the object stays, not the object.
+/// One that is left in its own `deinit` may be said to be `released` as well, if another is entered just then.
 ///
 /// **Threads.** As ``TrackingHandler``.
 public final class TrackingHandlers<Handler: HookHolder>: Sendable {

@@ -83,7 +83,8 @@
 
     @Test func eachDestinationGetsItsEventsInItsForm() async throws {
       let spy = try SpyTracker()
-      let (analytics, recommendations) = (ScriptedProvider(name: "analytics"), ScriptedProvider(name: "recommendations"))
+      let analytics = ScriptedProvider(name: "analytics")
+      let recommendations = ScriptedProvider(name: "recommendations")
       let dispatcher = try Dispatcher(spy.tracker)
       try dispatcher.add(contentsOf: [
         Destinations.analytics(analytics), Destinations.recommendations(recommendations),

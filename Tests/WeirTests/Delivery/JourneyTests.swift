@@ -7,17 +7,18 @@ import WeirTesting
 @testable import Weir
 
 struct JourneyTests {
-  /// Delivers a log to a provider, and ends.
+  /// Delivers a log to a provider, and ends. `inOneCall`: the provider comes after the events, and gets all at once.
   private func deliver(
-    _ directory: String, _ provider: ScriptedProvider, _ change: (inout DeliveryOptions) -> Void = { _ in },
+    _ directory: String, _ provider: ScriptedProvider, inOneCall: Bool = false,
+    _ change: (inout DeliveryOptions) -> Void = { _ in },
     capture: (DeliveryStage) throws -> Int
   ) async throws {
     let stage = try DeliveryStage(directory)
     var options = DeliveryOptions()
     change(&options)
-    // Before there is a provider, so that the first call has all of it.
+    if !inOneCall { try stage.dispatcher.add(provider, options: options) }
     let count = try capture(stage)
-    try stage.dispatcher.add(provider, options: options)
+    if inOneCall { try stage.dispatcher.add(provider, options: options) }
     #expect(await stage.run { stage.dispatcher.ledger[provider.name].map { $0.offset >= count } ?? false })
     try await end(stage)
   }
@@ -48,7 +49,7 @@ struct JourneyTests {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop", answers: [.fail("503 busy")])
       var ids: [EventID] = []
-      try await deliver(directory, provider) { stage in
+      try await deliver(directory, provider, inOneCall: true) { stage in
         ids = try stage.capture(3)
         return 3
       }

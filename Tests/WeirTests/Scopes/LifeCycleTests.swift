@@ -264,6 +264,19 @@ struct LifeCycleTests {
     }
   }
 
+  /// No later time can be computed from times near the end of what there is: they are no reason to trap.
+  @Test func aPauseForEver() throws {
+    try ScopeLog.with { log throws in
+      var configuration = LifeCycle.Configuration()
+      configuration.pause = .seconds(Int64.max)
+      configuration.idleAfter = .seconds(Int64.max)
+      let lifeCycle = try LifeCycle(log.tracker, configuration: configuration)
+      log.tracker.beginScope("s").end()
+      lifeCycle.note(.suspend)
+      #expect(lifeCycle.state == .suspend)
+    }
+  }
+
   @Test func neverIdle() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
