@@ -29,8 +29,28 @@ struct NewFiles {
     return found
   }
 
+  /// Throws if one has the name of another file of its module, which the compiler refuses; or of one but for capitals,
+  /// which some file systems take for the same.
+  private func checkModules() throws(ScaffoldError) {
+    for file in files {
+      let own = URL(filePath: file.path).standardizedFileURL
+      let module = TargetPlace.moduleFolder(of: own.deletingLastPathComponent().path)
+      let others = FileManager.default.enumerator(atPath: module)?.allObjects ?? []
+      for case let other as String in others where other.hasSuffix(".swift") {
+        let found = URL(filePath: "\(module)/\(other)").standardizedFileURL
+        guard found.lastPathComponent.lowercased() == own.lastPathComponent.lowercased(), found.path != own.path else {
+          continue
+        }
+        throw ScaffoldError(
+          "\(file.path) would have the name of \(found.path), and a module has no two files of one name; nothing was "
+            + "written. Give another name")
+      }
+    }
+  }
+
   /// Throws if one is there already, unless it is to be replaced.
   func check(replacing: Bool) throws(ScaffoldError) {
+    try checkModules()
     let existing = try existing()
     guard !existing.isEmpty else { return }
     if replacing {

@@ -29,8 +29,8 @@ struct PageName: Equatable {
       throw ScaffoldError(
         "\(text) says twice that it is a page; leave Page out of the name: weir scaffold page \(example)")
     }
-    // Its events would have the names that begin with weir., which are the log's own.
-    if text.lowercased() == "weir" {
+    // Its events would have names that Weir's own have: weir.gap, process.started, scope.entered.
+    if ["weir", "process"].contains(text.lowercased()) {
       throw ScaffoldError("\(text) is taken: Weir's own events are called so; give another name")
     }
     // ScopeCoordinator is the protocol that coordinators conform to.

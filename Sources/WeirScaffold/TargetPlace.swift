@@ -91,6 +91,16 @@ struct TargetPlace: Equatable {
     return String(parts[1])
   }
 
+  /// The folder of the module that files in `path` are of: the target's, or `path` itself outside of a package's
+  /// folders.
+  static func moduleFolder(of path: String) -> String {
+    let path = absolute(path)
+    guard let package = package(above: path), path.hasPrefix("\(package)/") else { return path }
+    let parts = path.dropFirst(package.count + 1).split(separator: "/")
+    guard parts.count >= 2, (sourceFolders + ["Tests"]).contains(String(parts[0])) else { return path }
+    return "\(package)/\(parts[0])/\(parts[1])"
+  }
+
   /// The only target's folder of a package.
   private static func onlyTarget(of package: String) throws(ScaffoldError) -> String {
     let folders = sourceFolders.flatMap { parent in

@@ -22,7 +22,7 @@ struct PageNameTests {
     ("1Checkout", "with a capital in front"), ("Order_History", "ASCII letters and digits"), ("Überblick", "ASCII"),
     ("class", "is a keyword"), ("Self", "is a keyword"), ("Any", "is a keyword"), ("CheckoutPage", "leave Page out"),
     ("Page", "leave Page out"), ("Scope", "ScopeCoordinator is a type of Weir"),
-    ("Weir", "events are called so"), ("WEIR", "events are called so"),
+    ("Weir", "events are called so"), ("WEIR", "events are called so"), ("Process", "events are called so"),
   ])
   func refused(text: String, why: String) {
     let error = #expect(throws: ScaffoldError.self) { try PageName(text) }

@@ -57,6 +57,16 @@ struct ScaffoldCommandTests {
     #expect(folder.contents == before)
   }
 
+  @Test(arguments: ["Views/CheckoutInfo.swift", "checkoutinfo.swift"]) func aNameThatTheModuleHas(file: String) throws {
+    try makePackage(targets: "Shop")
+    try folder.write("Sources/Shop/\(file)", "")
+    try folder.write("Sources/Other/CheckoutInfo.swift", "")
+    let before = folder.contents
+    let said = message { try run("Checkout", at: "Sources/Shop") }
+    #expect(said.contains("CheckoutInfo.swift would have the name of ") && said.contains("/Sources/Shop/\(file)"))
+    #expect(folder.contents == before)
+  }
+
   @Test func intoAFolderOfATarget() throws {
     try makePackage(targets: "other", "my-shop")
     try folder.write("Sources/my-shop/Pages/File.swift", "")
