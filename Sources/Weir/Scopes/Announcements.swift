@@ -8,8 +8,8 @@ import Synchronization
   import Musl
 #endif
 
-/// Tells of states in order, whichever threads find them. Whoever comes while another one tells waits until his state is
-/// told; but one who is told of a state, and notes another, has that told after.
+/// Tells of states in order, whichever threads find them. Whoever comes while another one tells waits until his state
+/// is told; but one who is told of a state, and notes another, has that told after.
 final class Announcements: Sendable {
   /// What is to be told.
   enum Change: Sendable {
