@@ -23,9 +23,14 @@ struct ScopeLog {
     }
   }
 
+  /// All events by their time: offsets say nothing about the order of what different threads captured.
+  func events() throws -> [StoredEvent] {
+    try tracker.events().sorted { ($0.time, $0.offset) < ($1.time, $1.offset) }
+  }
+
   /// All events: the name, of scopes' own with the scope's and the interaction.
   func lines() throws -> [String] {
-    try tracker.events().map { event in
+    try events().map { event in
       switch try ScopeEvent(event) {
       case .exited(let name, let interaction, _, _): "exited \(name) \(interaction)"
       case let own?: "\(event.name.dropFirst("scope.".count)) \(own.name)"
@@ -48,7 +53,7 @@ struct ScopeTests {
       #expect(Scope.current == nil && currentView == nil)
       log.tracker.track("outside")
       #expect(try log.lines() == ["entered checkout", "inside", "exited checkout end", "outside"])
-      let views = try log.tracker.events().map(\.context.view)
+      let views = try log.events().map(\.context.view)
       #expect(views == [EventView(id: id, name: "checkout")] + [views[0], views[0], nil])
       let found = try log.tracker.events(of: ScopeEvent.self).map(\.event)
       guard case .exited(_, _, let seconds, let suspended)? = found.last else { throw Failed() }
@@ -142,7 +147,7 @@ struct ScopeTests {
           "entered job", "suspended job", "resumed job", "suspended job", "exited job first", "checkout.started",
           "late",
         ])
-      #expect(try log.tracker.events().allSatisfy { $0.context.view?.id == scope.id })
+      #expect(try log.events().allSatisfy { $0.context.view?.id == scope.id })
       let elapsed = scope.elapsed
       #expect(scope.elapsed == elapsed)
     }
@@ -175,7 +180,7 @@ struct ScopeTests {
       #expect(try log.lines().last == "exited parent released")
       opener.yield()
       #expect(await task?.value == true)
-      #expect(try log.tracker.events().last?.context.view?.id == id)
+      #expect(try log.events().last?.context.view?.id == id)
     }
   }
 
@@ -189,7 +194,7 @@ struct ScopeTests {
         #expect(Scope.current === scope)
       }
       #expect(try log.lines() == ["entered a", "before", "exited a elsewhere", "after"])
-      #expect(try log.tracker.events().allSatisfy { $0.context.view?.id == scope.id })
+      #expect(try log.events().allSatisfy { $0.context.view?.id == scope.id })
     }
   }
 
@@ -200,7 +205,7 @@ struct ScopeTests {
       parent.end()
       child.track(Checkout.started(cart: 1))
       child.end()
-      let event = try #require(try log.tracker.events().first { $0.name == "checkout.started" })
+      let event = try #require(try log.events().first { $0.name == "checkout.started" })
       #expect(event.context.view == EventView(id: child.id, name: "child", parent: parent.id))
       #expect(try log.lines().last == "exited child end")
     }
@@ -217,7 +222,7 @@ struct ScopeTests {
         scope.end()
       }
       scope.track(Checkout.started(cart: 2))
-      let found = try log.tracker.events()
+      let found = try log.events()
       #expect(found.map(\.context.user?.id) == ["ada", "bob", "bob", "ada", "ada", nil])
       #expect(found.map { $0.context.fields.isEmpty } == [false, true, true, false, false, true])
       #expect(found.allSatisfy { $0.context.view?.id == scope.id })
@@ -257,7 +262,7 @@ struct ScopeTests {
         }
       }
       #expect(log.tracker.scopes.open.isEmpty)
-      let events = try log.tracker.events()
+      let events = try log.events()
       let exits = events.filter { $0.name == "scope.exited" }
       #expect(exits.count == 400 && Set(exits.compactMap(\.context.view?.id)).count == 400)
       #expect(
