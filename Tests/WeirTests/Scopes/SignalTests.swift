@@ -40,8 +40,10 @@ private struct Victim {
     try events(name).map(\.name)
   }
 
+  /// By their time, for several threads captured them.
   static func events(_ name: String) throws -> [StoredEvent] {
     try EventReader(directory: directory(name, of: getpid())).all()
+      .sorted { ($0.time, $0.offset) < ($1.time, $1.offset) }
   }
 
   static func remove(_ name: String) {
