@@ -43,7 +43,16 @@ extension PageScaffold {
   }
 
   private var scopeTest: String {
-    var expectations = "    #expect(spy.names == \(list(["scope.entered", eventName, "scope.exited"])))\n"
+    let events = list(["scope.entered", eventName, "scope.exited"])
+    var expectations = "    #expect(spy.names == \(events))\n"
+    if enters.isAwaited || exits.isAwaited || happens?.isAwaited == true {
+      expectations = """
+            // By their time, for a page that awaits may go on on another thread.
+            let names = spy.all.sorted { $0.time < $1.time }.map(\\.name)
+            #expect(names == \(events))
+
+        """
+    }
     if let happens {
       let fields = count == nil ? "" : "(count: 1)"
       expectations += "    #expect(spy.events(of: \(name.text)Event.self) == [.\(happens.name)\(fields)])\n"
