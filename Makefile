@@ -137,6 +137,7 @@ build: need-swift need-lz4 need-zlib
 test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	@$(MAKE) --no-print-directory test-c
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	@$(MAKE) --no-print-directory test-swift-symbols
 	$(SWIFT_TEST) --skip EndToEndTests
 	$(SWIFT_TEST) --filter EndToEndTests
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-swift-testing \
@@ -253,6 +254,7 @@ C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%
 test-c: need-c need-lz4-tool
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
 	@$(MAKE) --no-print-directory --keep-going test-c-core
+	@$(MAKE) --no-print-directory test-symbols
 	@$(MAKE) --no-print-directory models
 	@$(MAKE) --no-print-directory stress-short
 	@$(MAKE) --no-print-directory fuzz-short
@@ -289,6 +291,16 @@ test-c-examples: libcweir
 	  [ $$status = 0 ] || exit 1; echo "ok: $$program, without Swift"; done
 
 test-c-core: $(C_TEST_RUNS)
+
+# The names that a program with Weir in it shares with Weir: of the library, with and without the fault points.
+.PHONY: test-symbols test-swift-symbols
+
+test-symbols: $(C)/libcweir.a $(C)/checked/libcweir.a $(C)/replay/seam/libcweir.a
+	Tests/C/symbols.sh $^
+
+# The same of what SwiftPM links, after a debug or a release build.
+test-swift-symbols:
+	Tests/C/symbols.sh $(wildcard $(BUILD)/debug/CWeir.build/*.o $(BUILD)/release/CWeir.build/*.o)
 
 # Logs of earlier versions, and a second reader of the format, in Python.
 $(C)/checked/golden_test.run: | need-python need-lz4-tool

@@ -12,6 +12,8 @@
 #ifndef WEIR_BATCH_H
 #define WEIR_BATCH_H
 
+#include "names.h"
+
 #include <pthread.h>
 
 #include "format.h"

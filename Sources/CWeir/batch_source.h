@@ -16,6 +16,8 @@
 #ifndef WEIR_BATCH_SOURCE_H
 #define WEIR_BATCH_SOURCE_H
 
+#include "names.h"
+
 #include "format.h"
 #include "source.h"
 #include "window.h"

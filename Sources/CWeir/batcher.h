@@ -8,6 +8,8 @@
 #ifndef WEIR_BATCHER_H
 #define WEIR_BATCHER_H
 
+#include "names.h"
+
 #include "batch.h"
 #include "retention.h"
 

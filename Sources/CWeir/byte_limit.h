@@ -12,6 +12,8 @@
 #ifndef WEIR_BYTE_LIMIT_H
 #define WEIR_BYTE_LIMIT_H
 
+#include "names.h"
+
 #include "retention.h"
 
 /* Of every log: the file `start`, the lock, and what a file system adds to a file's blocks to find them. */

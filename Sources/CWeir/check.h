@@ -5,6 +5,8 @@
 #ifndef WEIR_CHECK_H
 #define WEIR_CHECK_H
 
+#include "names.h"
+
 #include "definitions.h"
 #include "directory.h"
 #include "scan.h"

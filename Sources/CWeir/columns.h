@@ -7,6 +7,8 @@
 #ifndef WEIR_COLUMNS_H
 #define WEIR_COLUMNS_H
 
+#include "names.h"
+
 #include "format.h"
 
 /* Of records that are larger on average most bytes are text, which LZ4 finds more in as it is. */

@@ -2,6 +2,8 @@
 #ifndef WEIR_CONTENTS_H
 #define WEIR_CONTENTS_H
 
+#include "names.h"
+
 #include "segment.h"
 
 typedef struct contents {

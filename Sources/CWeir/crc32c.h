@@ -5,6 +5,8 @@
 #ifndef WEIR_CRC32C_H
 #define WEIR_CRC32C_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 #include "weir_capture.h"

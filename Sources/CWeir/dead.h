@@ -5,6 +5,8 @@
 #ifndef WEIR_DEAD_H
 #define WEIR_DEAD_H
 
+#include "names.h"
+
 #include "definitions.h"
 #include "handover.h"
 #include "locator.h"

@@ -7,6 +7,8 @@
 #ifndef WEIR_DEFINITIONS_H
 #define WEIR_DEFINITIONS_H
 
+#include "names.h"
+
 #include "format.h"
 #include "hash.h"
 

@@ -2,6 +2,8 @@
 #ifndef WEIR_DIRECTORY_H
 #define WEIR_DIRECTORY_H
 
+#include "names.h"
+
 #include "format.h"
 
 typedef struct segment_name {

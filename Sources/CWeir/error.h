@@ -2,6 +2,8 @@
 #ifndef WEIR_INTERNAL_ERROR_H
 #define WEIR_INTERNAL_ERROR_H
 
+#include "names.h"
+
 #include "weir.h"
 
 /* What is no errno of the system but goes where one does, negative. Above all of Linux's own. */

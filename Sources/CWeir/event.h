@@ -2,6 +2,8 @@
 #ifndef WEIR_EVENT_H
 #define WEIR_EVENT_H
 
+#include "names.h"
+
 #include "definitions.h"
 
 /*

@@ -4,6 +4,8 @@
 #ifndef WEIR_FAILING_RULES_H
 #define WEIR_FAILING_RULES_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 #ifdef WEIR_FAULT_INJECTION

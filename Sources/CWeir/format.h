@@ -6,6 +6,8 @@
 #ifndef WEIR_FORMAT_H
 #define WEIR_FORMAT_H
 
+#include "names.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

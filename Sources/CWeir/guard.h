@@ -5,6 +5,8 @@
 #ifndef WEIR_GUARD_H
 #define WEIR_GUARD_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 struct event_log;

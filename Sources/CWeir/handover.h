@@ -6,6 +6,8 @@
 #ifndef WEIR_HANDOVER_H
 #define WEIR_HANDOVER_H
 
+#include "names.h"
+
 #include "directory.h"
 #include "record.h"
 #include "scan.h"

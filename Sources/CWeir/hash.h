@@ -5,6 +5,8 @@
 #ifndef WEIR_HASH_H
 #define WEIR_HASH_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 typedef struct hash_key {

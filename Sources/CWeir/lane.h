@@ -5,6 +5,8 @@
 #ifndef WEIR_LANE_H
 #define WEIR_LANE_H
 
+#include "names.h"
+
 #include "log.h"
 
 static inline lane *lane_of(weir_lane *producer) { return (lane *)producer; }

@@ -6,6 +6,8 @@
 #ifndef WEIR_LINES_H
 #define WEIR_LINES_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 /* Whether this processor can. */

@@ -10,6 +10,8 @@
 #ifndef WEIR_LOCATOR_H
 #define WEIR_LOCATOR_H
 
+#include "names.h"
+
 #include "format.h"
 
 typedef enum whereabouts {

@@ -16,6 +16,8 @@
 #ifndef WEIR_LOG_H
 #define WEIR_LOG_H
 
+#include "names.h"
+
 #include <pthread.h>
 
 #include "locator.h"

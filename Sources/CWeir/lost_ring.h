@@ -6,6 +6,8 @@
 #ifndef WEIR_LOST_RING_H
 #define WEIR_LOST_RING_H
 
+#include "names.h"
+
 #include "log.h"
 #include "scan.h"
 

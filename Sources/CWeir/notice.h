@@ -2,6 +2,8 @@
 #ifndef WEIR_NOTICE_H
 #define WEIR_NOTICE_H
 
+#include "names.h"
+
 #include "format.h"
 
 enum { NOTICE_MAX_BYTES = 256 };

@@ -11,6 +11,8 @@
 #ifndef WEIR_QUARANTINE_H
 #define WEIR_QUARANTINE_H
 
+#include "names.h"
+
 #include "directory.h"
 #include "log.h"
 #include "scan.h"

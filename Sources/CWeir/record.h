@@ -5,6 +5,8 @@
 #ifndef WEIR_RECORD_H
 #define WEIR_RECORD_H
 
+#include "names.h"
+
 #include "format.h"
 
 /* A lane's bytes and what its records' checksums are seeded with. */

@@ -2,6 +2,8 @@
 #ifndef WEIR_RECOVER_H
 #define WEIR_RECOVER_H
 
+#include "names.h"
+
 #include "handover.h"
 #include "log.h"
 

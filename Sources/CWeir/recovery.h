@@ -5,6 +5,8 @@
 #ifndef WEIR_RECOVERY_H
 #define WEIR_RECOVERY_H
 
+#include "names.h"
+
 #include "directory.h"
 #include "handover.h"
 #include "recover.h"

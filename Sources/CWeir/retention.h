@@ -14,6 +14,8 @@
 #ifndef WEIR_RETENTION_H
 #define WEIR_RETENTION_H
 
+#include "names.h"
+
 #include "format.h"
 
 struct event_log;

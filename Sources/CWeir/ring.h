@@ -2,6 +2,8 @@
 #ifndef WEIR_RING_H
 #define WEIR_RING_H
 
+#include "names.h"
+
 #include "directory.h"
 #include "record.h"
 

@@ -5,6 +5,8 @@
 #ifndef WEIR_ROUTE_H
 #define WEIR_ROUTE_H
 
+#include "names.h"
+
 #include "directory.h"
 #include "scan.h"
 

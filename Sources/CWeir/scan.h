@@ -5,6 +5,8 @@
 #ifndef WEIR_SCAN_H
 #define WEIR_SCAN_H
 
+#include "names.h"
+
 #include "format.h"
 #include "directory.h"
 #include "source.h"

@@ -2,6 +2,8 @@
 #ifndef WEIR_SCAN_BLOCK_H
 #define WEIR_SCAN_BLOCK_H
 
+#include "names.h"
+
 #include "scan.h"
 
 /* The checksum that a block header should have. */

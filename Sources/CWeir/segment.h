@@ -5,6 +5,8 @@
 #ifndef WEIR_SEGMENT_H
 #define WEIR_SEGMENT_H
 
+#include "names.h"
+
 #include "format.h"
 
 typedef struct segment {

@@ -2,6 +2,8 @@
 #ifndef WEIR_SIZES_H
 #define WEIR_SIZES_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 /*

@@ -5,6 +5,8 @@
 #ifndef WEIR_SOURCE_H
 #define WEIR_SOURCE_H
 
+#include "names.h"
+
 #include "format.h"
 
 struct batch_source;

@@ -6,6 +6,8 @@
 #ifndef WEIR_START_H
 #define WEIR_START_H
 
+#include "names.h"
+
 #include "format.h"
 
 #define START_PROBLEM "the file that says what was removed is damaged: what retention removed counts as missing"

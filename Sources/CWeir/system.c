@@ -35,6 +35,12 @@
 _Static_assert((int)AT_WORKING_DIRECTORY == AT_FDCWD, "the system's number for the working directory");
 
 #ifdef WEIR_FAULT_INJECTION
+/* An operation is called what its function is called in system.h, without the prefix that names.h puts in front. */
+static const char *operation_name(const char *function) {
+  uint64_t prefix = sizeof NAMES_PREFIX - 1;
+  return strncmp(function, NAMES_PREFIX, prefix) == 0 ? function + prefix : function;
+}
+
 static struct {
   char operation[32];
   uint64_t nth, times, seen;
@@ -58,10 +64,10 @@ static int fault(const char *operation) {
   if (seen == fault_plan.nth && fault_plan.error == WEIR_FAULT_KILL) kill(getpid(), SIGKILL);
   return seen >= fault_plan.nth && seen - fault_plan.nth < fault_plan.times ? -fault_plan.error : 0;
 }
-#define FAULT()                       \
-  do {                                \
-    int fault_ = fault(__func__);     \
-    if (fault_ != 0) return fault_;   \
+#define FAULT()                                   \
+  do {                                            \
+    int fault_ = fault(operation_name(__func__)); \
+    if (fault_ != 0) return fault_;               \
   } while (0)
 
 static void (*observer)(const weir_call *call, int after);
@@ -81,8 +87,9 @@ static weir_call tell_before(weir_call call) {
   else call.operation = NULL;
   return call;
 }
-#define OBSERVE(...) \
-  __attribute__((cleanup(tell_after))) weir_call call_ = tell_before((weir_call){.operation = __func__, __VA_ARGS__})
+#define OBSERVE(...)                                             \
+  __attribute__((cleanup(tell_after))) weir_call call_ = \
+      tell_before((weir_call){.operation = operation_name(__func__), __VA_ARGS__})
 #else
 #define FAULT() ((void)0)
 #define OBSERVE(...) ((void)0)

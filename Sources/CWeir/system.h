@@ -6,6 +6,8 @@
 #ifndef WEIR_SYSTEM_H
 #define WEIR_SYSTEM_H
 
+#include "names.h"
+
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>

@@ -5,6 +5,8 @@
 #ifndef WEIR_VALUES_H
 #define WEIR_VALUES_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 /* Whether it is UTF-8, without overlong forms, surrogates and what is above U+10FFFF. */

@@ -8,6 +8,8 @@
 #ifndef WEIR_WINDOW_H
 #define WEIR_WINDOW_H
 
+#include "names.h"
+
 #include <stdint.h>
 
 #include "source.h"
