@@ -378,7 +378,7 @@ MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Model
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = scan window unsealed interrupted lost_ring dead_ring reader handover crc32c check stat verify dead \
                 route definitions directory quarantine error notice locator system failing start sizes retention \
-                byte_limit event values source batch_source batch_frame scan_block check_batch columns batch batcher \
+                byte_limit age event values source batch_source batch_frame scan_block check_batch columns batch batcher \
                 batch_all tally contents
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))

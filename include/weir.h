@@ -133,7 +133,7 @@ typedef struct weir_options {
                                  for it */
   uint64_t max_bytes;         /* the byte limit: what all the log's files may take on the disk. 0: none. See Bounds */
   uint64_t retain_bytes;      /* sealed segments beyond it are removed, the oldest first. 0: all are kept */
-  uint64_t retain_ns;         /* sealed segments whose last event is older are removed. 0: none is too old */
+  uint64_t retain_ns;         /* segments that were sealed longer ago are removed. 0: none is too old. See Bounds */
   uint32_t limit_policy;      /* what happens at the byte limit: WEIR_LIMIT_REFUSE */
   uint32_t batch_threads;     /* threads that turn sealed segments into batch segments: 0, none. At most
                                  WEIR_MAX_BATCH_THREADS. See Batch segments */
@@ -160,10 +160,16 @@ typedef struct weir_options {
  * may need for a full ring besides: an opening with less is INVALID, and the message has the number. An opening of a
  * log that is above the limit already removes the oldest segments, or refuses, as limit_policy says.
  *
- * retain_bytes counts sealed segments only, retain_ns compares the time of a segment's last event with the wall clock.
+ * retain_bytes counts sealed segments only, retain_ns the time since a segment was sealed, at its last event or later.
  * They are looked at when a segment is sealed, at the opening, and with retain_ns by a timer, at most once a minute. A
  * segment goes as a whole; the last sealed one always stays. Removal is the sealer thread's: one sync of 512 bytes and
  * an unlink for each segment, no part of any capture.
+ *
+ * What was captured since the machine started goes by the monotonic clock, which nobody sets and which stands still while
+ * the machine sleeps. What is older is dated by the wall clock, as it was set last before the machine went down. It is
+ * removed when one of these is true: the wall clock has said for an hour (retain_ns if that is less), without being set
+ * meanwhile, that it is too old; the last event of another boot in between says so too; the log is known for retain_ns
+ * since the machine started, whatever the wall clock says.
  *
  * What is removed is gone for readers: they pass over it with one weir_skip, whose `removed` is 1. The file `start`
  * says what was removed, and is on the disk before anything is unlinked: killed at any moment, what was removed is

@@ -23,6 +23,7 @@ static int sum_blocks(segment_scan *scan, contents *contents, uint64_t delivered
     const block_header *block = &scan->block;
     contents->lost += undelivered(block, delivered);
     if (sealed) continue;
+    contents->calibration = block->calibration;
     if (block->kind == BLOCK_EVENTS) contents->summary.events += block->count;
     if (block->kind == BLOCK_NOTICES) contents->summary.notices += block->count;
     if (block->kind == BLOCK_EVENTS) contents->summary.last_ns = block->last_ns;
@@ -53,6 +54,8 @@ int contents_read(int directory, uint64_t base, uint64_t delivered, contents *co
     contents->end = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = base};
     int sealed = scan_seal(&scan) == 0;
     if (sealed) contents->summary = *scan_summary(&scan);
+    if (sealed) contents->calibration = scan.block.calibration;
+    memcpy(contents->boot_id, scan.header.captured_boot_id, sizeof contents->boot_id);
     contents->next_offset = scan.next_offset;
     if (sealed && delivered <= scan.header.base_offset) contents->lost = contents->summary.events;
     else if (!sealed || delivered < scan.next_offset) error = sum_blocks(&scan, contents, delivered, sealed);

@@ -14,6 +14,8 @@ typedef struct contents {
   uint64_t missing; /* of its offsets, those that damage took before it was sealed */
   int header_valid;
   uint32_t flags;   /* of the header */
+  uint8_t boot_id[16];     /* of the boot in which its events were captured; zeros: not known */
+  calibration calibration; /* of the seal; of the last block where that is damaged. Multiplier 0: not known */
   seal_summary summary;
   uint64_t lost; /* of its events, those that were not delivered */
 } contents;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "age.h"
 #include "batcher.h"
 #include "byte_limit.h"
 #include "contents.h"
@@ -20,7 +21,6 @@
 #include "system.h"
 
 enum { MOST_AT_ONCE = 64, LEAST_PAUSE_NS = 1000000000 };
-#define LONG_AGO (INT64_MIN + 1)
 #define LOOK_AGAIN_NS UINT64_C(60000000000)
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
@@ -60,7 +60,7 @@ static int insert(retention *retention, retained segment) {
   *place = segment;
   if (segment.bytes == NOT_SEALED) retention->unsealed++;
   else retention->sealed_bytes += segment.bytes;
-  if (at == retention->first) retention->oldest_ns = INT64_MIN;
+  if (at == retention->first) age_forget(&retention->ages);
   return 0;
 }
 
@@ -72,7 +72,7 @@ static int list_sealed(retention *retention) {
   segment_list list;
   int error = segment_list_read(retention->directory, &list);
   retention->first = retention->end = retention->sealed_bytes = retention->unsealed = 0;
-  retention->oldest_ns = INT64_MIN;
+  age_forget(&retention->ages);
   for (uint64_t i = 0; error == 0 && i < list.count; i++) {
     struct stat status;
     uint64_t base = list.items[i].base;
@@ -195,7 +195,7 @@ static void take_batched(retention *retention) {
 static void pop(retention *retention) {
   retention->sealed_bytes -= retention->queue[retention->first].bytes;
   retention->first++;
-  retention->oldest_ns = INT64_MIN;
+  age_forget(&retention->ages);
 }
 
 /*
@@ -230,24 +230,6 @@ static int oldest_contents(const retention *retention, contents *contents) {
   return contents_read(retention->directory, base, load(&retention->delivered), contents);
 }
 
-/* When the last event of the oldest segment was captured, in `*ns`. 0 or a negative errno. */
-static int oldest_time(retention *retention, int64_t *ns) {
-  if (retention->oldest_ns == INT64_MIN) {
-    contents contents;
-    int error = oldest_contents(retention, &contents);
-    if (error != 0) return error;
-    retention->oldest_ns = contents.there ? contents.summary.last_ns : LONG_AGO; /* nothing to keep */
-  }
-  *ns = retention->oldest_ns;
-  return 0;
-}
-
-static int is_too_old(const retention *retention, int64_t last_ns) {
-  if (retention->retain_ns == UINT64_MAX) return 0;
-  int64_t now = sys_wall_ns();
-  return last_ns < now && (uint64_t)now - (uint64_t)last_ns > retention->retain_ns;
-}
-
 /* The last sealed one stays, and all from the first one on that is not sealed. */
 static int has_one_to_remove(const retention *retention) {
   if (retention->end - retention->first - retention->unsealed < 2) return 0;
@@ -266,10 +248,9 @@ static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
   if (retention->remove_delivered && second_base(retention) <= load(&retention->delivered)) return WEIR_LOST_EXPIRED;
   if (retention->sealed_bytes > retention->retain_bytes) return WEIR_LOST_EXPIRED;
   if (retention->retain_ns != UINT64_MAX) {
-    int64_t last_ns;
-    int error = oldest_time(retention, &last_ns);
-    if (error != 0) return error;
-    if (is_too_old(retention, last_ns)) return WEIR_LOST_EXPIRED;
+    uint64_t left;
+    int reached = age_is_reached(retention, &left);
+    if (reached != 0) return reached < 0 ? reached : WEIR_LOST_EXPIRED;
   }
   return needed > 0 && retention->displaces && byte_limit_is_short(retention, needed, freed) ? WEIR_LOST_DISPLACED : 0;
 }
@@ -306,7 +287,7 @@ static int remove_some(retention *retention, uint64_t needed) {
   if (error != 0) {
     retention->first = first;
     retention->sealed_bytes = sealed;
-    retention->oldest_ns = INT64_MIN;
+    age_forget(&retention->ages);
     return error;
   }
   retention->start = start;
@@ -321,11 +302,9 @@ static int remove_some(retention *retention, uint64_t needed) {
 }
 
 static uint64_t next_look(retention *retention) {
-  int64_t last_ns;
+  uint64_t left = 0;
   if (retention->retain_ns == UINT64_MAX || !has_one_to_remove(retention)) return UINT64_MAX;
-  if (oldest_time(retention, &last_ns) != 0) return sys_monotonic_ns() + LOOK_AGAIN_NS;
-  uint64_t age = last_ns < sys_wall_ns() ? (uint64_t)sys_wall_ns() - (uint64_t)last_ns : 0;
-  uint64_t left = retention->retain_ns > age ? retention->retain_ns - age : 0;
+  if (age_is_reached(retention, &left) != 0) left = 0;
   /* Not to the instant: nothing but this wakes an idle log. Nor ever beyond a day, for the wall clock may be set. */
   if (left < LOOK_AGAIN_NS) left = LOOK_AGAIN_NS;
   return sys_monotonic_ns() + (left < 1440 * LOOK_AGAIN_NS ? left : 1440 * LOOK_AGAIN_NS);
@@ -415,8 +394,9 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
   made->start = *start;
   made->look_at = UINT64_MAX;
   made->recovering = 1;
+  int result = age_start(&made->ages);
   /* Made before the disk is full: then only its bytes change, and a removal needs no space. */
-  int result = start->sequence == 0 ? start_write(log->directory, &made->start) : 0;
+  if (result == 0 && start->sequence == 0) result = start_write(log->directory, &made->start);
   if (result == 0) result = survey(made);
   return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", log->path, NULL);
 }

@@ -35,6 +35,24 @@ typedef struct batched_segment {
   uint64_t bytes; /* allocated, of the batch segment */
 } batched_segment;
 
+/* What is known of the oldest segment's age, and of the clocks: see age.h. The sealer's, or the opening's. */
+typedef enum age_kind { AGE_UNKNOWN, AGE_GONE, AGE_MONOTONIC, AGE_DATED } age_kind;
+typedef struct ages {
+  uint8_t boot_id[16];        /* of this boot; zeros: not known */
+  uint64_t known_since;       /* monotonic: the log knows this boot since then */
+  uint64_t steady_since;      /* monotonic: the wall clock is not known to have been set since then */
+  int64_t offset;             /* the wall clock less the monotonic one, since then */
+  int looked_back;            /* what earlier openings left was looked at: of it, the next two */
+  uint8_t before_boot_id[16]; /* of the last segment of another boot; zeros: there is none */
+  int64_t before_ns;          /* and its date */
+  age_kind oldest;
+  int64_t latest_ns; /* AGE_MONOTONIC: none of its events was captured later */
+  uint8_t dated_boot_id[16]; /* AGE_DATED: of which boot it is, and what the last reading of its clocks was */
+  int64_t dated_offset;
+  int64_t date_ns;   /* AGE_DATED: its date, by the last reading of its boot */
+  int agreed;        /* and that another boot before this one says that it is too old */
+} ages;
+
 typedef struct retention {
   int directory; /* the log's */
   uint64_t max_bytes;    /* UINT64_MAX: no limit */
@@ -61,7 +79,7 @@ typedef struct retention {
   int names_unsure;      /* a sealed name may not be on the disk: nothing is removed for a copy any more */
   int leftovers;         /* some are left that `start` says are removed: they go before any other does */
   int unlisted;          /* there was no memory for one: they are listed anew before any is removed */
-  int64_t oldest_ns;     /* when the last event of the oldest was captured; INT64_MIN: not looked at yet */
+  ages ages;
   start_slot start;
   uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */
 

@@ -15,7 +15,10 @@ extension Tracker {
   ///
   /// Events that go before they were delivered are counted as ``DropReason/expired``.
   public struct Retention: Hashable, Sendable {
-    /// Segments whose last event is older, by the wall clock, are removed; nil for none. Above zero.
+    /// Segments that were filled longer ago are removed; nil for none. Above zero.
+    ///
+    /// What was captured since the machine started is not removed early for a wall clock that is set. What is older is
+    /// removed once the wall clock has said for an hour, or in two boots, that it is too old.
     public var age: Duration?
 
     /// Of the sealed segments, those beyond so many bytes on the disk are removed; nil for none. Above zero.

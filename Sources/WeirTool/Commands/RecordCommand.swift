@@ -103,7 +103,7 @@ struct RecordCommand: ParsableCommand {
   @Flag(help: "At --max-bytes remove the oldest events, and count them, instead of stopping.")
   var dropOldest = false
 
-  @Option(help: "Remove segments whose last event is older, such as 7d, 12h, 30m or 90s.")
+  @Option(help: "Remove segments that were filled longer ago, such as 7d, 12h, 30m or 90s.")
   var retain: TimeSpan?
 
   @Option(help: "Remove the oldest sealed segments beyond so many bytes, such as 512M.")
