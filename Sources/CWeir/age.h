@@ -15,6 +15,8 @@
 #ifndef WEIR_AGE_H
 #define WEIR_AGE_H
 
+#include "names.h"
+
 #include "contents.h"
 #include "retention.h"
 

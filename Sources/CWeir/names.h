@@ -9,6 +9,8 @@
 
 #define NAMES_PREFIX "weir_core_"
 
+#define age_is_reached weir_core_age_is_reached
+#define age_start weir_core_age_start
 #define all_zero weir_core_all_zero
 #define batch_frame_find weir_core_batch_frame_find
 #define batch_frame_reconsider weir_core_batch_frame_reconsider
