@@ -248,7 +248,8 @@ typedef struct weir_recovery {
   uint32_t was_clean;          /* the log was new, or had been closed */
   uint32_t ring_replaced;      /* the ring was missing or unreadable: what it held is an unknown loss */
   uint32_t ring_vanished;      /* it was, because it lay in another directory and is not there any more */
-  uint32_t rebooted;           /* the machine was started anew since: what the disk had is all there is */
+  uint32_t rebooted;           /* the machine was started anew since: what the disk had is all there is. Without /proc
+                                  nobody can tell, and it counts as started anew */
   uint32_t unknown_tail;       /* events may have followed the last ones that are there, of which no trace is left:
                                   always 1 if `rebooted`, unless the log had been closed. Nothing below the durable
                                   watermark */

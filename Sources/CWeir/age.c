@@ -33,8 +33,7 @@ static int is_step(int64_t before, int64_t after) {
 }
 
 static int is_of_boot(const contents *segment, const uint8_t boot_id[16]) {
-  return segment->there && segment->calibration.multiplier != 0 && !all_zero(boot_id, 16) &&
-         memcmp(segment->boot_id, boot_id, 16) == 0;
+  return segment->there && segment->calibration.multiplier != 0 && sys_same_boot(segment->boot_id, boot_id);
 }
 
 static int read_at(const retention *retention, uint64_t at, contents *segment) {

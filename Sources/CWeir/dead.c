@@ -31,7 +31,7 @@ static int open_ring(dead_ring *ring, int directory) {
   uint8_t boot_id[16];
   if (error == 0) error = sys_boot_id(boot_id);
   if (error == -ENOENT) error = 0;
-  int other = error == 0 && memcmp(boot_id, ring->header.boot_id, sizeof boot_id) != 0;
+  int other = error == 0 && !sys_same_boot(boot_id, ring->header.boot_id);
   ring->rebooted = other && ring->header.closed != 1;
   ring->empty = other && ring->header.closed == 1;
   return error;

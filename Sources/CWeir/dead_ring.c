@@ -56,9 +56,8 @@ static int put_away(recovery *recovery, const char *remains) {
 /* Whether the lost ring was of another boot; then nobody knows which offsets had been given. */
 static int lost_with_boot(const recovery *recovery) {
   if (recovery->dead) return 0;
-  const uint8_t *boot_id = recovery->report->ring_vanished ? recovery->place.locator.boot_id : recovery->last_boot_id;
-  return !all_zero(boot_id, sizeof recovery->boot_id) &&
-         memcmp(boot_id, recovery->boot_id, sizeof recovery->boot_id) != 0;
+  if (recovery->report->ring_vanished) return !sys_same_boot(recovery->place.locator.boot_id, recovery->boot_id);
+  return recovery->last_opening != 0 && !sys_same_boot(recovery->last_boot_id, recovery->boot_id);
 }
 
 /* Of a lost ring the log tells once, also when this was killed before. */
@@ -172,7 +171,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
   if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
   recovery->report->previous_opening = dead->header->opening;
   recovery->closed = dead->header->closed == 1;
-  if (memcmp(dead->header->boot_id, recovery->boot_id, sizeof recovery->boot_id) != 0) {
+  if (!sys_same_boot(dead->header->boot_id, recovery->boot_id)) {
     status = distrust(recovery);
     if (status != WEIR_OK) return status;
   }

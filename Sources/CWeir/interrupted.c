@@ -16,6 +16,7 @@
 #include "quarantine.h"
 #include "recovery.h"
 #include "scan.h"
+#include "system.h"
 
 /* What a sealed segment says of itself. */
 typedef struct sealed {
@@ -101,7 +102,7 @@ static int find_run(const recovery *recovery, const sealed *last, run *run) {
   }
   if (run->first == 0) memset(&run->before, 0, sizeof run->before);
   run->opening = last->opening;
-  run->cut = memcmp(last->boot_id, boot_of_recovery(recovery, last->opening), sizeof last->boot_id) != 0;
+  run->cut = !sys_same_boot(last->boot_id, boot_of_recovery(recovery, last->opening));
   return error;
 }
 

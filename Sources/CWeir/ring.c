@@ -362,7 +362,7 @@ weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error)
   if (!header) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
   fill_header(header, log, base_offset, clock_resolve(log->options.clock));
   int result = sys_boot_id(header->boot_id);
-  if (result == -ENOENT) result = 0; /* no /proc: a boot id of zeros matches no other */
+  if (result == -ENOENT) result = 0; /* no /proc: zeros are of no boot that is known */
   uint8_t definitions[1024];
   header->types_end = notice_definitions(definitions, header->opening);
   header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);

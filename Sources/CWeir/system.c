@@ -466,7 +466,13 @@ static int hex_digit(char c) {
   return -1;
 }
 
+int sys_same_boot(const uint8_t one[16], const uint8_t other[16]) {
+  static const uint8_t unknown[16];
+  return memcmp(one, unknown, sizeof unknown) != 0 && memcmp(one, other, sizeof unknown) == 0;
+}
+
 int sys_boot_id(uint8_t id[16]) {
+  memset(id, 0, 16);
 #ifdef WEIR_FAULT_INJECTION
   if (boot_id) {
     memcpy(id, boot_id, 16);
@@ -480,7 +486,6 @@ int sys_boot_id(uint8_t id[16]) {
   close(fd);
   if (count < 0) return (int)count;
   int digits = 0;
-  memset(id, 0, 16);
   for (int64_t i = 0; i < count && digits < 32; i++) {
     int digit = hex_digit(text[i]);
     if (digit < 0) continue;

@@ -47,7 +47,8 @@ int sys_is_memory(int fd);                                   /* 1 if the file ha
 int sys_lock(int fd);                                        /* -EAGAIN if another has it */
 int sys_is_locked(int fd);                                   /* 1 or 0; works on a read-only descriptor */
 int sys_random(void *bytes, uint64_t count);
-int sys_boot_id(uint8_t id[16]);
+int sys_boot_id(uint8_t id[16]);                             /* -ENOENT without /proc: then it is zeros */
+int sys_same_boot(const uint8_t one[16], const uint8_t other[16]); /* known to be: zeros are of no boot that is known */
 int sys_clock_source_is(const char *name);                  /* the kernel keeps time by it; 1 if it does not say */
 void sys_close(int fd);
 

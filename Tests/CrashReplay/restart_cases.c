@@ -19,8 +19,10 @@
 #include <sys/mount.h>
 
 #include "crc32c.h"
+#include "directory.h"
 #include "disk.h"
 #include "format.h"
+#include "system.h"
 
 enum { EVENTS = 500, UNDRAINED = 40, FILLER = 200 };
 
@@ -235,9 +237,65 @@ static void machine_restarts(const char *folder, int closes) {
   munmap(lives, 2 * sizeof *lives);
 }
 
+/* What no sync had put on the disk is not there after a power cut: the blocks of the segment that is being written. */
+static void lose_active_blocks(const char *directory) {
+  segment_list list;
+  int fd = open(directory, O_RDONLY | O_DIRECTORY);
+  REQUIRE(fd >= 0 && segment_list_read(fd, &list) == 0 && list.count == 1 && list.items[0].active);
+  int file = openat(fd, list.items[0].name, O_RDWR);
+  struct stat status;
+  REQUIRE(file >= 0 && fstat(file, &status) == 0);
+  REQUIRE(ftruncate(file, 4096) == 0 && ftruncate(file, status.st_size) == 0);
+  segment_list_free(&list);
+  close(file);
+  close(fd);
+}
+
+/* Without /proc nobody knows which boot it is, neither the writer nor who comes after a power cut. */
+static void power_cut_without_proc(const char *folder) {
+  enum { COUNT = 200 };
+  static const uint8_t unknown[16];
+  test("case 21, a power cut where neither opening has /proc: it is not taken for a kill");
+  const char *directory = join(folder, "no-proc");
+  life life = {.directory = directory};
+  weir_fault_boot_id(unknown);
+  fflush(stdout);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    weir_log *log;
+    weir_error error;
+    if (open_log(&life, &log, NULL, 1000000, &error) != WEIR_OK) _exit(3);
+    uint32_t type = define_numbered(log);
+    for (uint64_t i = 0; i < COUNT; i++) {
+      if (capture_numbered(log, type, 0, i, FILLER, NULL) != WEIR_ACCEPTED) _exit(4);
+    }
+    if (weir_drain(log, UINT64_MAX, NULL, &error) != WEIR_OK) _exit(5);
+    kill(getpid(), SIGKILL);
+  }
+  CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+  lose_active_blocks(directory);
+  const uint64_t all[1][2] = {{0, COUNT}};
+  judge(directory, all, 1, 2); /* and of the block that is cut in two */
+  weir_log *log;
+  weir_error error;
+  weir_recovery recovery;
+  CHECK_EQUAL(open_log(&life, &log, &recovery, 1000000, &error), WEIR_OK);
+  CHECK_EQUAL(recovery.events_from_lanes, COUNT);
+  CHECK_EQUAL(recovery.missing_events, 0);
+  CHECK_EQUAL(recovery.rebooted, 1);
+  CHECK_EQUAL(recovery.unknown_tail, 1);
+  CHECK(recovery.first_offset > UINT64_C(1) << 32);
+  close_and_free(log);
+  judge(directory, all, 1, 1);
+  weir_fault_boot_id(NULL);
+  remove_tree(directory);
+}
+
 int main(void) {
   random_start("restart_cases");
   char *folder = scratch();
+  power_cut_without_proc(folder);
   for (int closes = 0; closes < 2; closes++) machine_restarts(folder, closes);
   if (disk_ready("case 21, a container that starts again")) {
     for (ring_home home = BESIDE; home <= GOES; home++) {
