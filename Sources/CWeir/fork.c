@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <unistd.h>
 
 #include "lane.h"
 #include "system.h"
@@ -82,6 +83,11 @@ void log_unregister(event_log *log) {
     *at = log->next;
     break;
   }
+  /*
+   * A program that another thread is just starting has a copy of the descriptor until it runs, and with it the lock,
+   * unless that is given up by name.
+   */
+  if (log->locked_by == (int)getpid()) sys_unlock(log->lock);
   close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
   pthread_mutex_unlock(&logs_lock);
 }

@@ -137,14 +137,15 @@ static weir_status lock_directory(event_log *log, weir_error *error) {
   log_allow_forks();
   if (log->lock < 0) return fail_system(error, log->lock, "open", log->path, LOCK_NAME);
   /*
-   * A process that another thread starts right now has the descriptor until it executes its program, and with it the
-   * lock that a close just gave up: such a one is waited for.
+   * A process that was killed just now may not have let go of its descriptors yet, nor a program that it was starting:
+   * such a one is waited for.
    */
   int result = sys_lock(log->lock);
   for (int i = 0; i < 100 && result == -EAGAIN; i++) {
     sys_sleep_ns(1000000);
     result = sys_lock(log->lock);
   }
+  log->locked_by = (int)getpid();
   if (result == 0) return WEIR_OK;
   if (result != -EAGAIN) return fail_system(error, result, "lock", log->path, LOCK_NAME);
   return fail(error, WEIR_ERROR_LOCKED, EAGAIN, log->path,

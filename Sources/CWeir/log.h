@@ -155,6 +155,7 @@ typedef struct event_log {
   char *path;
   int directory;
   int lock;
+  int locked_by; /* the process: a child that no handler saw must not give up its parent's lock */
   weir_options options;
   uint32_t state;      /* log_state */
   uint32_t references; /* the handle, and every thread that knows a lane of this log */

@@ -443,6 +443,11 @@ int sys_lock(int fd) {
   return errno == EACCES ? -EAGAIN : -errno;
 }
 
+void sys_unlock(int fd) {
+  struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+  if (fd >= 0) fcntl(fd, F_OFD_SETLK, &lock);
+}
+
 int sys_is_locked(int fd) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;

@@ -45,6 +45,7 @@ int sys_status_at(int at, const char *name, struct stat *status); /* links not f
 int sys_identity(int fd, uint64_t *inode, int64_t *born_ns); /* tells a directory from its copies; born 0: not known */
 int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it, as on tmpfs */
 int sys_lock(int fd);                                        /* -EAGAIN if another has it */
+void sys_unlock(int fd);                                     /* for all copies of the descriptor */
 int sys_is_locked(int fd);                                   /* 1 or 0; works on a read-only descriptor */
 int sys_random(void *bytes, uint64_t count);
 int sys_boot_id(uint8_t id[16]);                             /* -ENOENT without /proc: then it is zeros */

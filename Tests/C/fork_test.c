@@ -245,6 +245,24 @@ static void bare_children_are_detached(const char *name, fork_way way) {
   }
 }
 
+/* A program that another thread is just starting is such a child until it runs: it has a copy of every descriptor. */
+static void a_closed_log_is_not_locked(void) {
+  test("a log that was closed can be opened at once, though a program is being started");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_default(directory, NULL);
+  REQUIRE(log);
+  pid_t child = bare_clone();
+  REQUIRE(child >= 0);
+  while (child == 0) pause();
+  close_and_free(log);
+  log = open_default(directory, NULL);
+  if (CHECK(log != NULL)) close_and_free(log);
+  kill(child, SIGKILL);
+  REQUIRE(waitpid(child, NULL, 0) == child);
+  scratch_remove(folder);
+}
+
 /* ---- A fork within captures -------------------------------------------------------------------------------------- */
 
 /* In the child: what the parent began ends here in every way there is, and none of it is an event. */
@@ -345,5 +363,6 @@ int main(void) {
   bare_children_are_detached("a child of _Fork is refused, and its parent goes on capturing", _Fork);
   child_commits_what_parent_began();
   nothing_passes_exec();
+  a_closed_log_is_not_locked();
   return finish();
 }

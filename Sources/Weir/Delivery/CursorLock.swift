@@ -30,8 +30,8 @@ final class CursorLock: Sendable {
   init(
     file fileName: String, in directory: Descriptor, _ calls: SystemCalls, heldBy holder: String
   ) throws(WeirError) {
-    // A process that is just being started has all that is open in this one until it runs its own program, and with it
-    // a lock that was given up here meanwhile: such a one is waited for.
+    // A process that was killed just now may not have let go of its descriptors yet, nor a program that it was starting:
+    // such a one is waited for.
     for _ in 0..<50 {
       let file = try Self.opened(fileName, in: directory, calls)
       ForkedDescriptors.add(file.number)
@@ -54,6 +54,9 @@ final class CursorLock: Sendable {
 
   deinit {
     if getpid() == process {
+      // A program that another thread is just starting has a copy of the descriptor until it runs, and with it the lock,
+      // unless that is given up by name.
+      SystemCalls().unlock(file)
       ForkedDescriptors.remove(file.number)
     } else {
       // In a child of a fork it is closed already, and its number may be another file's.

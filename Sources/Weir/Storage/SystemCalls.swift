@@ -201,6 +201,12 @@ struct SystemCalls: Sendable {
     return try check(.lock, file.path, besides: EAGAIN) { fcntl(number, lockDescription, &range) } >= 0
   }
 
+  /// Gives up a lock, for all copies of the descriptor.
+  func unlock(_ file: Descriptor) {
+    var range = flock(l_type: Int16(F_UNLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+    _ = fcntl(file.number, lockDescription, &range)
+  }
+
   /// Whether an open file is what has this name in a directory.
   func isNamed(_ file: Descriptor, _ name: String, in directory: Descriptor) throws(WeirError) -> Bool {
     let number = file.number

@@ -59,6 +59,26 @@ struct DispatcherTests {
     }
   }
 
+  /// As the child stands here, so does a program that another thread is just starting, until it runs.
+  @Test func `a lock that was given up is free, though a child has a copy of its descriptor`() async {
+    await #expect(processExitsWith: .success) {
+      // Without the handlers of forks, which close the copy.
+      typealias Fork = @convention(c) () -> pid_t
+      let bareFork = unsafeBitCast(try #require(dlsym(nil, "_Fork")), to: Fork.self)
+      try withDirectory { directory in
+        try Tracker(directory: directory, configuration: quiet()).close()
+        var lock: CursorLock? = try CursorLock("a", of: directory, calls: SystemCalls())
+        let child = bareFork()
+        while child == 0 { pause() }
+        defer { kill(child, SIGKILL) }
+        withExtendedLifetime(lock) {}
+        lock = nil
+        lock = try CursorLock("a", of: directory, calls: SystemCalls())
+        withExtendedLifetime(lock) {}
+      }
+    }
+  }
+
   // MARK: Where a provider begins
 
   @Test func `beginning, end and time`() async throws {
