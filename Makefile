@@ -379,7 +379,7 @@ MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Te
 MODELS_UNSEEN = scan window unsealed interrupted lost_ring dead_ring reader handover crc32c check stat verify dead \
                 route definitions directory quarantine error notice locator system failing start sizes retention \
                 byte_limit age event values source batch_source batch_frame scan_block check_batch columns batch batcher \
-                batch_all tally contents
+                batch_all tally contents ring_owner
 MODELS_INCLUDED = lane drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))

@@ -246,7 +246,8 @@ typedef struct weir_recovery {
   uint64_t first_offset;       /* the first offset that this opening gives */
   uint64_t duration_ns;
   uint32_t was_clean;          /* the log was new, or had been closed */
-  uint32_t ring_replaced;      /* the ring was missing or unreadable: what it held is an unknown loss */
+  uint32_t ring_replaced;      /* the ring was missing, unreadable, or that of another opening or log, which is then in
+                                  quarantine/: what the log's own ring held is an unknown loss */
   uint32_t ring_vanished;      /* it was, because it lay in another directory and is not there any more */
   uint32_t rebooted;           /* the machine was started anew since: what the disk had is all there is. Without /proc
                                   nobody can tell, and it counts as started anew */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ring_owner.h"
 #include "system.h"
 
 /* All of `count` bytes, or -EBADMSG where the file ends before. */
@@ -70,18 +71,44 @@ int dead_is_current(const dead_ring *ring, int directory) {
   return memcmp(fixed, &ring->header, sizeof fixed) == 0;
 }
 
+/* `anothers` where the ring is not of the opening that wrote the newest segment. */
+static int check_owner(int directory, const segment_list *list, uint64_t opening, uint64_t base_offset, int anothers) {
+  ring_owner owner;
+  int error = ring_owner_find(directory, list, opening, base_offset, &owner);
+  return error != 0 ? error : owner == RING_ANOTHERS ? anothers : 0;
+}
+
+/* A log whose ring a close removed, as its locator says: -ENOENT, or -ESTALE if that is the word of another opening. */
+static int check_closed(const dead_ring *ring, int directory, const segment_list *list) {
+  const ring_locator *closed = &ring->place.locator;
+  int error = check_owner(directory, list, closed->opening, closed->next_offset, -ESTALE);
+  ring_place now;
+  if (error != -ESTALE || locator_find(directory, &now) != 0) return error == 0 ? -ENOENT : error;
+  int same = now.where == RING_CLOSED && memcmp(&now.locator, closed, sizeof *closed) == 0;
+  locator_leave(&now);
+  return same ? error : -EAGAIN;
+}
+
+static int check_dead(dead_ring *ring, int directory, const segment_list *list) {
+  const ring_header *header = &ring->header;
+  int error = check_owner(directory, list, header->opening, header->base_offset, -EIDRM);
+  if (error == 0) error = handover_read(&ring->handover, directory, list, header->opening, ring->rebooted);
+  if (error != 0 && error != -EIDRM) return error;
+  /* What was read is of one state only if no writer was at work in the meantime. */
+  int current = dead_is_current(ring, directory);
+  return current == 1 ? error : current < 0 ? current : -EAGAIN;
+}
+
 static int open_dead(dead_ring *ring, int directory) {
   int error = dead_read_ring(ring, directory);
-  if (error != 0) return error;
+  int closed = error == -ENOENT && ring->place.where == RING_CLOSED;
+  if (error != 0 && !closed) return error;
   segment_list list;
   error = segment_list_read(directory, &list);
   if (error != 0) return error;
-  error = handover_read(&ring->handover, directory, &list, ring->header.opening, ring->rebooted);
+  error = closed ? check_closed(ring, directory, &list) : check_dead(ring, directory, &list);
   segment_list_free(&list);
   if (error != 0) return error;
-  /* What was read is of one state only if no writer was at work in the meantime. */
-  int current = dead_is_current(ring, directory);
-  if (current != 1) return current < 0 ? current : -EAGAIN;
   ring->calibration = handover_calibration(&ring->handover, &ring->header);
   ring->log_end = ring->handover.log_end;
   ring->start_offset = handover_start_offset(&ring->handover, ring_end(&ring->header));
@@ -108,6 +135,18 @@ int dead_open(int directory, dead_ring **made) {
   if (error == -ESTALE && directory_is_live(directory)) error = -EAGAIN;
   dead_close(ring);
   return error == -ENOENT ? 0 : error;
+}
+
+const char *dead_problem(int error) {
+  if (error == -EBADMSG || error == -ELOOP) return "the ring is damaged: events that no segment had yet can't be read";
+  if (error == -ESTALE) {
+    return "the ring is not where it was: events that no segment had yet are lost, and how many is not known";
+  }
+  if (error == -EIDRM) {
+    return "the ring is of another opening, or another log: events that no segment had yet are lost, unless the log's "
+           "own ring is put back before it is opened";
+  }
+  return NULL;
 }
 
 int dead_being_made(int directory) {

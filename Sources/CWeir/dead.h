@@ -64,12 +64,13 @@ typedef struct dead_ring {
 /*
  * Opens the ring of a directory that no writer has open. `*made` is null where there is no ring. 0, or a negative
  * errno: -EBADMSG for a damaged one, -ENOTSUP for a newer version, -ELOOP for what is no plain file, -ESTALE for one
- * that vanished from another directory, -EAGAIN if a writer turned up, or was there and went, while this was reading.
+ * that vanished from another directory, -EIDRM for one of another opening or log (see ring_owner.h), -EAGAIN if a
+ * writer turned up, or was there and went, while this was reading.
  */
 int dead_open(int directory, dead_ring **made);
 
-#define RING_VANISHED_PROBLEM \
-  "the ring is not where it was: events that no segment had yet are lost, and how many is not known"
+/* What such an error says of a ring that is lost, for whoever reads the log; null for any other error. */
+const char *dead_problem(int error);
 
 /* Whether there is no ring because an opening died while it made one: it had drained the one before. */
 int dead_being_made(int directory);

@@ -11,6 +11,7 @@
 #include "lost_ring.h"
 #include "quarantine.h"
 #include "recovery.h"
+#include "ring_owner.h"
 #include "scan.h"
 #include "system.h"
 
@@ -30,8 +31,11 @@ static void lose_ring(recovery *recovery, const char *reason, const char *remain
   recovery->remains[recovery->remains[0] != NULL] = remains;
 }
 
-/* Moves the remains of a lost ring to quarantine/, or a copy, where they lie in another directory. */
-static int put_away(recovery *recovery, const char *remains) {
+/*
+ * Moves the remains of a lost ring to quarantine/, or a copy, where they lie in another directory. Of a full quarantine
+ * only a ring that is `ours` is removed.
+ */
+static int put_away(recovery *recovery, const char *remains, int ours) {
   int home = recovery->log->directory;
   const ring_place *place = &recovery->place;
   int elsewhere = place->where == RING_ELSEWHERE;
@@ -47,7 +51,7 @@ static int put_away(recovery *recovery, const char *remains) {
     sys_close(fd);
     if (result >= 0 && (error = sys_unlink(place->directory, place->name)) != 0) return error;
   } else {
-    result = quarantine_file(home, remains, recovery->lost, 1);
+    result = quarantine_file(home, remains, recovery->lost, ours);
   }
   if (result == QUARANTINE_FULL) recovery->report->unkept_bytes += (uint64_t)status.st_size;
   return result < 0 ? result : 0;
@@ -76,7 +80,7 @@ weir_status recovery_tell_of_lost_ring(recovery *recovery) {
     recovery->least_offset = offset + 1;
   }
   for (int i = 0; i < 2 && recovery->remains[i]; i++) {
-    int error = put_away(recovery, recovery->remains[i]);
+    int error = put_away(recovery, recovery->remains[i], 1);
     if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), recovery->remains[i]);
   }
   return WEIR_OK;
@@ -200,6 +204,42 @@ static int ring_being_made(recovery *recovery) {
   return 1;
 }
 
+/* Whose the ring is, by the segments: first by the last ones, by all of them where those do not say. */
+static int find_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, ring_owner *owner) {
+  int directory = recovery->log->directory;
+  int error = ring_owner_find(directory, &recovery->list, opening, base_offset, owner);
+  if (error != 0 || *owner != RING_UNKNOWN || recovery->list.count == 0) return error;
+  segment_list all;
+  error = segment_list_read(directory, &all);
+  if (error == 0) error = ring_owner_find(directory, &all, opening, base_offset, owner);
+  segment_list_free(&all);
+  return error;
+}
+
+/*
+ * Puts away a ring, or a locator, that is not of the opening that wrote the newest segment: so that opening's ring is
+ * lost. At once, because an opening that is killed seals segments, and the next one could not tell any more; that one
+ * finds no ring, and reports the loss all the same.
+ */
+static weir_status set_aside(recovery *recovery, const char *remains) {
+  ring_place *place = &recovery->place;
+  lose_ring(recovery, RING_LOST_REPLACED, NULL);
+  /* It would say that nothing is lost. It was made out of the ring that is lost, or of this one. */
+  int error = sys_unlink(place->directory, place->new_name);
+  if (error == 0 || error == -ENOENT) error = put_away(recovery, remains, 0);
+  if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), remains);
+  if (place->where == RING_CLOSED) *place = locator_here(recovery->log->directory);
+  return WEIR_OK;
+}
+
+/* Sets the ring of another opening aside. */
+static weir_status check_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, const char *remains) {
+  ring_owner owner;
+  int error = find_owner(recovery, opening, base_offset, &owner);
+  if (error != 0) return fail_system(recovery->error, error, "read the segments of", recovery->log->path, NULL);
+  return owner == RING_ANOTHERS ? set_aside(recovery, remains) : WEIR_OK;
+}
+
 /* Whom to believe about where the ring is. A damaged locator is put away: what it named is lost. */
 static weir_status find_ring(recovery *recovery) {
   event_log *log = recovery->log;
@@ -250,11 +290,36 @@ static int mend_cut_ring(recovery *recovery, int fd) {
   return 1;
 }
 
-weir_status recovery_open_ring(recovery *recovery) {
-  weir_status found = find_ring(recovery);
+/* Reads the header, and mends a ring that was cut short. 0 or a negative errno. */
+static int read_ring(recovery *recovery, int fd, ring_header *header) {
+  int error = read_ring_header(fd, header);
+  if (error != -EBADMSG) return error;
+  int mended = mend_cut_ring(recovery, fd);
+  return mended == 0 ? -EBADMSG : mended < 0 ? mended : 0;
+}
+
+static weir_status take_ring(recovery *recovery, int fd, ring_header *header) {
   const ring_place *place = &recovery->place;
-  if (found != WEIR_OK || place->where == RING_VANISHED || place->where == RING_CLOSED) return found;
-  const char *path = ring_path(recovery);
+  int error = read_ring(recovery, fd, header);
+  if (error == -ENOTSUP) return recovery_newer_version(recovery, RING_NAME);
+  if (error == -EBADMSG) {
+    lose_ring(recovery, RING_LOST_DAMAGED, RING_NAME);
+    return WEIR_OK;
+  }
+  if (error != 0) return fail_system(recovery->error, error, "read", ring_path(recovery), place->name);
+  const char *lost = recovery->lost; /* a damaged locator */
+  weir_status status = check_owner(recovery, header->opening, header->base_offset, RING_NAME);
+  if (status != WEIR_OK || recovery->lost != lost) return status;
+  return attach_dead(recovery, fd);
+}
+
+weir_status recovery_open_ring(recovery *recovery) {
+  weir_status status = find_ring(recovery);
+  const ring_place *place = &recovery->place;
+  if (status != WEIR_OK || place->where == RING_VANISHED) return status;
+  if (place->where == RING_CLOSED) {
+    return check_owner(recovery, place->locator.opening, place->locator.next_offset, LOCATOR_NAME);
+  }
   int fd = sys_open_write(place->directory, place->name);
   if (fd == -ENOENT) {
     recovery->absent = !recovery->lost;
@@ -263,17 +328,11 @@ weir_status recovery_open_ring(recovery *recovery) {
     }
     return WEIR_OK;
   }
-  if (fd < 0) return fail_system(recovery->error, fd, "open", path, place->name);
+  if (fd < 0) return fail_system(recovery->error, fd, "open", ring_path(recovery), place->name);
   ring_header *header = malloc(sizeof *header);
-  int error = header ? read_ring_header(fd, header) : -ENOMEM;
+  if (header) status = take_ring(recovery, fd, header);
+  else status = fail_system(recovery->error, -ENOMEM, "read", ring_path(recovery), place->name);
   free(header);
-  weir_status status = WEIR_OK;
-  int mended = error == -EBADMSG ? mend_cut_ring(recovery, fd) : 0;
-  if (mended != 0) error = mended < 0 ? mended : 0;
-  if (error == -ENOTSUP) status = recovery_newer_version(recovery, RING_NAME);
-  else if (error == -EBADMSG) lose_ring(recovery, RING_LOST_DAMAGED, RING_NAME);
-  else if (error != 0) status = fail_system(recovery->error, error, "read", path, place->name);
-  else status = attach_dead(recovery, fd);
   sys_close(fd);
   return status;
 }

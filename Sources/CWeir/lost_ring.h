@@ -15,6 +15,7 @@
 #define RING_LOST_DAMAGED "ring damaged"
 #define RING_LOST_VANISHED "ring vanished"
 #define RING_LOST_MISSING "ring missing"
+#define RING_LOST_REPLACED "ring of another opening"
 
 /*
  * Writes the notice with that offset; `last` is the segment before it and becomes this one. Where there is a drained

@@ -1,8 +1,8 @@
 /*
  * names.h: the prefix of every name that the files of the core share and weir.h does not have. A program may have
  * functions of its own called `recover` or `fail`; the linker would take the program's for the core's without a word.
- * Each internal header includes this file first, so no declaration is seen without the prefix. `make test-symbols` fails
- * for a global name that is missing here.
+ * Each internal header includes this file first, so no declaration is seen without the prefix. `make test-symbols`
+ * fails for a global name that is missing here.
  */
 #ifndef WEIR_NAMES_H
 #define WEIR_NAMES_H
@@ -66,6 +66,7 @@
 #define dead_is_current weir_core_dead_is_current
 #define dead_next weir_core_dead_next
 #define dead_open weir_core_dead_open
+#define dead_problem weir_core_dead_problem
 #define dead_read_ring weir_core_dead_read_ring
 #define definition_next weir_core_definition_next
 #define definition_seal weir_core_definition_seal
@@ -200,6 +201,7 @@
 #define ring_is_drained weir_core_ring_is_drained
 #define ring_lane_view weir_core_ring_lane_view
 #define ring_mark_closed weir_core_ring_mark_closed
+#define ring_owner_find weir_core_ring_owner_find
 #define ring_retire weir_core_ring_retire
 #define ring_sync_failed weir_core_ring_sync_failed
 #define room_find weir_core_room_find
@@ -246,6 +248,7 @@
 #define segment_build_seal weir_core_segment_build_seal
 #define segment_discard weir_core_segment_discard
 #define segment_file_name weir_core_segment_file_name
+#define segment_is_sealed weir_core_segment_is_sealed
 #define segment_list_equal weir_core_segment_list_equal
 #define segment_list_free weir_core_segment_list_free
 #define segment_list_read weir_core_segment_list_read

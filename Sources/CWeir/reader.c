@@ -439,14 +439,13 @@ static step back_to_segments(weir_reader *reader) {
 /* A ring that can't be read is told of once; the log then ends with its segments. */
 static step ring_failed(weir_reader *reader, int result, weir_error *error) {
   if (result == -EAGAIN) return back_to_segments(reader);
-  if (result != -EBADMSG && result != -ELOOP && result != -ESTALE) return failed(reader, result, RING_NAME, error);
-  const char *name = result == -ESTALE ? LOCATOR_NAME : RING_NAME;
+  const char *problem = dead_problem(result), *name = result == -ESTALE ? LOCATOR_NAME : RING_NAME;
+  if (!problem) return failed(reader, result, RING_NAME, error);
   struct stat status;
   uint64_t inode = sys_status_at(reader->directory, name, &status) == 0 ? (uint64_t)status.st_ino : 1;
   if (reader->ring_told != inode) {
     scan_damage unknown = {.first_offset = reader->next};
-    const char *damaged = "the ring is damaged: events that no segment had yet can't be read";
-    pass_over(reader, name, &unknown, result == -ESTALE ? RING_VANISHED_PROBLEM : damaged);
+    pass_over(reader, name, &unknown, problem);
     reader->ring_told = inode;
   }
   dead_close(reader->dead);

@@ -254,9 +254,8 @@ static int take_ring(summing *summing) {
     summing->stat->damaged = 1;
   }
   dead_close(ring);
-  if (error != -ESTALE) return error;
-  summing->stat->damaged = summing->stat->ring_vanished = 1;
-  return 0;
+  if (error == -ESTALE) summing->stat->ring_vanished = 1;
+  return error;
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
@@ -288,7 +287,7 @@ static weir_status sum_up(summing *summing, weir_error *error) {
   segment_list_free(&list);
   if (status != WEIR_OK) return status;
   result = take_ring(summing);
-  if (result == -EBADMSG || result == -ELOOP) {
+  if (dead_problem(result)) {
     summing->stat->damaged = 1;
     result = 0;
   } else if (result == -EAGAIN) { /* a writer opened the log meanwhile: its picture, without the dead one's lanes */

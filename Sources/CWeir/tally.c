@@ -350,7 +350,7 @@ static int take_dead(counting *counting) {
   if (result == 0 && !ring && dead_closed_end(counting->directory, &end)) miss(counting, end);
   dead_close(ring);
   /* What can't be read of it is for weir_stat and weir_verify to tell. */
-  return result == -EBADMSG || result == -ELOOP || result == -ESTALE ? 0 : result;
+  return dead_problem(result) ? 0 : result;
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "notice.h"
 #include "quarantine.h"
 #include "recover.h"
+#include "ring_owner.h"
 #include "scan.h"
 #include "system.h"
 
@@ -224,22 +225,6 @@ static int write_seal(unsealed *found, int fd, const event_log *dead) {
   return error;
 }
 
-/*
- * Whether the sealed segment of that base, raw or a batch, is this very one, of which somebody put a copy back. Or a
- * negative errno.
- */
-static int is_sealed_already(const unsealed *found, int directory, uint64_t base) {
-  segment_name sealed = {.base = base};
-  segment_scan scan;
-  scan_damage damage;
-  segment_file_name(sealed.name, base, 0);
-  int error = scan_open_named(&scan, directory, &sealed, &damage);
-  if (error != 0) return error;
-  int same = scan.header.salt == found->salt;
-  scan_close(&scan);
-  return same;
-}
-
 /* Gives a file a sealed name that neither a raw segment nor a batch has. 0, -EEXIST or another negative errno. */
 static int rename_to_free(int directory, const char *name, uint64_t base) {
   char sealed[64];
@@ -261,7 +246,7 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
   for (*base = name->base; *base < name->base + TRIES; ++*base) {
     int error = rename_to_free(directory, name->name, *base);
     if (error != -EEXIST) return error;
-    int already = is_sealed_already(found, directory, *base);
+    int already = segment_is_sealed(directory, *base, found->salt);
     if (already < 0 && already != -ELOOP) return already;
     if (already == 1) return quarantine_file(directory, name->name, "a copy of a segment that is sealed", 0);
   }

@@ -93,12 +93,9 @@ static int check_lanes(checker *checker, dead_ring *ring) {
 static int check_ring(checker *checker) {
   dead_ring *ring;
   int error = dead_open(checker->directory, &ring);
-  if (error == -EBADMSG || error == -ELOOP) {
-    tell_ring(checker, 0, 0, "the ring is damaged: events that no segment had yet can't be read");
-    return 0;
-  }
-  if (error == -ESTALE) {
-    check_tell(checker, LOCATOR_NAME, 0, 0, checker->next_offset, 0, RING_VANISHED_PROBLEM);
+  const char *problem = dead_problem(error), *name = error == -ESTALE ? LOCATOR_NAME : RING_NAME;
+  if (problem) {
+    check_tell(checker, name, 0, 0, checker->next_offset, 0, problem);
     return 0;
   }
   if (error != 0) return error;

@@ -46,7 +46,8 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   public var durationNanoseconds: UInt64
   /// The log was new, or had been closed.
   public var wasClean: Bool
-  /// The ring was missing or unreadable: what it held is an unknown loss.
+  /// The ring was missing, unreadable, or that of another opening or log, which is then in `quarantine/`: what the
+  /// log's own ring held is an unknown loss.
   public var ringReplaced: Bool
   /// It was missing because it lay in another directory (``Tracker/Configuration/ringDirectory``) and is not there any
   /// more: the machine was restarted, or the file removed.
@@ -80,7 +81,8 @@ extension RecoveryReport: CustomStringConvertible {
     if ringVanished {
       parts.append("the ring is not where it was: what it held is lost, how much is unknown")
     } else if ringReplaced {
-      parts.append("the ring was missing or unreadable: what it held is lost, how much is unknown")
+      parts.append(
+        "the ring was missing, unreadable or of another opening: what it held is lost, how much is unknown")
     }
     if startDamaged { parts.append("what retention had removed is not known any more, and counts as missing") }
     if unknownTail && !ringReplaced {
