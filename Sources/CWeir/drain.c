@@ -578,8 +578,9 @@ void *drain_main(void *argument) {
     uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE), moved;
     if (sys_monotonic_ns() >= log->calibrate_at) clock_calibrate(log);
     refresh_tick(log);
+    uint64_t end = log->next_offset;
     drain_result result = drain_all(log, &moved);
-    if (moved > 0) sealer_expect(log);
+    if (moved > 0 || log->next_offset != end) sealer_expect(log);
     if (result == DRAIN_COMPLETE) {
       /* Whatever it was, everything is in the log. */
       if (__atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(log, 0);

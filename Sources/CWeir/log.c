@@ -375,6 +375,7 @@ static weir_status let_go(event_log *log, weir_error *error) {
   weir_status status = WEIR_OK;
   if (log->ended_well && ring_is_drained(log)) {
     ring_mark_closed(log);
+    if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME); /* see touch in sealer.c */
     if (log->ring_elsewhere) status = ring_retire(log, error);
   }
   release_parts(log);

@@ -136,6 +136,8 @@ typedef struct sealer {
   uint64_t passes;           /* atomic: syncs of all that the log holds, begun so far */
   int fresh;                 /* atomic: with a sync interval, the log has grown since the last pass */
   uint64_t fresh_since;      /* monotonic */
+  int stale;                 /* atomic: the log has grown since its files were touched */
+  uint64_t stale_since;      /* monotonic */
   int stopping;
   int running;
   pthread_t thread;
@@ -305,7 +307,7 @@ int sealer_stop(event_log *log);  /* retires what is left, as it can. 0, or nega
 int sealer_change(event_log *log, segment *next);
 uint64_t sealer_waiting(const event_log *log); /* full segments that are not on the disk yet */
 int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
-void sealer_expect(event_log *log);            /* the log has grown: with a sync interval the disk is to follow */
+void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and with a sync interval the disk */
 void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
 void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
 int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */

@@ -18,7 +18,7 @@
 #include "retention.h"
 #include "system.h"
 
-enum { RETRY_PAUSE_NS = 500000000, MOST_AT_ONCE = 8 };
+enum { RETRY_PAUSE_NS = 500000000, TOUCH_PAUSE_NS = 1000000000, MOST_AT_ONCE = 8 };
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 
@@ -232,6 +232,28 @@ static int make_durable(event_log *log) {
   return error;
 }
 
+/* ---- The files' times -------------------------------------------------------------------------------------------- */
+
+static uint64_t touch_due(const sealer *sealer) {
+  return sealer->stale ? sealer->stale_since + TOUCH_PAUSE_NS : UINT64_MAX;
+}
+
+/*
+ * A store into a mapping changes the file's time only where its page was clean, and nothing ever says so of the last
+ * ones. Whoever copies what has changed by size and time (rsync, backups) would pass over them for ever. So some time
+ * after the log has grown, at most once a TOUCH_PAUSE_NS, ring and active segment get the present time. Off the mutex
+ * meanwhile: only this thread frees a segment that has been active.
+ */
+static void touch(event_log *log) {
+  sealer *sealer = &log->sealer;
+  segment *active = log->active;
+  __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* first: what is stored from now on asks for another */
+  pthread_mutex_unlock(&sealer->mutex);
+  if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME);
+  if (active) sys_touch(active->fd);
+  pthread_mutex_lock(&sealer->mutex);
+}
+
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
 /* Half the interval, so that what was captured while a pass ran is on the disk within a whole one. */
@@ -249,10 +271,13 @@ static void sleep_until(sealer *sealer, uint64_t deadline) {
 static void take_step(event_log *log) {
   sealer *sealer = &log->sealer;
   uint64_t bounds_due = retention_due(log->retention);
-  uint64_t now = sealer->stuck || sealer->fresh || bounds_due != UINT64_MAX ? sys_monotonic_ns() : 0;
+  int timed = sealer->stuck || sealer->fresh || sealer->stale || bounds_due != UINT64_MAX;
+  uint64_t now = timed ? sys_monotonic_ns() : 0;
   if (settle_undrained(log)) return; /* whatever came meanwhile is looked at anew, a stop too */
   if (sealer->broken != 0) retention_deny(log, sealer->broken);
-  if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
+  if (now >= touch_due(sealer)) {
+    touch(log);
+  } else if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
     retention_serve(log); /* once all is sealed that may be: only that can be removed */
   } else if (has_drained_wait(log) || now >= interval_due(log)) {
     __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
@@ -266,6 +291,7 @@ static void take_step(event_log *log) {
   } else {
     uint64_t due = interval_due(log);
     if (bounds_due < due && sealer->broken == 0) due = bounds_due;
+    if (touch_due(sealer) < due) due = touch_due(sealer);
     sleep_until(sealer, sealer->stuck && sealer->retry_at < due ? sealer->retry_at : due);
   }
 }
@@ -322,10 +348,16 @@ uint64_t sealer_waiting(const event_log *log) {
 
 void sealer_expect(event_log *log) {
   sealer *sealer = &log->sealer;
-  if (log->options.sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED)) return;
+  int fresh = log->options.sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);
+  /* A full barrier: either touch() has cleared it, or what was stored so far is there before the files are touched. */
+  int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST);
+  if (fresh && stale) return;
   pthread_mutex_lock(&sealer->mutex);
-  __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
-  sealer->fresh_since = sys_monotonic_ns();
+  uint64_t now = sys_monotonic_ns();
+  if (!fresh) sealer->fresh_since = now;
+  if (!fresh) __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
+  if (!stale) sealer->stale_since = now;
+  if (!stale) __atomic_store_n(&sealer->stale, 1, __ATOMIC_RELAXED);
   pthread_cond_signal(&sealer->wakes);
   pthread_mutex_unlock(&sealer->mutex);
 }

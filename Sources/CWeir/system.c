@@ -358,6 +358,10 @@ void sys_gather_pages(int fd, uint64_t bytes) {
 
 void sys_start_writeback(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
+void sys_touch(int fd) { futimens(fd, NULL); }
+
+void sys_touch_at(int at, const char *name) { utimensat(at, name, NULL, AT_SYMLINK_NOFOLLOW); }
+
 int sys_sync_data(int fd) {
   FAULT();
   FAILING(WEIR_FAIL_SYNC, fd);

@@ -35,6 +35,8 @@ int sys_populate(uint8_t *address, uint64_t bytes);          /* makes pages writ
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
 void sys_gather_pages(int fd, uint64_t bytes);               /* makes the cached pages of a new file large; a hint */
 void sys_start_writeback(int fd);                            /* tells the disk to begin; a hint */
+void sys_touch(int fd);                                      /* sets its time of modification to now; a hint */
+void sys_touch_at(int at, const char *name);                 /* the same of a name in a directory */
 int sys_sync_data(int fd);                                   /* fdatasync */
 int sys_sync_directory(int fd);
 int sys_rename(int at, const char *from, const char *to);
