@@ -117,8 +117,10 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
   }
   if (negative_errno == -MAPPING_LOST) {
     return fail(error, status, 0, path,
-                "cannot %s %s: a file of the log was cut short by someone else, or the disk could not read it back "
-                "(SIGBUS); captures are refused from now on; close the log and open it again to recover what is left",
+                "cannot %s %s: a page of a file of the log was lost (SIGBUS): the file was cut short by someone else, or "
+                "the disk could not read it back, or it is full and shares the file's blocks with a copy (use "
+                "'cp --reflink=never') or a snapshot; captures are refused from now on; close the log and open it "
+                "again to recover what is left",
                 action, path);
   }
   if (strerror_r(-negative_errno, reason, sizeof reason) != 0) {
