@@ -143,7 +143,9 @@ typedef struct weir_options {
 
 /*
  * The ring in another directory. On tmpfs (an absolute path such as "/dev/shm/shop", a directory of the program's own)
- * a capture never meets the writeback of its page, and what it accepted survives kill -9 as ever; but not a restart of
+ * a capture never meets the writeback of its page. Nor does it stand still while the log's file system is frozen
+ * (fsfreeze, LVM snapshots, backups of a virtual machine), as it does with the ring on that: its first store to a page
+ * then waits for the thaw, whatever full_wait_ns says. What it accepted survives kill -9 as ever; but not a restart of
  * the machine, nor the removal of the file: then the events that were not drained are lost, and the next opening says
  * so (weir_recovery.ring_vanished). The ring's file has a name that no other log's has; a file `ring.at` in the log's
  * directory says where it is, for readers and for later openings, whatever ring_directory these are given. weir_close

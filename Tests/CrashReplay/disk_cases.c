@@ -4,6 +4,9 @@
  */
 #include "disk_log.h"
 
+#include <linux/fs.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 #include "disk.h"
@@ -261,6 +264,82 @@ static void slow_disk(const char *folder) {
   disk_unmount(memory);
 }
 
+/* ---- 38: a disk that stands still -------------------------------------------------------------------------------- */
+
+/* A process that thaws a file system when this one ends, however it does, or after some minutes. */
+typedef struct thawer {
+  pid_t process;
+  int line; /* closed: it is to thaw */
+} thawer;
+
+enum { THAWED_IN_TIME = 0, THAWED_BY_LIMIT = 1, PATIENCE_MS = 180000 };
+
+static thawer thawer_start(int mount) {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  fflush(stdout);
+  pid_t process = fork();
+  REQUIRE(process >= 0);
+  if (process == 0) {
+    setsid(); /* what kills the group of the test does not reach it */
+    close(ends[1]);
+    struct pollfd line = {.fd = ends[0], .events = POLLIN};
+    int waited = poll(&line, 1, PATIENCE_MS);
+    ioctl(mount, FITHAW, 0);
+    _exit(waited == 0 ? THAWED_BY_LIMIT : THAWED_IN_TIME);
+  }
+  close(ends[0]);
+  return (thawer){process, ends[1]};
+}
+
+static int thawer_end(const thawer *thawer) {
+  close(thawer->line);
+  return wait_for(thawer->process);
+}
+
+/*
+ * Snapshots and backup agents freeze a file system for as long as they take. A store to one of its pages waits for that;
+ * captures make none where the ring lies elsewhere.
+ */
+static void frozen(const char *folder) {
+  test("case 38: captures with the ring on tmpfs go on while the log's file system is frozen");
+  enum { EVENTS = 500 };
+  const char *mounted = join(folder, "ext4"), *memory = join(folder, "ring"), *directory = join(mounted, "log");
+  if (!disk_ready(test_name) || !disk_needs("mkfs.ext4", test_name)) return;
+  if (!disk_make(join(folder, "image"), 32 << 20, "ext4", NULL, mounted)) return;
+  REQUIRE(disk_tmpfs(memory, 16 << 20));
+  struct stat outside, inside;
+  REQUIRE(stat(folder, &outside) == 0 && stat(mounted, &inside) == 0);
+  REQUIRE(outside.st_dev != inside.st_dev); /* nothing is frozen but the mount of its own */
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 2;
+  options.spare_lanes = 1;
+  options.lane_bytes = 1 << 19; /* all events, because the drainer stands still */
+  options.segment_bytes = 1 << 20;
+  options.ring_directory = memory;
+  weir_log *log = NULL;
+  weir_error error = {0};
+  if (!CHECK_EQUAL(weir_open(directory, &options, &log, NULL, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+  REQUIRE(log);
+  uint32_t type = define_numbered(log);
+  uint64_t number = 0;
+  CHECK_EQUAL(capture_more(log, type, &number, EVENTS), 0);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, &error), WEIR_OK);
+  int mount = open(mounted, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(mount >= 0);
+  thawer thawer = thawer_start(mount);
+  if (CHECK_EQUAL(ioctl(mount, FIFREEZE, 0), 0)) CHECK_EQUAL(capture_more(log, type, &number, EVENTS), 0);
+  /* All of them were accepted before: it was not the limit that let them go on. */
+  CHECK_EQUAL(thawer_end(&thawer), THAWED_IN_TIME);
+  close(mount);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, &error), WEIR_OK);
+  close_and_free(log);
+  judge_whole(directory, number);
+  disk_unmount(mounted);
+  disk_unmount(memory);
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   random_start("disk_cases");
@@ -271,6 +350,7 @@ int main(void) {
   interrupted_calls(folder);
   odd_sizes(folder);
   slow_disk(folder);
+  frozen(folder);
   scratch_remove(folder);
   return finish();
 }
