@@ -315,6 +315,7 @@
 #define sys_read_at weir_core_sys_read_at
 #define sys_rename weir_core_sys_rename
 #define sys_rename_new weir_core_sys_rename_new
+#define sys_same_boot weir_core_sys_same_boot
 #define sys_sleep_ns weir_core_sys_sleep_ns
 #define sys_start_writeback weir_core_sys_start_writeback
 #define sys_status weir_core_sys_status
@@ -322,8 +323,11 @@
 #define sys_sync_data weir_core_sys_sync_data
 #define sys_sync_directory weir_core_sys_sync_directory
 #define sys_sync_mapped weir_core_sys_sync_mapped
+#define sys_touch weir_core_sys_touch
+#define sys_touch_at weir_core_sys_touch_at
 #define sys_truncate weir_core_sys_truncate
 #define sys_unlink weir_core_sys_unlink
+#define sys_unlock weir_core_sys_unlock
 #define sys_unmap weir_core_sys_unmap
 #define sys_wall_ns weir_core_sys_wall_ns
 #define sys_write_at weir_core_sys_write_at
