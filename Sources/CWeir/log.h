@@ -50,6 +50,15 @@ typedef struct lane {
   uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
 } __attribute__((aligned(128))) lane;
 
+/*
+ * What a recovery that came to its end says of the ring that it found: all that it held is in segments that are synced,
+ * or there is nothing to be had of it. Without this word no ring is replaced: see ring_create.
+ */
+typedef struct spent_ring {
+  int certain;      /* a recovery came to its end */
+  uint64_t opening; /* of the ring that it drained; 0: none is left */
+} spent_ring;
+
 typedef enum log_state { STATE_OPEN, STATE_CLOSED, STATE_DETACHED } log_state;
 
 /* A type or context as the drainer sees it: its entry in the ring's type region, and the segment that has it. */
@@ -187,6 +196,7 @@ typedef struct event_log {
   uint32_t visitors; /* captures without a lane that touch the ring's header */
   uint32_t visitors_gone; /* the closer's: there were none at some moment after the close */
 
+  spent_ring spent;            /* by this opening's recovery */
   uint64_t start_offset;       /* retention removed what is below it, before this opening */
   struct retention *retention; /* null: the log has no bounds */
   struct batcher *batcher;     /* null: sealed segments stay raw */
@@ -237,6 +247,7 @@ typedef struct event_log {
 } event_log;
 
 /* ---- ring.c: making and mapping, see also ring.h ---- */
+/* In the place of the one before, whose file it may use again: only if log->spent says that this one is spent. */
 weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error);
 weir_status ring_attach(event_log *log, int fd, weir_error *error); /* maps an existing ring, header checked */
 void ring_detach(event_log *log);

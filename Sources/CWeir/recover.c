@@ -6,7 +6,7 @@
  *   3. Seal those segments: a seal after the last good block, cut, sync, rename.
  *   4. Drain the lanes into new segments, by the drainer's own code; seal and sync them.
  *   5. Of a ring that is lost, write so into a segment of its own; then put away what is left of it.
- *   6. Only then the caller replaces the ring.
+ *   6. Only then the caller replaces the ring: ring_create asks for the word that recovery gives at its end.
  *
  * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has
  * the log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its
@@ -226,6 +226,7 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
     pass_name(recovery);
   }
   int error = count > 0 ? sys_sync_directory(directory) : 0;
+  recovery->sealed = error == 0;
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->log->path, NULL);
 }
 
@@ -319,8 +320,32 @@ static void report_told(weir_recovery *report, const event_log *dead, const told
   }
 }
 
+/* What the ring says of refusals that the log tells of. */
+typedef struct reported_words {
+  uint64_t lanes[WEIR_MAX_LANES][WEIR_DROP_REASONS - 1];
+  uint64_t unlaned[WEIR_DROP_REASONS];
+} reported_words;
+
+static void save_reported(const event_log *dead, reported_words *saved) {
+  memcpy(saved->unlaned, dead->header->unlaned_reported, sizeof saved->unlaned);
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    memcpy(saved->lanes[i], dead->lanes[i].control->reported, sizeof *saved->lanes);
+  }
+}
+
+/* After the disk lost what recovery wrote: gap records among it are to be written again. */
+static void take_back_reported(event_log *dead, const reported_words *saved) {
+  if (dead->counters.lost == 0) return;
+  memcpy(dead->header->unlaned_reported, saved->unlaned, sizeof saved->unlaned);
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    memcpy(dead->lanes[i].control->reported, saved->lanes[i], sizeof *saved->lanes);
+  }
+}
+
 static weir_status drain_dead(recovery *recovery) {
   event_log *dead = recovery->dead;
+  reported_words reported;
+  save_reported(dead, &reported);
   dead->previous = recovery->last;
   choose_segment_bytes(dead);
   uint64_t moved;
@@ -334,6 +359,7 @@ static weir_status drain_dead(recovery *recovery) {
   recovery->report->unkept_bytes += dead->unkept_bytes;
   report_told(recovery->report, dead, &before);
   if (result == DRAIN_STALLED) {
+    take_back_reported(dead, &reported);
     return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->path, NULL);
   }
   if (!dead->active) return WEIR_OK;
@@ -341,6 +367,7 @@ static weir_status drain_dead(recovery *recovery) {
   drain_seal_active(dead);
   recovery->last = dead->previous;
   int error = sealer_change(dead, NULL);
+  if (error != 0) take_back_reported(dead, &reported);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->path, NULL);
 }
 
@@ -422,6 +449,20 @@ static weir_status run(recovery *recovery) {
   return status;
 }
 
+/*
+ * The word without which nobody replaces the ring: by what recovery left behind, not by which of its steps returned.
+ * A lane that holds anything, or a segment that is still open, is not on the disk.
+ */
+static void vouch(const recovery *recovery) {
+  const event_log *dead = recovery->dead;
+  int spent = recovery->sealed && !(dead && dead->active);
+  for (uint32_t i = 0; dead && i < dead->lane_count; i++) {
+    const lane_control *control = dead->lanes[i].control;
+    spent &= head_position(control->head) == control->tail;
+  }
+  recovery->log->spent = (spent_ring){.certain = spent, .opening = dead ? dead->header->opening : 0};
+}
+
 weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {
   recovery *recovery = calloc(1, sizeof *recovery);
   if (!recovery) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
@@ -447,6 +488,7 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
     if (*next_offset < log->start_offset) *next_offset = log->start_offset;
     if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);
     log->previous = recovery->last;
+    if (status == WEIR_OK) vouch(recovery);
     /* What is left of a log that was not closed can look like one that was. A new one has no ring, and lost none. */
     int closed = recovery->closed || recovery->place.where == RING_CLOSED || (recovery->absent && !recovery->lost);
     report->was_clean = closed && !report->ring_replaced && !recovery->interrupted && report->missing_events == 0;

@@ -52,6 +52,7 @@ typedef struct recovery {
   half_made made;
   uint64_t missing_in_last; /* by the handover: events that the last sealed segment leaves out */
   int interrupted;       /* an earlier recovery did not get to its end */
+  int sealed;            /* every segment that was there is sealed and synced */
   int told;              /* the last that the log holds is the notice of a lost ring */
 } recovery;
 

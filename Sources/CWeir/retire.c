@@ -45,8 +45,19 @@ static int keep(segment *segment) {
   return 0;
 }
 
+/* Where a copy is no longer whole. */
+typedef struct whole_part {
+  uint64_t end;         /* in the file */
+  uint64_t next_offset; /* after the events before */
+  int ended;
+} whole_part;
+
+static void end_whole_part(whole_part *whole, uint64_t end, uint64_t next_offset) {
+  if (!whole->ended) *whole = (whole_part){end, next_offset, 1};
+}
+
 /* How many events the copy `name` of a segment has lost, or a negative errno. */
-static int64_t count_lost(const segment *segment, const char *name) {
+static int64_t count_lost(const segment *segment, const char *name, whole_part *whole) {
   segment_scan scan;
   scan_damage damage;
   int error = scan_open(&scan, segment->directory, name, segment->base_offset, 0, &damage);
@@ -54,10 +65,12 @@ static int64_t count_lost(const segment *segment, const char *name) {
   uint64_t lost = 0, from = segment->base_offset;
   scan_result result;
   while ((result = scan_next(&scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
+    if (result == SCAN_DAMAGE) end_whole_part(whole, damage.from, from);
     if (result == SCAN_DAMAGE) continue;
     lost += scan.block.base_offset - from;
     from = scan.block.base_offset + scan.block.count;
   }
+  end_whole_part(whole, scan.position, from);
   scan_close(&scan);
   if (result == SCAN_ERROR) return damage.error;
   return (int64_t)(lost + segment->summary.next_offset - from);
@@ -68,6 +81,16 @@ static int write_copy(const segment *segment, int fd) {
   if (error == 0) error = sys_write_at(fd, segment->kept, segment->at, 0);
   if (error == 0) error = sys_sync_data(fd);
   return error;
+}
+
+/*
+ * Of a segment whose events are in a ring still only what is whole stays, unsealed: the next recovery goes on after it,
+ * and takes the rest from the ring again.
+ */
+static int leave_whole_part(segment *segment, int fd, const whole_part *whole) {
+  segment->lost_from = whole->next_offset;
+  int error = sys_truncate(fd, whole->end);
+  return error == 0 ? sys_sync_data(fd) : error;
 }
 
 /* Gives the segment a new file with the same bytes, on the disk, in place of one whose sync failed. */
@@ -83,8 +106,10 @@ static int move_to_new_file(segment *segment, uint64_t number) {
     return fd;
   }
   error = write_copy(segment, fd);
-  int64_t lost = error == 0 ? count_lost(segment, name) : 0;
+  whole_part whole = {0};
+  int64_t lost = error == 0 ? count_lost(segment, name, &whole) : 0;
   if (lost < 0) error = (int)lost;
+  if (lost > 0 && segment->recovers) error = leave_whole_part(segment, fd, &whole);
   if (error == 0) error = sys_rename(segment->directory, name, segment->name);
   if (error != 0) {
     sys_close(fd);
@@ -121,6 +146,7 @@ static int finish(segment *segment, uint64_t *next_prepared, uint64_t *sync_fail
     int error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
     if (error != 0) return error;
   }
+  if (segment->recovers && segment->lost > 0) return -EIO;
   /* Renamed only once it is on the disk: recovery never scans what has a sealed name. */
   int error = rename_sealed(segment);
   if (error != -ENOENT) return error;

@@ -321,6 +321,31 @@ weir_status ring_retire(event_log *log, weir_error *error) {
   return status;
 }
 
+/*
+ * Whether the ring that is there may be replaced: this opening's recovery says that it is spent, and it is that one.
+ * 1, 0, or a negative errno.
+ */
+static int is_spent(const event_log *log, const ring_place *old) {
+  if (!log->spent.certain) return 0;
+  if (old->where != RING_HERE && old->where != RING_ELSEWHERE) return 1;
+  int fd = sys_open_read(old->directory, old->name);
+  if (fd < 0) return fd == -ENOENT ? 1 : fd;
+  uint64_t opening;
+  int64_t count = sys_read_at(fd, &opening, sizeof opening, offsetof(ring_header, opening));
+  sys_close(fd);
+  return count < 0 ? (int)count : count == sizeof opening && opening == log->spent.opening;
+}
+
+static weir_status check_spent(const event_log *log, const ring_place *old, weir_error *error) {
+  int spent = is_spent(log, old);
+  const char *path = locator_path(old, log->path);
+  if (spent == 1) return WEIR_OK;
+  if (spent < 0) return fail_system(error, spent, "look at", path, old->name);
+  return fail(error, WEIR_ERROR_IO, 0, path,
+              "the ring %s/%s was not recovered, so it is left as it is and %s was not opened; open it again", path,
+              old->name, log->path);
+}
+
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
 /* Answers the new ring's descriptor, or a negative errno. */
@@ -340,7 +365,8 @@ static int make_file(const event_log *log, const ring_place *place, const ring_h
 static weir_status create_at(event_log *log, const ring_header *header, const uint8_t *definitions, ring_place *old,
                              weir_error *error) {
   ring_place place;
-  weir_status status = choose_place(log, old, header->base_offset, &place, error);
+  weir_status status = check_spent(log, old, error);
+  if (status == WEIR_OK) status = choose_place(log, old, header->base_offset, &place, error);
   if (status != WEIR_OK) return status;
   int elsewhere = place.where == RING_ELSEWHERE, fd = -1;
   int result = elsewhere ? locator_announce(log->directory, &place) : 0;

@@ -45,6 +45,11 @@ int sealer_change(event_log *log, segment *next) {
   pthread_mutex_unlock(&sealer->mutex);
   if (!done || queued) return 0;
   retirement retirement = segment_retire(done, &log->supply.next_prepared, ring_sync_failed(log));
+  if (retirement.failed && retirement.failed->lost > 0) {
+    /* In recovery: these offsets are given again, to the same events. */
+    __atomic_store_n(&log->header->log_end, retirement.failed->lost_from, __ATOMIC_RELEASE);
+    log->counters.lost += retirement.failed->lost;
+  }
   if (retirement.failed) segment_abandon(retirement.failed);
   return retirement.error;
 }

@@ -76,6 +76,7 @@ int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boo
   segment->salt = salt;
   segment->opening = opening;
   segment->base_offset = base_offset;
+  segment->recovers = (flags & SEGMENT_RECOVERED) != 0;
   return 0;
 }
 

@@ -24,6 +24,8 @@ typedef struct segment {
   int named;    /* the sealer's: its name is known to be on the disk */
   int poisoned; /* the sealer's: a sync of its file failed, which is never tried again */
   int synced;   /* the sealer's: whole on the disk */
+  int recovers; /* its events are in a ring still: a file that has lost some of them does not get a sealed name */
+  uint64_t lost_from; /* then: the first offset that it lost */
   uint64_t lost; /* events that a file which took the place of a poisoned one does not have */
   struct retention *retention; /* of a log with bounds */
   struct batcher *batcher;     /* of one that makes batch segments */

@@ -162,6 +162,7 @@ static void open_log(uint32_t owned, uint32_t spare, uint32_t full_policy) {
   clock_start(log);
   clock_measure(log, WEIR_CLOCK_MONOTONIC);
   weir_error error = {0};
+  log->spent.certain = 1; /* there was no ring before */
   must(ring_create(log, 0, &error) == WEIR_OK, error.message);
   /* A smaller region for types: a disk that is copied at every step should be small. */
   log->header->types_bytes = TYPES_BYTES;
