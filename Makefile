@@ -246,8 +246,9 @@ CHECKED_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=address,und
 CHECKED_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/checked/%.o)
 C_TESTS = $(patsubst Tests/C/%.c,%,$(wildcard Tests/C/*_test.c))
 # Without the sanitizers: their allocator locks up in a child forked while another thread allocates, and what they add
-# to a capture multiplies the instructions that signal_test steps through. They catch SIGBUS, too, before guard_test can.
-PLAIN_TESTS = fork_test signal_test guard_test
+# to a capture multiplies the instructions that signal_test steps through. They catch SIGBUS, too, before guard_test can,
+# and need more of a stack than a thread of host_test has.
+PLAIN_TESTS = fork_test signal_test guard_test host_test
 CHECKED_TESTS = $(filter-out $(PLAIN_TESTS),$(C_TESTS))
 C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%.run)
 

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
@@ -70,9 +71,11 @@ int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
 
 void drain_seal_active(event_log *log) {
   segment *full = log->active;
-  gap_total totals[(WEIR_MAX_LANES + 1) * WEIR_DROP_REASONS];
-  uint32_t count = collect_totals(log, totals, full->totals);
+  /* Up to 64 KiB, too much for the stack of whoever closes. Without them refusals may be told of twice. */
+  gap_total *totals = malloc(full->totals * sizeof *totals);
+  uint32_t count = totals ? collect_totals(log, totals, full->totals) : 0;
   if (!full->sealed) segment_seal(full, log->next_offset, totals, count, &log->calibration);
+  free(totals);
   log->previous = (segment_end){.salt = full->salt, .end = full->at, .base = full->base_offset};
 }
 
