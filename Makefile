@@ -247,8 +247,8 @@ CHECKED_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/checked/%.o)
 C_TESTS = $(patsubst Tests/C/%.c,%,$(wildcard Tests/C/*_test.c))
 # Without the sanitizers: their allocator locks up in a child forked while another thread allocates, and what they add
 # to a capture multiplies the instructions that signal_test steps through. They catch SIGBUS, too, before guard_test can,
-# and need more of a stack than a thread of host_test has.
-PLAIN_TESTS = fork_test signal_test guard_test host_test
+# need more of a stack than a thread of host_test has, and don't go with the plug-in of unload_test.
+PLAIN_TESTS = fork_test signal_test guard_test host_test unload_test
 CHECKED_TESTS = $(filter-out $(PLAIN_TESTS),$(C_TESTS))
 C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%.run)
 
@@ -323,6 +323,11 @@ $(C)/checked/%_test: Tests/C/%_test.c $(C)/checked/libcweir.a
 $(C)/plain/%_test: Tests/C/%_test.c $(C)/libcweir.a
 	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
 
+$(C)/plain/unload_test: $(C)/plain/unloaded.so
+
+$(C)/plain/unloaded.so: Tests/C/unloaded.c $(C)/libcweir.a
+	$(CC) $(C_FLAGS) $(CFLAGS) -shared $< $(C)/libcweir.a $(C_LIBS) -o $@
+
 # Never up to date: a test runs each time that it is asked for.
 .PHONY: $(C_TEST_RUNS)
 $(C_TEST_RUNS): %.run: %
@@ -339,15 +344,16 @@ check-aarch64:
 
 # The C tests on an emulated 64-bit ARM, linked statically so that no foreign C library needs to be there. The emulator
 # runs ARM's instructions in the order of the processor below, so this shows that the code is right, not that its memory
-# orders suffice. It has no ptrace, and can't run what fork_test does: a raw clone, and threads in a forked child.
-AARCH64_TESTS = $(filter-out fork_test,$(C_TESTS))
+# orders suffice. It has no ptrace, and can't run what fork_test does: a raw clone, and threads in a forked child. A
+# program without foreign libraries has no plug-ins.
+AARCH64_TESTS = $(filter-out fork_test unload_test,$(C_TESTS))
 AARCH64_RUNS = $(AARCH64_TESTS:%=$(C)/aarch64/%.run)
 
 test-aarch64:
 	@command -v aarch64-linux-gnu-gcc >/dev/null 2>&1 || $(call install,gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 	@command -v qemu-aarch64 >/dev/null 2>&1 || $(call install,qemu-user)
 	@$(MAKE) --no-print-directory --keep-going $(AARCH64_RUNS)
-	@echo 'not run on AArch64: fork_test, and the instruction steps of signal_test'
+	@echo 'not run on AArch64: fork_test, unload_test, and the instruction steps of signal_test'
 
 # liblz4 for that processor: its Debian package, unpacked here, so that nothing of the machine changes.
 AARCH64_APT = $(abspath $(C)/aarch64/apt)

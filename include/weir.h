@@ -300,7 +300,10 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
  */
 weir_status weir_close(weir_log *log, weir_error *error);
 
-/* Frees the handle; closes it first if need be. No other call may be in progress or follow. Null is allowed. */
+/*
+ * Frees the handle; closes it first if need be. No other call may be in progress or follow. Null is allowed. A plug-in
+ * with the library inside may be unloaded (dlclose) once all its logs are freed.
+ */
 void weir_free(weir_log *log);
 
 /* ---- Types ----------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "lane.h"
 #include "system.h"
 
@@ -90,6 +91,17 @@ void log_unregister(event_log *log) {
   if (log->locked_by == (int)getpid()) sys_unlock(log->lock);
   close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
   pthread_mutex_unlock(&logs_lock);
+}
+
+/*
+ * The library is in a plug-in that is unloaded, or the process ends. With all logs closed and freed nothing may be left
+ * that calls into it: neither a thread that captured once and ends later, nor a SIGBUS. While a log is open the process
+ * is ending, and its threads may go on capturing.
+ */
+__attribute__((destructor)) static void unload(void) {
+  if (__atomic_load_n(&logs, __ATOMIC_ACQUIRE)) return;
+  lane_let_threads_go();
+  guard_uninstall();
 }
 
 void log_hold_forks(void) { pthread_mutex_lock(&logs_lock); }

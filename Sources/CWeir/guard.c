@@ -130,6 +130,12 @@ void weir_guard_install(void) {
   pthread_once(&once, install);
 }
 
+void guard_uninstall(void) {
+  struct sigaction now;
+  if (!guard_is_installed() || sigaction(SIGBUS, NULL, &now) != 0) return;
+  if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus_error) sigaction(SIGBUS, &before_us, NULL);
+}
+
 int guard_is_installed(void) { return __atomic_load_n(&installed, __ATOMIC_ACQUIRE); }
 
 int guard_tripped(const event_log *log) { return __atomic_load_n(&log->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */ }

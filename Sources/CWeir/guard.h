@@ -17,6 +17,7 @@ void guard_add(struct event_log *log, const uint8_t *address, uint64_t bytes);
 void guard_remove(const uint8_t *address);
 
 int guard_is_installed(void);
+void guard_uninstall(void); /* if nobody has installed another handler since */
 
 /* Whether a page of the log's was lost: then nothing more is captured, written, or said to be durable. */
 int guard_tripped(const struct event_log *log);

@@ -231,6 +231,12 @@ static void destroy_locks(event_log *log) {
 
 void lane_set_up_threads(void) { thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0; }
 
+void lane_let_threads_go(void) {
+  if (!thread_key_made) return;
+  thread_key_made = 0;
+  pthread_key_delete(thread_key);
+}
+
 void log_unreference(event_log *log) {
   if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
   for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);

@@ -19,6 +19,7 @@ void lane_count_refusal(weir_lane *producer, int32_t reason);    /* in the ring 
 void lane_end_capture(weir_lane *producer);                      /* not busy any more; a borrowed lane is given back */
 weir_place lane_closed(weir_lane *producer);                     /* ends a capture that found its log closed, counted */
 void lane_set_up_threads(void);                                  /* once a process */
+void lane_let_threads_go(void);                                  /* threads that end from now on clean nothing up */
 
 /* ---- room.c ---- */
 
