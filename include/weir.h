@@ -596,8 +596,8 @@ void weir_reader_options_init(weir_reader_options *options);
 
 /*
  * Opens a directory for reading. Writes nothing, takes no lock. Memory: one block (at most 2 MiB), the definitions of
- * types and contexts so far (at most 4 MiB, and those of one opening: 256 KiB, or what a forged file holds), and at a
- * dead writer's lanes one lane. Errors: MISSING, DIRECTORY, ACCESS, VERSION, IO, MEMORY.
+ * types and contexts so far (at most 4 MiB, and those of one opening: 256 KiB, or what a forged file holds), 16 bytes
+ * for each segment, and at a dead writer's lanes one lane. Errors: MISSING, DIRECTORY, ACCESS, VERSION, IO, MEMORY.
  */
 weir_status weir_reader_open(const char *directory, const weir_reader_options *options, weir_reader **reader,
                              weir_error *error);

@@ -8,24 +8,68 @@
 /* How often a file may vanish, or a listing differ, before what was seen last is believed. Each renaming costs one. */
 enum { MAX_ROUNDS = 1000 };
 
-static int is_refused(const route *route, const segment_name *name) {
-  for (uint64_t i = 0; i < route->refused_count; i++) {
-    if (strcmp(route->refused[i].name, name->name) == 0) return 1;
+/* ---- Files of a listing ------------------------------------------------------------------------------------------ */
+
+static route_file file_of(const segment_name *name) {
+  return (route_file){.base = name->base, .active = name->active != 0, .batch = name->batch != 0};
+}
+
+static segment_name name_of(route_file file) {
+  segment_name name = {.base = file.base, .active = (int)file.active, .batch = (int)file.batch};
+  if (file.batch) segment_batch_name(name.name, file.base);
+  else segment_file_name(name.name, file.base, name.active);
+  return name;
+}
+
+/* Whether `file` comes before `other` in a listing. */
+static int is_before(route_file file, route_file other) {
+  if (file.base != other.base) return file.base < other.base;
+  return file.active != other.active ? file.active < other.active : file.batch < other.batch;
+}
+
+/* The index of the first one that is not before `file`. */
+static uint64_t lower_bound(const route_files *files, route_file file) {
+  uint64_t from = 0, to = files->count;
+  while (from < to) {
+    uint64_t middle = from + (to - from) / 2;
+    if (is_before(files->items[middle], file)) from = middle + 1;
+    else to = middle;
   }
+  return from;
+}
+
+static uint64_t first_of(const route_files *files, uint64_t base) {
+  return lower_bound(files, (route_file){.base = base});
+}
+
+static int make_room(route_files *files, uint64_t count) {
+  if (count <= files->room) return 0;
+  uint64_t room = files->room * 2 > count ? files->room * 2 : count;
+  route_file *grown = realloc(files->items, room * sizeof *grown);
+  if (!grown) return -ENOMEM;
+  files->items = grown;
+  files->room = room;
   return 0;
 }
 
-static int refuse(route *route, const segment_name *name) {
-  if (route->refused_count == route->refused_room) {
-    uint64_t room = route->refused_room ? route->refused_room * 2 : 4;
-    segment_name *grown = realloc(route->refused, room * sizeof *grown);
-    if (!grown) return -ENOMEM;
-    route->refused = grown;
-    route->refused_room = room;
-  }
-  route->refused[route->refused_count++] = *name;
+static int is_refused(const route *route, route_file file) {
+  uint64_t at = lower_bound(&route->refused, file);
+  return at < route->refused.count && !is_before(file, route->refused.items[at]);
+}
+
+/* Mostly the last in order, as they are come to. */
+static int refuse(route *route, route_file file) {
+  route_files *refused = &route->refused;
+  uint64_t at = lower_bound(refused, file);
+  int error = make_room(refused, refused->count + 1);
+  if (error != 0) return error;
+  memmove(refused->items + at + 1, refused->items + at, (refused->count - at) * sizeof file);
+  refused->items[at] = file;
+  refused->count++;
   return 0;
 }
+
+/* ---- Segments that were visited ---------------------------------------------------------------------------------- */
 
 static int is_visited(const route *route, const segment_name *name, uint64_t salt) {
   if (!route->started || name->base != route->base) return 0;
@@ -44,61 +88,81 @@ static void visit(route *route, const segment_name *name, uint64_t salt) {
   route->salts[route->salt_count++] = salt;
 }
 
-/* The index of the first item whose base is `base` or more. */
-static uint64_t lower_bound(const segment_list *list, uint64_t base) {
-  uint64_t from = 0, to = list->count;
-  while (from < to) {
-    uint64_t middle = from + (to - from) / 2;
-    if (list->items[middle].base < base) from = middle + 1;
-    else to = middle;
+/* ---- Listings ---------------------------------------------------------------------------------------------------- */
+
+static int is_equal(const route_files *files, const segment_list *list) {
+  if (files->count != list->count) return 0;
+  for (uint64_t i = 0; i < list->count; i++) {
+    route_file file = file_of(&list->items[i]);
+    if (is_before(file, files->items[i]) || is_before(files->items[i], file)) return 0;
   }
-  return from;
+  return 1;
 }
 
-/* The index of the first candidate. Before the first visit: the last segment that begins at or before `wanted`. */
-static uint64_t first_candidate(const route *route, const segment_list *list, uint64_t wanted) {
-  if (route->started) return lower_bound(list, route->base);
-  uint64_t from = wanted == UINT64_MAX ? list->count : lower_bound(list, wanted + 1);
-  while (from > 0) {
-    from = lower_bound(list, list->items[from - 1].base);
-    for (uint64_t i = from; i < list->count && list->items[i].base == list->items[from].base; i++) {
-      if (!is_refused(route, &list->items[i])) return i;
-    }
+/* Lists the directory, `again` if the last listing was made just before. 0 or a negative errno. */
+static int list_anew(route *route, int again) {
+  segment_list list;
+  int error = segment_list_read(route->directory, &list);
+  if (error != 0) return error;
+  error = make_room(&route->listed, list.count);
+  if (error == 0) {
+    route->settled = again && is_equal(&route->listed, &list);
+    for (uint64_t i = 0; i < list.count; i++) route->listed.items[i] = file_of(&list.items[i]);
+    route->listed.count = list.count;
+    route->at = route->started ? first_of(&route->listed, route->base) : UINT64_MAX;
   }
+  segment_list_free(&list);
+  return error;
+}
+
+/*
+ * Whether reading can begin with a file: it is a segment, under its own name. What is none says nothing about where an
+ * offset is to be looked for, nor what holds nothing yet, nor a segment that somebody gave another name. What can't be
+ * opened is not passed over in silence. -EAGAIN: it has gone.
+ */
+static int is_first(const route *route, route_file file) {
+  segment_name name = name_of(file);
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open_named(&scan, route->directory, &name, &damage);
+  if (error != 0) return error == -ELOOP ? 0 : error == -ENOENT ? -EAGAIN : 1;
+  int renamed = scan.header_valid && scan.header.base_offset != file.base;
+  scan_close(&scan);
+  return scan.header.salt != 0 && !renamed;
+}
+
+/* Before the first visit: goes to the last segment that begins at or before `wanted`. 0 or a negative errno. */
+static int find_first(route *route, uint64_t wanted) {
+  const route_files *listed = &route->listed;
+  uint64_t from = wanted >= MAX_OFFSET ? listed->count : first_of(listed, wanted + 1);
+  int found = 0;
+  while (from > 0 && found == 0) found = is_first(route, listed->items[--from]);
+  if (found < 0) return found;
+  route->at = found ? first_of(listed, listed->items[from].base) : 0;
   return 0;
 }
 
 /*
- * Whether a file's name says nothing about where an offset is to be looked for: it is no segment, holds nothing yet, or
- * is a segment that somebody gave another name.
+ * Opens the next file of the listing that is a segment. -EAGAIN in damage->error: a file went away, list again. With
+ * `peek` nothing is passed for good, and files that are none are not told of.
  */
-static int misleads(const route *route, const segment_name *name) {
-  segment_name found = *name;
-  segment_scan scan;
-  scan_damage damage;
-  if (is_refused(route, name)) return 1;
-  if (scan_open_named(&scan, route->directory, &found, &damage) != 0) return 0;
-  int blank = scan.header.salt == 0 && damage.to == 0;
-  int renamed = scan.header_valid && scan.header.base_offset != name->base;
-  scan_close(&scan);
-  return blank || renamed;
-}
-
-/*
- * Opens the first candidate of the list that is a segment. -EAGAIN in damage->error: a file went away, list again. With
- * `peek` files that are none are passed over without telling of them.
- */
-static route_result open_candidate(route *route, const segment_list *list, uint64_t wanted, int peek,
-                                   segment_scan *scan, segment_name *name, scan_damage *damage) {
-  uint64_t from = first_candidate(route, list, wanted);
-  while (!route->started && from > 0 && from < list->count && misleads(route, &list->items[from])) from--;
-  for (uint64_t i = from; i < list->count; i++) {
-    const segment_name *item = &list->items[i];
-    if (is_refused(route, item)) continue;
-    *name = *item;
+static route_result open_listed(route *route, uint64_t wanted, int peek, segment_scan *scan, segment_name *name,
+                                scan_damage *damage) {
+  memset(name, 0, sizeof *name);
+  memset(damage, 0, sizeof *damage);
+  if (route->at == UINT64_MAX) damage->error = find_first(route, wanted);
+  if (damage->error != 0) return ROUTE_FAILED;
+  for (uint64_t i = route->at; i < route->listed.count; i++) {
+    route_file file = route->listed.items[i];
+    if (!peek) route->at = i;
+    if (is_refused(route, file)) continue;
+    *name = name_of(file);
     int error = scan_open_named(scan, route->directory, name, damage);
     if (error == 0 && scan->header.salt != 0) {
-      if (!is_visited(route, item, scan->header.salt)) return ROUTE_OPENED;
+      if (!is_visited(route, name, scan->header.salt)) {
+        if (!peek) route->at = i + 1;
+        return ROUTE_OPENED;
+      }
       scan_close(scan);
       continue;
     }
@@ -112,71 +176,50 @@ static route_result open_candidate(route *route, const segment_list *list, uint6
       return ROUTE_FAILED;
     }
     if (peek) continue;
-    damage->error = refuse(route, name);
+    damage->error = refuse(route, file_of(name));
     return damage->error == 0 ? ROUTE_FOREIGN : ROUTE_FAILED;
   }
+  if (!peek) route->at = route->listed.count;
+  memset(name, 0, sizeof *name);
   return ROUTE_NONE;
 }
 
-/* Notes what the list has after `name`. Without memory for it each segment takes a listing, and nothing worse. */
-static void look_ahead(route *route, const segment_list *list, const segment_name *name) {
-  route->ahead_at = route->ahead_count = 0;
-  uint64_t i = lower_bound(list, name->base);
-  while (i < list->count && list->items[i].base == name->base) i++;
-  uint64_t count = list->count - i < ROUTE_AHEAD ? list->count - i : ROUTE_AHEAD;
-  if (count == 0) return;
-  if (!route->ahead) route->ahead = malloc(ROUTE_AHEAD * sizeof *route->ahead);
-  if (!route->ahead) return;
-  memcpy(route->ahead, list->items + i, count * sizeof *route->ahead);
-  route->ahead_count = count;
-}
-
 /*
- * Opens the next segment by the last listing: 1, or 0 if only a new one can tell. It is the one after the last visited
- * if it begins with the very offset that is wanted: all below that was read, so there is nothing to be missed between.
+ * Whether what was opened can be believed to come next. A listing can miss a file that is renamed while it is made, two
+ * equal ones can't both: so a hole takes two. Where nothing is missing before the segment, none is needed.
  */
-static int open_ahead(route *route, uint64_t wanted, segment_scan *scan, segment_name *name, scan_damage *damage) {
-  if (route->ahead_at == route->ahead_count) return 0;
-  *name = route->ahead[route->ahead_at++];
-  if (name->base == wanted && !is_refused(route, name) &&
-      scan_open_named(scan, route->directory, name, damage) == 0) {
-    if (scan->header_valid && !damage->reason && scan->header.base_offset == wanted) return 1;
-    scan_close(scan);
-  }
-  route->ahead_count = route->ahead_at = 0;
-  return 0;
+static int is_next(const route *route, uint64_t wanted, const segment_scan *scan) {
+  return scan->header.base_offset <= wanted || route->settled;
 }
 
 static route_result find(route *route, uint64_t wanted, int peek, segment_scan *scan, segment_name *name,
                          scan_damage *damage) {
-  route_result result = ROUTE_FAILED;
-  memset(damage, 0, sizeof *damage);
-  memset(name, 0, sizeof *name);
-  for (int round = 0; round < MAX_ROUNDS; round++) {
-    segment_list list, again = {NULL, 0};
-    damage->error = segment_list_read(route->directory, &list);
-    if (damage->error != 0) return ROUTE_FAILED;
-    result = open_candidate(route, &list, wanted, peek, scan, name, damage);
-    int settled = !(result == ROUTE_FAILED && damage->error == -EAGAIN);
-    if (result == ROUTE_OPENED && !peek && scan->header.base_offset > wanted) {
-      /* A listing can miss a file that is renamed while it is made; two equal ones can't both. */
-      int error = segment_list_read(route->directory, &again);
-      settled = error == 0 && segment_list_equal(&list, &again);
-      if (!settled && round + 1 < MAX_ROUNDS) scan_close(scan);
+  route_result result = ROUTE_NONE;
+  int listed = 0;
+  for (int round = 0;; round++) {
+    /* An earlier listing serves as long as there is something in it. That there is nothing more, a new one says. */
+    if (route->listed.count > 0 || listed) result = open_listed(route, wanted, peek, scan, name, damage);
+    int again = result == ROUTE_NONE ? !listed : result == ROUTE_FAILED && damage->error == -EAGAIN;
+    if (result == ROUTE_OPENED && !peek && !is_next(route, wanted, scan)) again = 1;
+    if (!again || round == MAX_ROUNDS) return result;
+    if (result == ROUTE_OPENED) scan_close(scan);
+    int error = list_anew(route, listed);
+    if (error != 0) {
+      memset(name, 0, sizeof *name);
+      *damage = (scan_damage){.error = error};
+      return ROUTE_FAILED;
     }
-    if (settled && result == ROUTE_OPENED && !peek) look_ahead(route, &list, name);
-    segment_list_free(&list);
-    segment_list_free(&again);
-    if (settled) break;
+    listed = 1;
   }
-  return result;
 }
 
 route_result route_next(route *route, uint64_t wanted, segment_scan *scan, segment_name *name, scan_damage *damage) {
-  route_result result = ROUTE_OPENED;
   route->wanted = wanted;
-  if (!open_ahead(route, wanted, scan, name, damage)) result = find(route, wanted, 0, scan, name, damage);
-  if (result == ROUTE_OPENED) visit(route, name, scan->header.salt);
+  route_result result = find(route, wanted, 0, scan, name, damage);
+  if (result != ROUTE_OPENED) return result;
+  visit(route, name, scan->header.salt);
+  /* Another may have been begun after it since the listing: then a hole behind it is only one of the listing. */
+  if (name->active) route->settled = 0;
   return result;
 }
 
@@ -196,8 +239,8 @@ int route_goes_on(route *route) {
 }
 
 void route_free(route *route) {
-  free(route->refused);
-  free(route->ahead);
-  route->refused = route->ahead = NULL;
-  route->ahead_at = route->ahead_count = 0;
+  free(route->listed.items);
+  free(route->refused.items);
+  memset(&route->listed, 0, sizeof route->listed);
+  memset(&route->refused, 0, sizeof route->refused);
 }

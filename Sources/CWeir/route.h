@@ -10,8 +10,25 @@
 #include "directory.h"
 #include "scan.h"
 
-enum { ROUTE_SALTS = 16, ROUTE_AHEAD = 256 };
+enum { ROUTE_SALTS = 16 };
 
+/* A file of a listing: all that its name says. */
+typedef struct route_file {
+  uint64_t base;
+  uint32_t active;
+  uint32_t batch;
+} route_file;
+
+typedef struct route_files {
+  route_file *items; /* in the order of a segment_list */
+  uint64_t count;
+  uint64_t room;
+} route_files;
+
+/*
+ * Time and calls are in proportion to the number of names, whatever their files are: a listing serves until all that it
+ * has is passed, and each file is opened once for it.
+ */
 typedef struct route {
   int directory;
   int started;
@@ -20,13 +37,10 @@ typedef struct route {
   uint64_t salts[ROUTE_SALTS]; /* of the segments with that base that were visited, the last ones: more than one only if
                                   all but one are empty. Two names have that base, so more are never looked at */
   uint32_t salt_count;
-  segment_name *ahead;         /* what the last listing had after that segment, as far as ROUTE_AHEAD goes: a log of
-                                  many segments is not listed anew for each of them */
-  uint64_t ahead_at;
-  uint64_t ahead_count;
-  segment_name *refused;       /* files with a segment's name that are none; each was told of once */
-  uint64_t refused_count;
-  uint64_t refused_room;
+  route_files listed;  /* the last listing */
+  uint64_t at;         /* in it, what is looked at next; UINT64_MAX: where the first segment is, is to be found out */
+  int settled;         /* another one right after it was equal, and no segment that was active then was opened since */
+  route_files refused; /* files with a segment's name that are none, in order; each was told of once */
 } route;
 
 typedef enum route_result {

@@ -149,19 +149,17 @@ static int check_named(checker *checker, segment_name *name, int last) {
   return error == -ENOENT ? 0 : error; /* then its offsets are missing before the next one */
 }
 
-/* Whether an active segment has no successor; a file that is no segment is none. */
-static int is_last(const checker *checker, const segment_list *list, uint64_t at) {
-  if (!list->items[at].active) return at + 1 == list->count;
-  for (uint64_t i = at + 1; i < list->count; i++) {
+/* The index of the last file that is a segment: none of those behind it succeeds another. 0 where none is one. */
+static uint64_t find_last(const checker *checker, const segment_list *list) {
+  for (uint64_t i = list->count; i > 1; i--) {
     segment_scan scan;
     scan_damage damage;
-    const segment_name *name = &list->items[i];
-    segment_name found = *name;
+    segment_name found = list->items[i - 1];
     if (scan_open_named(&scan, checker->directory, &found, &damage) != 0) continue;
     scan_close(&scan);
-    if (scan.header.salt != 0) return 0;
+    if (scan.header.salt != 0) return i - 1;
   }
-  return 1;
+  return 0;
 }
 
 static weir_status check_all(checker *checker, weir_error *error) {
@@ -173,9 +171,10 @@ static weir_status check_all(checker *checker, weir_error *error) {
   weir_status status = WEIR_OK;
   result = check_start(checker, UINT64_MAX);
   if (result != 0) status = failure(checker, result, START_NAME, error);
+  uint64_t last = find_last(checker, &list);
   for (uint64_t i = 0; i < list.count && status == WEIR_OK; i++) {
     if (list.items[i].base < checker->start.first_offset && !list.items[i].active) continue; /* a leftover */
-    result = check_named(checker, &list.items[i], is_last(checker, &list, i));
+    result = check_named(checker, &list.items[i], i >= last);
     if (result != 0) status = failure(checker, result, list.items[i].name, error);
   }
   segment_list_free(&list);

@@ -281,6 +281,130 @@ static void test_faults(fixture *fixture) {
 #endif
 }
 
+/* ---- Many names -------------------------------------------------------------------------------------------------- */
+
+#ifdef WEIR_FAULT_INJECTION
+enum { SCRAP, ZEROS, LINK, COPY, JUNK_NAMES = 20, JUNK_FROM = 1000, BEYOND_JUNK = 1000000 };
+
+/* Names that are not the log's own, and what lies under them. */
+static const struct {
+  const char *format;
+  int content;
+} junk[] = {{"%020d.weir", SCRAP}, {"%020d.weir.active", SCRAP}, {"%020d.weir.lz4", SCRAP},
+            {"%020d.weir", ZEROS}, {"%020d.weir.active", ZEROS}, {"%020d.weir", LINK},
+            {"%020d.weir", COPY},  {"%020d.weir.active", COPY},  {"%d.weir", SCRAP},
+            {"prepared-%d", SCRAP}, {".hidden-%d", SCRAP}, {"cursors/%d.cursor", SCRAP}, {"quarantine/%d", SCRAP}};
+
+static void put_junk(const fixture *fixture, uint64_t kind, int from, int to) {
+  static const uint8_t zeros[4096];
+  for (int i = from; i < to; i++) {
+    char name[64];
+    snprintf(name, sizeof name, junk[kind].format, JUNK_FROM + i);
+    const char *path = join(fixture->path, name);
+    if (junk[kind].content == SCRAP) write_file(path, "neither a header nor a block", 28);
+    if (junk[kind].content == ZEROS) write_file(path, zeros, sizeof zeros);
+    if (junk[kind].content == LINK) REQUIRE(symlink("/etc/passwd", path) == 0);
+    if (junk[kind].content == COPY) write_file(path, fixture->first.bytes, fixture->first.count);
+  }
+}
+
+static void read_first(const fixture *fixture) { CHECK_EQUAL(read_log(fixture, 0).end, WEIR_END); }
+static void read_last(const fixture *fixture) { CHECK_EQUAL(read_log(fixture, BEYOND_JUNK).end, WEIR_END); }
+
+static void verify_all(const fixture *fixture) {
+  CHECK_EQUAL(weir_verify(fixture->path, NULL, NULL, NULL, NULL), WEIR_OK);
+}
+
+static void sum_up(const fixture *fixture) {
+  weir_stat stat;
+  CHECK_EQUAL(weir_stat_directory(fixture->path, &stat, NULL), WEIR_OK);
+}
+
+static void count_all(const fixture *fixture) {
+  weir_tally tally;
+  CHECK_EQUAL(weir_count_from(fixture->path, 10, &tally, NULL), WEIR_OK);
+}
+
+/* System calls that a call made, and how often it listed a directory. */
+typedef struct calls {
+  uint64_t all, lists;
+} calls;
+
+static calls count_calls(const fixture *fixture, void (*call)(const struct fixture *)) {
+  calls calls;
+  weir_fault_set("any", UINT64_MAX, 0, 0);
+  call(fixture);
+  calls.all = weir_fault_count();
+  weir_fault_set("sys_list", UINT64_MAX, 0, 0);
+  call(fixture);
+  calls.lists = weir_fault_count();
+  weir_fault_set("", 0, 0, 0);
+  return calls;
+}
+
+/* Each call by itself may take time with the names, for it looks at them all: what may not is how often one is made. */
+static void check_calls(const fixture *fixture, uint64_t kind) {
+  static void (*const call[])(const struct fixture *) = {read_first, read_last, verify_all, sum_up, count_all};
+  enum { CALLS = sizeof call / sizeof *call };
+  calls few[CALLS], many[CALLS];
+  put_junk(fixture, kind, 0, JUNK_NAMES);
+  for (int i = 0; i < CALLS; i++) few[i] = count_calls(fixture, call[i]);
+  put_junk(fixture, kind, JUNK_NAMES, 2 * JUNK_NAMES);
+  for (int i = 0; i < CALLS; i++) many[i] = count_calls(fixture, call[i]);
+  for (int i = 0; i < CALLS; i++) {
+    int linear = CHECK_EQUAL(many[i].lists, few[i].lists);
+    linear &= CHECK(many[i].all <= 2 * few[i].all);
+    if (linear) continue;
+    fprintf(stderr, "  call %d beside %s: %" PRIu64 " and %" PRIu64 " system calls\n", i, junk[kind].format, few[i].all,
+            many[i].all);
+  }
+}
+
+/* What recovery takes up is moved away, so each number of names has an opening of its own. */
+static uint64_t lists_of_opening(const fixture *fixture, uint64_t kind, int names) {
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_bytes = 8192;
+  options.max_event_bytes = 1024;
+  options.segment_bytes = 140000;
+  options.retain_bytes = 1 << 20;
+  clear(fixture);
+  write_log(fixture);
+  REQUIRE(mkdir(join(fixture->path, "cursors"), 0700) == 0 && mkdir(join(fixture->path, "quarantine"), 0700) == 0);
+  put_junk(fixture, kind, 0, names);
+  weir_log *log;
+  weir_error error;
+  weir_fault_set("sys_list", UINT64_MAX, 0, 0);
+  if (!CHECK_EQUAL(weir_open(fixture->path, &options, &log, NULL, &error), WEIR_OK)) {
+    fprintf(stderr, "%s\n", error.message);
+    return 0;
+  }
+  uint64_t lists = weir_fault_count();
+  weir_fault_set("", 0, 0, 0);
+  weir_free(log);
+  return lists;
+}
+#endif
+
+static void test_many_names(fixture *fixture) {
+  (void)fixture;
+#ifdef WEIR_FAULT_INJECTION
+  test("beside files that are none of the log's, calls grow with the number of names, and listings do not");
+  for (uint64_t kind = 0; kind < sizeof junk / sizeof *junk; kind++) {
+    clear(fixture);
+    write_log(fixture);
+    REQUIRE(mkdir(join(fixture->path, "cursors"), 0700) == 0 && mkdir(join(fixture->path, "quarantine"), 0700) == 0);
+    check_calls(fixture, kind);
+    reading reading = read_log(fixture, 0);
+    CHECK(junk[kind].content == COPY || all_but(fixture, &reading, NULL, NULL));
+    /* An opening moves each away, with syncs of the disk: so a few, and of those that it moves. */
+    if (kind < 3) CHECK_EQUAL(lists_of_opening(fixture, kind, 6), lists_of_opening(fixture, kind, 2));
+  }
+  clear(fixture);
+  write_log(fixture);
+#endif
+}
+
 int main(void) {
   random_start("reader_test");
   test_handover();
@@ -294,6 +418,7 @@ int main(void) {
   test_version(&fixture);
   test_follow(&fixture);
   test_faults(&fixture);
+  test_many_names(&fixture);
   demolish(&fixture);
   return finish();
 }
