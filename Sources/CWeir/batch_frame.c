@@ -88,7 +88,8 @@ static int take_index(batch_source *source, const uint8_t *data, uint64_t bytes,
   if (bytes < fixed + sizeof(batch_block) || frame_bytes < SIZE_BYTES + CHECKSUM_BYTES) return 0;
   memcpy(&index, data, sizeof index);
   memcpy(&end, data + bytes - sizeof end, sizeof end);
-  if (index.magic != BATCH_MAGIC || end.magic != BATCH_MAGIC || end.index_bytes != bytes || index.major != 1) return 0;
+  if (index.magic != BATCH_MAGIC || end.magic != BATCH_MAGIC || end.index_bytes != bytes) return 0;
+  if (index.major != FORMAT_MAJOR) return 0;
   if (bytes - fixed != index.block_count * sizeof(batch_block)) return 0;
   uint64_t state = crc_extend(CRC_START, data, offsetof(batch_index, crc));
   state = crc_extend(state, data + offsetof(batch_index, flags), bytes - offsetof(batch_index, flags));
