@@ -605,7 +605,8 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
 /*
  * The next event: WEIR_OK. WEIR_END: nothing more now; with a live writer a later call may find more. WEIR_SKIPPED: see
  * `skip`; call again. Of a live writer's events it gives those that are drained; of a dead writer's also those in the
- * lanes, with the offsets that the next opening will give them.
+ * lanes, with the offsets that the next opening will give them. Errors: as weir_reader_open; TIMEOUT where files of the
+ * log came and went at each of a thousand looks. A later call may succeed.
  */
 weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error);
 
@@ -722,7 +723,8 @@ typedef struct weir_tally {
  * counted, not found by subtraction. Of a live log it is a moment's picture, in which every event accepted before the
  * call is counted once, be it drained meanwhile; those accepted since may be counted. Sealed segments that lie above or
  * below as a whole are counted by their seals; blocks are read of the one that `offset` lies in and of what is not
- * sealed. Writes nothing, takes no lock. Memory: a 64th of what the lanes hold. Errors: as weir_stat_directory.
+ * sealed. Writes nothing, takes no lock. Memory: a 64th of what the lanes hold. Errors: as weir_stat_directory; TIMEOUT
+ * where files of the log came and went at each of ten looks.
  *
  *     weir_tally tally;
  *     if (weir_count_from("events", cursor, &tally, &error) == WEIR_OK) {

@@ -128,3 +128,10 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
   }
   return fail(error, status, -negative_errno, path, "cannot %s %s: %s; %s", action, path, reason, remedy(status));
 }
+
+weir_status fail_unsettled(weir_error *error, const char *action, const char *directory) {
+  return fail(error, WEIR_ERROR_TIMEOUT, 0, directory,
+              "cannot %s %s: files of it were removed or renamed at each look; try again, or once it changes less "
+              "often",
+              action, directory);
+}

@@ -26,4 +26,7 @@ weir_status status_of(int negative_errno);
 weir_status fail_system(weir_error *error, int negative_errno, const char *action, const char *directory,
                         const char *name);
 
+/* The files of a log came and went at each of many looks. */
+weir_status fail_unsettled(weir_error *error, const char *action, const char *directory);
+
 #endif

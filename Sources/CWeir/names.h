@@ -86,6 +86,7 @@
 #define event_fill weir_core_event_fill
 #define fail weir_core_fail
 #define fail_system weir_core_fail_system
+#define fail_unsettled weir_core_fail_unsettled
 #define failing_call weir_core_failing_call
 #define gap_left_out weir_core_gap_left_out
 #define guard_add weir_core_guard_add

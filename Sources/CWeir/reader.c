@@ -135,6 +135,8 @@ static step failed(weir_reader *reader, int error, const char *name, weir_error 
     fail(out, WEIR_ERROR_VERSION, 0, reader->path,
          "%s%s%s was written by a newer version of Weir; read it with that one", reader->path, name ? "/" : "",
          name ? name : "");
+  } else if (error == -EAGAIN) {
+    fail_unsettled(out, "read", reader->path);
   } else {
     fail_system(out, error, "read", reader->path, name);
   }

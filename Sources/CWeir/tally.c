@@ -418,5 +418,6 @@ weir_status weir_count_from(const char *directory, uint64_t offset, weir_tally *
     return fail(error, WEIR_ERROR_VERSION, 0, directory,
                 "%s was written by a newer version of Weir; look at it with that one", directory);
   }
+  if (result == -EAGAIN) return fail_unsettled(error, "count the events of", directory);
   return fail_system(error, result, "count the events of", directory, NULL);
 }

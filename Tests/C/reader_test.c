@@ -281,6 +281,28 @@ static void test_faults(fixture *fixture) {
 #endif
 }
 
+static void test_unsettled(fixture *fixture) {
+  (void)fixture;
+#ifdef WEIR_FAULT_INJECTION
+  test("files that go away at each look are an error that says so, and no lock");
+  weir_error error = {0};
+  weir_event event;
+  weir_skip skip;
+  weir_tally tally;
+  weir_reader *reader;
+  REQUIRE(weir_reader_open(fixture->path, NULL, &reader, &error) == WEIR_OK);
+  weir_fault_set("sys_open_read", 1, UINT64_MAX, ENOENT);
+  CHECK_EQUAL(weir_reader_next(reader, &event, &skip, &error), WEIR_ERROR_TIMEOUT);
+  CHECK(strstr(error.message, "try again") && !strstr(error.message, "writer first"));
+  CHECK_EQUAL(weir_count_from(fixture->path, 0, &tally, &error), WEIR_ERROR_TIMEOUT);
+  CHECK(strstr(error.message, "try again") && !strstr(error.message, "writer first"));
+  weir_fault_set("", 0, 0, 0);
+  CHECK_EQUAL(weir_reader_next(reader, &event, &skip, &error), WEIR_OK);
+  CHECK_EQUAL(weir_count_from(fixture->path, 0, &tally, &error), WEIR_OK);
+  weir_reader_close(reader);
+#endif
+}
+
 /* ---- Many names -------------------------------------------------------------------------------------------------- */
 
 #ifdef WEIR_FAULT_INJECTION
@@ -418,6 +440,7 @@ int main(void) {
   test_version(&fixture);
   test_follow(&fixture);
   test_faults(&fixture);
+  test_unsettled(&fixture);
   test_many_names(&fixture);
   demolish(&fixture);
   return finish();
