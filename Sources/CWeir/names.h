@@ -93,6 +93,7 @@
 #define guard_is_installed weir_core_guard_is_installed
 #define guard_remove weir_core_guard_remove
 #define guard_tripped weir_core_guard_tripped
+#define guard_uninstall weir_core_guard_uninstall
 #define handover_accounted weir_core_handover_accounted
 #define handover_block weir_core_handover_block
 #define handover_calibration weir_core_handover_calibration
@@ -118,6 +119,7 @@
 #define lane_end_nap weir_core_lane_end_nap
 #define lane_evicted weir_core_lane_evicted
 #define lane_forget weir_core_lane_forget
+#define lane_let_threads_go weir_core_lane_let_threads_go
 #define lane_log_state weir_core_lane_log_state
 #define lane_ring_bell weir_core_lane_ring_bell
 #define lane_set_up_threads weir_core_lane_set_up_threads
