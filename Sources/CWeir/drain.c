@@ -332,6 +332,18 @@ static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to
   return 1;
 }
 
+/* Copies damaged bytes aside: in recovery to the disk, before they are passed over; else by the sealer. 0: stalled. */
+static int keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  if (log->supply.running) {
+    sealer_quarantine(log, lane, from, to);
+    return 1;
+  }
+  int error = quarantine_lane(log, lane, from, to);
+  if (error < 0) set_storage(log, error);
+  if (error == QUARANTINE_FULL) log->unkept_bytes += to - from;
+  return error >= 0;
+}
+
 /*
  * Hands over a stretch of a lane that no checksum vouches for, as a hole. Its block carries the positions, like one of
  * events, so it is reported once.
@@ -339,13 +351,7 @@ static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to
 static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uint64_t from, uint64_t tail) {
   uint64_t skipped, to = record_resync(view, from, tail, lane->records, &skipped);
   if (log->rebooted) return hand_over_lost(log, lane, from, to, skipped);
-  if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
-  int error = quarantine_lane(log, lane->number, from, to);
-  if (error < 0) {
-    set_storage(log, error);
-    return 0;
-  }
-  if (error == QUARANTINE_FULL) log->unkept_bytes += to - from;
+  if (!prepare_notice(log, WEIR_TYPE_HOLE) || !keep_damaged(log, lane->number, from, to)) return 0;
   uint8_t record[NOTICE_MAX_BYTES];
   uint64_t ticks = notice_ticks(log);
   uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_DAMAGED, lane->number,

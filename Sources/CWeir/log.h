@@ -84,6 +84,8 @@ enum { NAMED_SLOTS = 2 * MAX_TYPES, MAX_READY_SEGMENTS = 3 };
 enum { MAX_CONTEXTS_BYTES = WEIR_TYPES_BYTES / 2 };
 static_assert(MAX_CONTEXTS_BYTES / (sizeof(definition_header) + 8) <= MAX_TYPES / 2, "numbers of contexts");
 static_assert(WEIR_TYPES_BYTES / (sizeof(definition_header) + 8) <= MAX_TYPES - WEIR_TYPE_FIRST, "numbers");
+/* Of damaged stretches that wait to be copied to quarantine/. */
+enum { MAX_DAMAGED_BYTES = 4 << 20 };
 enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
 
 /* What comes next: segments on their way to the drainer. Guarded by `mutex`. */
@@ -102,6 +104,15 @@ typedef struct supply {
   pthread_t preparer;
   uint64_t next_prepared;    /* atomic: numbers the files */
 } supply;
+
+/* A damaged stretch of a lane, in memory: the drainer copies it, the sealer writes it to quarantine/. */
+typedef struct damaged_stretch {
+  struct damaged_stretch *next;
+  uint32_t lane;
+  uint64_t from, to;     /* positions */
+  uint64_t first_offset; /* of the notice that stands for it */
+  uint8_t bytes[];
+} damaged_stretch;
 
 typedef enum sync_result {
   SYNC_PENDING,
@@ -140,6 +151,9 @@ typedef struct sealer {
   int stuck_error;           /* atomic: negative errno of the last attempt at the stuck ones, 0 without any */
   int broken;                /* negative errno: nothing can be vouched for any more */
   uint64_t retry_at;         /* monotonic */
+  damaged_stretch *damaged;  /* bytes on their way to quarantine/, oldest first */
+  uint64_t damaged_bytes;    /* of them all: at most MAX_DAMAGED_BYTES */
+  uint64_t copy_at;          /* monotonic: not before, because the last try failed */
   sync_wait *waits;
   uint64_t wait_count;       /* atomic */
   uint64_t passes;           /* atomic: syncs of all that the log holds, begun so far */
@@ -217,7 +231,7 @@ typedef struct event_log {
   uint64_t segment_number; /* of `active`, from 1 */
   segment_end previous;    /* the segment before `active` */
   int sampled_due;         /* a segment has begun: what was sampled out before is to be told of */
-  uint64_t unkept_bytes;   /* of damaged stretches, not in quarantine/ because that is full */
+  uint64_t unkept_bytes;   /* atomic: of damaged stretches, not in quarantine/ for want of room or because it failed */
   uint64_t missing;        /* events that the holes it wrote stand for */
   calibration calibration;
   uint64_t calibrate_at;   /* monotonic time of the next calibration */
@@ -320,6 +334,7 @@ uint64_t sealer_waiting(const event_log *log); /* full segments that are not on 
 int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
 void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and with a sync interval the disk */
 void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
+void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to); /* of a lane, still to be handed over */
 void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
 int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */
 sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `notify` */

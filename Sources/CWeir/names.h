@@ -163,6 +163,8 @@
 #define quarantine_file weir_core_quarantine_file
 #define quarantine_has_block weir_core_quarantine_has_block
 #define quarantine_lane weir_core_quarantine_lane
+#define quarantine_stretch weir_core_quarantine_stretch
+#define quarantine_take weir_core_quarantine_take
 #define record_at weir_core_record_at
 #define record_checksum weir_core_record_checksum
 #define record_last weir_core_record_last
@@ -239,6 +241,7 @@
 #define sealer_drained weir_core_sealer_drained
 #define sealer_expect weir_core_sealer_expect
 #define sealer_lose weir_core_sealer_lose
+#define sealer_quarantine weir_core_sealer_quarantine
 #define sealer_start weir_core_sealer_start
 #define sealer_stop weir_core_sealer_stop
 #define sealer_trouble weir_core_sealer_trouble

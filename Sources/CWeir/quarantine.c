@@ -229,33 +229,71 @@ typedef struct lane_range {
   uint64_t from, to;
 } lane_range;
 
+/*
+ * How many bytes from position `at` on lie in one piece. No record of them is whole, so positions are all there is to
+ * go by: no byte is looked for in the overhang.
+ */
+static uint64_t piece(const lane_range *range, uint64_t at, const uint8_t **bytes) {
+  uint64_t start = at & (range->view.capacity - 1), count = range->to - at;
+  *bytes = range->view.data + start;
+  return count > range->view.capacity - start ? range->view.capacity - start : count;
+}
+
 static int copy_lane(const void *context, int fd) {
   const lane_range *range = context;
-  /* No record of it is whole, so positions are all there is to go by: no byte is looked for in the overhang. */
   for (uint64_t at = range->from; at < range->to;) {
-    uint64_t start = at & (range->view.capacity - 1), count = range->to - at;
-    if (count > range->view.capacity - start) count = range->view.capacity - start;
-    int error = sys_write_at(fd, range->view.data + start, count, at - range->from);
+    const uint8_t *bytes;
+    uint64_t count = piece(range, at, &bytes);
+    int error = sys_write_at(fd, bytes, count, at - range->from);
     if (error != 0) return error;
     at += count;
   }
   return 0;
 }
 
-int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+static int copy_stretch(const void *context, int fd) {
+  const damaged_stretch *stretch = context;
+  return sys_write_at(fd, stretch->bytes, stretch->to - stretch->from, 0);
+}
+
+/* Makes the file of what `stretch` says, by `fill`. */
+static int make_lane(const event_log *log, const damaged_stretch *stretch, filler fill, const void *context) {
   int quarantine = open_quarantine(log->directory);
   if (quarantine < 0) return quarantine;
   char name[NAME_ROOM];
-  snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)log->header->opening, lane,
-           (unsigned long long)from);
+  snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)log->producer.opening, stretch->lane,
+           (unsigned long long)stretch->from);
   note note = {.file = RING_NAME,
                .reason = HOLE_DAMAGED,
-               .lane = lane,
-               .position = from,
-               .bytes = to - from,
-               .first_offset = log->next_offset};
-  lane_range range = {ring_lane_view(log, lane), from, to};
-  int result = make(quarantine, name, &note, copy_lane, &range);
+               .lane = stretch->lane,
+               .position = stretch->from,
+               .bytes = stretch->to - stretch->from,
+               .first_offset = stretch->first_offset};
+  int result = make(quarantine, name, &note, fill, context);
   sys_close(quarantine);
   return result;
+}
+
+int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  damaged_stretch stretch = {.lane = lane, .from = from, .to = to, .first_offset = log->next_offset};
+  lane_range range = {ring_lane_view(log, lane), from, to};
+  return make_lane(log, &stretch, copy_lane, &range);
+}
+
+damaged_stretch *quarantine_take(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  damaged_stretch *stretch = malloc(sizeof *stretch + (to - from));
+  if (!stretch) return NULL;
+  *stretch = (damaged_stretch){.lane = lane, .from = from, .to = to, .first_offset = log->next_offset};
+  lane_range range = {ring_lane_view(log, lane), from, to};
+  for (uint64_t at = from; at < to;) {
+    const uint8_t *bytes;
+    uint64_t count = piece(&range, at, &bytes);
+    memcpy(stretch->bytes + (at - from), bytes, count);
+    at += count;
+  }
+  return stretch;
+}
+
+int quarantine_stretch(const event_log *log, const damaged_stretch *stretch) {
+  return make_lane(log, stretch, copy_stretch, stretch);
 }

@@ -6,7 +6,8 @@
  *
  * Bounded: beyond QUARANTINE_MOST_BYTES or QUARANTINE_MOST_ENTRIES nothing is copied any more. What is there stays: the
  * first damage says most about its cause. Where the disk has no space for a copy the recovery fails with that error,
- * and has changed nothing that would lose the bytes: with space it succeeds.
+ * and has changed nothing that would lose the bytes: with space it succeeds. An open log goes on instead: at most
+ * MAX_DAMAGED_BYTES wait in memory, what finds no room there is not kept, nor is what waits when the process dies.
  */
 #ifndef WEIR_QUARANTINE_H
 #define WEIR_QUARANTINE_H
@@ -31,6 +32,13 @@ int quarantine_has_block(int directory, const segment_name *name, uint64_t from,
 
 /* Bytes of a lane, by positions: quarantine/lane-<opening>-<lane>-<from>. */
 int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
+
+/*
+ * The same for a log that is open, in two steps, so that the drainer waits for no disk: a copy in memory, null if there
+ * is none; and that copy's way to a file.
+ */
+damaged_stretch *quarantine_take(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
+int quarantine_stretch(const event_log *log, const damaged_stretch *stretch);
 
 /* A whole file, copied, where it can't be moved: quarantine/<name>-<n>, with the first number that is free. */
 int quarantine_copy(int directory, int fd, const char *name, const char *reason);

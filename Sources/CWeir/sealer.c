@@ -8,13 +8,17 @@
  * could not write and would call the next sync a success: what the file held is copied to a new one, which is synced
  * and takes its name (Rebello et al., Can Applications Recover from fsync Failures?, USENIX ATC 2020). Many waiters
  * share one sync (group commit: DeWitt et al., Implementation Techniques for Main Memory Database Systems, 1984).
+ *
+ * Damaged stretches of lanes, which the drainer hands over as copies in memory, it writes to quarantine/.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 
 #include "error.h"
 #include "guard.h"
 #include "log.h"
+#include "quarantine.h"
 #include "retention.h"
 #include "system.h"
 
@@ -259,6 +263,50 @@ static void touch(event_log *log) {
   pthread_mutex_lock(&sealer->mutex);
 }
 
+/* ---- Damaged stretches of lanes ---------------------------------------------------------------------------------- */
+
+/* They are not in quarantine/, and never will be. */
+static void count_unkept(event_log *log, uint64_t bytes) {
+  __atomic_store_n(&log->unkept_bytes, log->unkept_bytes + bytes, __ATOMIC_RELAXED);
+}
+
+/* Writes the oldest, off the mutex meanwhile. One that fails is tried again, unless this is the last time. */
+static void copy_damaged(event_log *log, int last_time) {
+  sealer *sealer = &log->sealer;
+  damaged_stretch *stretch = sealer->damaged;
+  uint64_t bytes = stretch->to - stretch->from;
+  pthread_mutex_unlock(&sealer->mutex);
+  int error = quarantine_stretch(log, stretch);
+  pthread_mutex_lock(&sealer->mutex);
+  if (error < 0 && !last_time) {
+    sealer->copy_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
+    return;
+  }
+  if (error != 0) count_unkept(log, bytes);
+  sealer->damaged = stretch->next;
+  sealer->damaged_bytes -= bytes;
+  free(stretch);
+}
+
+void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  sealer *sealer = &log->sealer;
+  pthread_mutex_lock(&sealer->mutex);
+  int room = to - from <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* nobody else adds to them */
+  pthread_mutex_unlock(&sealer->mutex);
+  damaged_stretch *stretch = room ? quarantine_take(log, lane, from, to) : NULL;
+  pthread_mutex_lock(&sealer->mutex);
+  if (stretch) {
+    damaged_stretch **last = &sealer->damaged;
+    while (*last) last = &(*last)->next;
+    *last = stretch;
+    sealer->damaged_bytes += to - from;
+    pthread_cond_signal(&sealer->wakes);
+  } else {
+    count_unkept(log, to - from);
+  }
+  pthread_mutex_unlock(&sealer->mutex);
+}
+
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
 /* Half the interval, so that what was captured while a pass ran is on the disk within a whole one. */
@@ -276,7 +324,7 @@ static void sleep_until(sealer *sealer, uint64_t deadline) {
 static void take_step(event_log *log) {
   sealer *sealer = &log->sealer;
   uint64_t bounds_due = retention_due(log->retention);
-  int timed = sealer->stuck || sealer->fresh || sealer->stale || bounds_due != UINT64_MAX;
+  int timed = sealer->stuck || sealer->fresh || sealer->stale || sealer->damaged || bounds_due != UINT64_MAX;
   uint64_t now = timed ? sys_monotonic_ns() : 0;
   if (settle_undrained(log)) return; /* whatever came meanwhile is looked at anew, a stop too */
   if (sealer->broken != 0) retention_deny(log, sealer->broken);
@@ -293,10 +341,13 @@ static void take_step(event_log *log) {
     retire(log, take_done(sealer, MOST_AT_ONCE));
   } else if (sealer->stuck && now >= sealer->retry_at) {
     retry(log);
+  } else if (sealer->damaged && now >= sealer->copy_at) {
+    copy_damaged(log, 0);
   } else {
     uint64_t due = interval_due(log);
     if (bounds_due < due && sealer->broken == 0) due = bounds_due;
     if (touch_due(sealer) < due) due = touch_due(sealer);
+    if (sealer->damaged && sealer->copy_at < due) due = sealer->copy_at;
     sleep_until(sealer, sealer->stuck && sealer->retry_at < due ? sealer->retry_at : due);
   }
 }
@@ -308,6 +359,7 @@ static void *sealer_main(void *argument) {
   while (!sealer->stopping) take_step(log);
   /* The drainer has ended, and there is no active segment: what is left is the queue. */
   make_durable(log);
+  while (sealer->damaged) copy_damaged(log, 1);
   if (retention_due(log->retention) <= sys_monotonic_ns() && sealer->broken == 0) retention_serve(log);
   sealer->running = 0;
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {

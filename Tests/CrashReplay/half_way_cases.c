@@ -119,8 +119,8 @@ static void nothing_done(const char *whole, const char *path) {
 /* ---- Each call fails --------------------------------------------------------------------------------------------- */
 
 /*
- * The n-th call of an opening fails, and a recovery that fails for it may be taken for one that did not. An opening that
- * is not to go on does not. Answers whether there was such a call.
+ * The n-th call of an opening fails, and a recovery that fails for it may be taken for one that did not. An opening
+ * that may not go on does not. Answers whether there was such a call.
  */
 static int fail_at(const char *whole, const char *path, const char *operation, uint64_t nth, int fault, way way) {
   REQUIRE(replay_copy(whole, path) == 0);
