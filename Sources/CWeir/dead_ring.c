@@ -164,6 +164,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
     return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
                 recovery->log->path);
   }
+  log_make_locks(dead);
   dead->path = recovery->log->path;
   dead->directory = recovery->log->directory;
   dead->options = recovery->log->options;

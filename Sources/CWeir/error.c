@@ -105,6 +105,7 @@ static const char *remedy(weir_status status) {
 
 weir_status fail_system(weir_error *error, int negative_errno, const char *action, const char *directory,
                         const char *name) {
+  if (negative_errno == 0) negative_errno = -EIO; /* a failure without a reason is one all the same */
   weir_status status = status_of(negative_errno);
   char path[sizeof error->path];
   char reason[128];

@@ -154,6 +154,18 @@ static weir_status lock_directory(event_log *log, weir_error *error) {
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
+void log_make_locks(event_log *log) {
+  pthread_mutex_init(&log->types_lock, NULL);
+  pthread_mutex_init(&log->wait_lock, NULL);
+  pthread_mutex_init(&log->close_lock, NULL);
+  pthread_cond_init(&log->wait_done, NULL);
+  pthread_mutex_init(&log->supply.mutex, NULL);
+  pthread_cond_init(&log->supply.preparer_wakes, NULL);
+  pthread_mutex_init(&log->sealer.mutex, NULL);
+  pthread_cond_init(&log->sealer.wakes, NULL);
+  pthread_cond_init(&log->sealer.settled, NULL);
+}
+
 static event_log *make_log(const char *directory, const weir_options *options) {
   event_log *log = calloc(1, sizeof *log);
   if (!log) return NULL;
@@ -164,15 +176,7 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   log->references = 1;
   log->path = strdup(directory);
   log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
-  pthread_mutex_init(&log->types_lock, NULL);
-  pthread_mutex_init(&log->wait_lock, NULL);
-  pthread_mutex_init(&log->close_lock, NULL);
-  pthread_cond_init(&log->wait_done, NULL);
-  pthread_mutex_init(&log->supply.mutex, NULL);
-  pthread_cond_init(&log->supply.preparer_wakes, NULL);
-  pthread_mutex_init(&log->sealer.mutex, NULL);
-  pthread_cond_init(&log->sealer.wakes, NULL);
-  pthread_cond_init(&log->sealer.settled, NULL);
+  log_make_locks(log);
   if (log->path && log->producer.slots) return log;
   log_unreference(log);
   return NULL;

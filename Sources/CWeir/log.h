@@ -334,7 +334,7 @@ uint64_t sealer_waiting(const event_log *log); /* full segments that are not on 
 int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
 void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and with a sync interval the disk */
 void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
-void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to); /* of a lane, still to be handed over */
+void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to); /* before it is handed over */
 void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
 int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */
 sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `notify` */
@@ -343,6 +343,7 @@ sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns);
 void sync_notify(const event_log *log, sync_wait *wait); /* of a settled one with `notify`, which it frees */
 
 /* ---- log.c ---- */
+void log_make_locks(event_log *log); /* mutexes and conditions of one whose memory is zeros */
 /*
  * Takes the lock of a log that is there, without opening it: `*log` has path, directory and lock, and is known to fork.
  */

@@ -145,6 +145,7 @@
 #define log_hold_forks weir_core_log_hold_forks
 #define log_leave weir_core_log_leave
 #define log_let_directory_go weir_core_log_let_directory_go
+#define log_make_locks weir_core_log_make_locks
 #define log_register weir_core_log_register
 #define log_unreference weir_core_log_unreference
 #define log_unregister weir_core_log_unregister

@@ -9,12 +9,16 @@ uint32_t record_seed(uint64_t opening, uint64_t lane) {
   return (uint32_t)weir_crc_u64(weir_crc_u64(CRC_START, opening), lane);
 }
 
+static uint32_t checksum(uint32_t seed, uint64_t position, const record_header *header, const uint8_t *payload) {
+  uint64_t state = weir_crc_u64(seed, position);
+  state = crc_extend(state, payload, header->length);
+  return crc_end(crc_extend(state, (const uint8_t *)header + 4, sizeof *header - 4));
+}
+
 uint32_t record_checksum(uint32_t seed, uint64_t position, const uint8_t *record) {
   record_header header;
   memcpy(&header, record, sizeof header);
-  uint64_t state = weir_crc_u64(seed, position);
-  state = crc_extend(state, record + sizeof header, header.length);
-  return crc_end(crc_extend(state, record + 4, sizeof header - 4));
+  return checksum(seed, position, &header, record + sizeof header);
 }
 
 static int zero_padding(const uint8_t *record, uint64_t from, uint64_t to) {
@@ -26,13 +30,15 @@ static int zero_padding(const uint8_t *record, uint64_t from, uint64_t to) {
 const record_header *record_at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size) {
   if (end - position < sizeof(record_header) || end < position) return NULL;
   const uint8_t *bytes = lane->data + (position & (lane->capacity - 1));
+  /* Read once: whoever writes to the mapping meanwhile must not have one length checked and another one used. */
   record_header header;
   memcpy(&header, bytes, sizeof header);
+  __asm__ volatile("" : "+m"(header)); /* or the compiler may read again what it could have kept */
   if (header.length > lane->record_bytes - sizeof header) return NULL;
   uint64_t total = record_size(header.length);
   if (total > end - position) return NULL;
   if (!zero_padding(bytes, sizeof header + header.length, total)) return NULL;
-  if (record_checksum(lane->seed, position, bytes) != header.checksum) return NULL;
+  if (checksum(lane->seed, position, &header, bytes + sizeof header) != header.checksum) return NULL;
   *size = total;
   return (const record_header *)bytes;
 }
