@@ -382,6 +382,37 @@ static void check_calls(const fixture *fixture, uint64_t kind) {
   }
 }
 
+/* So many segments of one event each, every `step`-th of them there. */
+static void write_chain(const fixture *fixture, uint64_t count, uint64_t step) {
+  uint64_t at[BUILT_LANES] = {0};
+  built previous = {0};
+  clear(fixture);
+  for (uint64_t i = 0; i < count; i++) {
+    built file;
+    char name[64];
+    built_begin(&file, OPENING, i, at, i > 0 ? &previous : NULL, i > 0 ? i - 1 : 0);
+    built_define(&file);
+    built_events(&file, 0, &at[0], 100 + i, 1);
+    built_seal(&file);
+    snprintf(name, sizeof name, "%020" PRIu64 ".weir", i);
+    if (i % step == 0) write_file(join(fixture->path, name), file.bytes, file.count);
+    built_free(&previous);
+    previous = file;
+  }
+  built_free(&previous);
+}
+
+static uint64_t lists_of_reading(const fixture *fixture, uint64_t segments, uint64_t step) {
+  write_chain(fixture, segments, step);
+  weir_fault_set("sys_list", UINT64_MAX, 0, 0);
+  reading reading = read_log(fixture, 0);
+  uint64_t lists = weir_fault_count();
+  weir_fault_set("", 0, 0, 0);
+  CHECK_EQUAL(reading.end, WEIR_END);
+  CHECK_EQUAL(reading.missing, step == 1 ? 0 : segments / 2 - 1 + segments % 2);
+  return lists;
+}
+
 /* What recovery takes up is moved away, so each number of names has an opening of its own. */
 static uint64_t lists_of_opening(const fixture *fixture, uint64_t kind, int names) {
   weir_options options;
@@ -427,6 +458,17 @@ static void test_many_names(fixture *fixture) {
 #endif
 }
 
+static void test_many_segments(fixture *fixture) {
+  (void)fixture;
+#ifdef WEIR_FAULT_INJECTION
+  test("the directory is listed as often for many segments as for few, with holes between them or without");
+  CHECK_EQUAL(lists_of_reading(fixture, 1200, 1), lists_of_reading(fixture, 20, 1));
+  CHECK_EQUAL(lists_of_reading(fixture, 100, 2), lists_of_reading(fixture, 20, 2));
+  clear(fixture);
+  write_log(fixture);
+#endif
+}
+
 int main(void) {
   random_start("reader_test");
   test_handover();
@@ -442,6 +484,7 @@ int main(void) {
   test_faults(&fixture);
   test_unsettled(&fixture);
   test_many_names(&fixture);
+  test_many_segments(&fixture);
   demolish(&fixture);
   return finish();
 }
