@@ -184,4 +184,25 @@ static inline uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* ---- Waiting ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * No check goes by who is quicker: a test waits for a state, however long the machine takes to come to it. Only what
+ * hangs takes so long, so that a limit is never met by a test that a busy machine merely holds up.
+ */
+enum { HANG_SECONDS = 300 };
+#define HANG_NS (HANG_SECONDS * UINT64_C(1000000000))
+
+/* Waits until `condition` holds: 1. It is 0 only where it never comes to hold. */
+#define AWAIT(condition)                                                                      \
+  ({                                                                                          \
+    uint64_t until_ = now_ns() + HANG_NS;                                                     \
+    int holds_;                                                                               \
+    while (!(holds_ = (condition) != 0) && now_ns() < until_) sleep_ns(200000);               \
+    holds_;                                                                                   \
+  })
+
+/* Waits, and fails where the condition never comes to hold. */
+#define CHECK_AWAIT(condition) check_at(AWAIT(condition), "never: " #condition, __FILE__, __LINE__)
+
 #endif
