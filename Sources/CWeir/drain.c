@@ -531,20 +531,33 @@ static int anything_to_do(const event_log *log) {
          __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE) != load(&log->drains_done);
 }
 
-/* Sleeps for a while, or until the bell rings. A tick that would be older than a millisecond is taken back. */
+enum { SHORT_NAP_NS = 1000000 };
+
+/* Sleeps for a while, or until the bell rings. A tick that would be older than a short nap is taken back. */
 static void nap(event_log *log, uint32_t bell, uint64_t ns) {
-  enum { TICK_LASTS_NS = 1000000 };
-  if (ns > TICK_LASTS_NS) store(&log->producer.tick, 0);
+  if (ns > SHORT_NAP_NS) store(&log->producer.tick, 0);
   sys_futex_wait(&log->bell, bell, ns);
+}
+
+static int any_lane_half_full(const event_log *log) {
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane_control *control = log->lanes[i].control;
+    uint64_t head = head_position(load(&control->head));
+    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) - head >= log->header->lane_bytes / 2) return 1;
+  }
+  return 0;
 }
 
 /*
  * Gives producers time to fill a block: half the interval, so that a pass that is late still ends within it. A producer
- * whose lane is half full ends it.
+ * whose lane gets half full ends a nap that it sees; one that got there during the last pass saw none. Before a short
+ * nap that is let be: the next pass is soon enough, and a look at a tail takes its cache line from its producer.
  */
 static void wait_for_interval(event_log *log, uint32_t bell) {
-  __atomic_store_n(&log->napping, 1, __ATOMIC_RELEASE);
-  nap(log, bell, log->options.drain_interval_ns / 2);
+  uint64_t ns = log->options.drain_interval_ns / 2;
+  __atomic_store_n(&log->napping, 1, __ATOMIC_SEQ_CST);
+  if (ns > SHORT_NAP_NS && log->membarrier) sys_membarrier();
+  if (ns <= SHORT_NAP_NS || !any_lane_half_full(log)) nap(log, bell, ns);
   __atomic_store_n(&log->napping, 0, __ATOMIC_RELAXED);
 }
 
