@@ -10,16 +10,17 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "drainer.h"
 #include "format.h"
 
-/* Each thread captures so many before the file is cut, and as many after: together less than a segment. */
+/* Each thread captures so many before the file is cut, together less than a segment; and then until it is refused. */
 enum { THREADS = 2, EVENTS = 12000 };
 
 /* What the child says. */
 typedef struct testimony {
   _Atomic uint64_t accepted[THREADS];
   _Atomic uint64_t drained; /* offsets below it were in the log before the file was cut */
-  _Atomic int32_t refusal;
+  _Atomic int refused; /* threads that were refused events for want of storage */
   _Atomic int cut;
 } testimony;
 
@@ -29,17 +30,16 @@ static uint32_t live_type;
 
 static void *capture_thread(void *context) {
   uintptr_t thread = (uintptr_t)context;
-  while (told->accepted[thread] < 2 * EVENTS) {
+  for (int32_t answer = WEIR_ACCEPTED; answer != WEIR_DROP_STORAGE;) {
     if (told->accepted[thread] >= EVENTS && !told->cut) {
       sleep_ns(100000);
       continue;
     }
-    int32_t answer = capture_numbered(live, live_type, thread, told->accepted[thread], 100, NULL);
+    answer = capture_numbered(live, live_type, thread, told->accepted[thread], 100, NULL);
     if (answer == WEIR_ACCEPTED) told->accepted[thread]++;
-    else if (told->cut) told->refusal = answer;
-    if (answer == WEIR_DROP_STORAGE) break;
     if (told->accepted[thread] % 64 == 0) sleep_ns(50000);
   }
+  told->refused++;
   return NULL;
 }
 
@@ -71,7 +71,7 @@ static void check_refusing(void) {
   weir_id first = {weir_opening(live), 0};
   uint64_t durable = weir_durable_offset(live);
   CHECK_EQUAL(capture_numbered(live, live_type, 9, 0, 10, &id), WEIR_DROP_STORAGE);
-  CHECK_EQUAL(told->refusal, WEIR_DROP_STORAGE);
+  CHECK_EQUAL(told->refused, THREADS);
   check_stopped(weir_drain(live, UINT64_MAX, NULL, &error), &error);
   check_stopped(weir_sync(live, UINT64_MAX, NULL, &error), &error);
   weir_status status = weir_durable(live, first, UINT64_MAX, &error);
@@ -96,21 +96,16 @@ static void child(const char *directory, const char *ring_not_segment, uint64_t 
   live_type = define_numbered(live);
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; i < THREADS; i++) REQUIRE(pthread_create(&threads[i], NULL, capture_thread, (void *)i) == 0);
-  while (told->accepted[0] < 500 || told->accepted[1] < 500) sleep_ns(100000);
+  REQUIRE(AWAIT(told->accepted[0] >= 500 && told->accepted[1] >= 500));
+  const char *path = ring_not_segment ? join(directory, ring_not_segment) : active_segment(directory);
   uint64_t drained;
   REQUIRE(weir_drain(live, UINT64_MAX, &drained, NULL) == WEIR_OK);
   told->drained = drained;
-  told->cut = 1;
-  const char *path = ring_not_segment ? join(directory, ring_not_segment) : active_segment(directory);
   REQUIRE(truncate(path, (off_t)length) == 0);
+  told->cut = 1;
+  /* Without a guard nobody gets further: they capture until the drainer, or they themselves, touch what was cut off. */
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-  if (!guarded) { /* what is left to touch the pages: the drainer, if nobody else did */
-    for (int i = 0; i < 1000; i++) {
-      capture_numbered(live, live_type, 8, (uint64_t)i, 100, NULL);
-      sleep_ns(1000000);
-    }
-    _exit(5);
-  }
+  if (!guarded) _exit(5);
   check_refusing();
   _exit(checks_failed > failed_before);
 }
@@ -166,11 +161,11 @@ static void test_remaining_pages(void) {
   if (victim == 0) {
     weir_options options;
     weir_options_init(&options);
-    options.drain_interval_ns = 10000000000; /* so that a kill finds the events in the lane */
+    options.drain_interval_ns = 10000000000; /* its most, so that the drainer naps long enough to be held */
     weir_log *log;
     REQUIRE(weir_open(directory, &options, &log, NULL, NULL) == WEIR_OK);
     uint32_t type = define_numbered(log);
-    weir_drain(log, UINT64_MAX, NULL, NULL);
+    hold_drainer(log); /* so that a kill finds the events in the lane */
     for (uint64_t i = 0; i < 100; i++) capture_numbered(log, type, 0, i, 50, NULL);
     kill(getpid(), SIGKILL);
   }
