@@ -370,7 +370,7 @@ pid_t victim_start(const victim_plan *plan, report *report) {
 }
 
 int victim_wait_for(pid_t victim, const report *report, report_phase phase) {
-  for (uint64_t end = now_ns() + 120000000000u; now_ns() < end;) {
+  for (uint64_t end = now_ns() + HANG_NS; now_ns() < end;) {
     if (report->phase >= (uint32_t)phase) return 1;
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)victim, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == victim) return 0;

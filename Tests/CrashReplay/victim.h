@@ -93,7 +93,7 @@ int victim_run(const victim_plan *plan, report *report);
 /* The same in a child. */
 pid_t victim_start(const victim_plan *plan, report *report);
 
-/* Waits until the victim's phase is `phase` or a later one, or the victim has ended: 0. At most two minutes. */
+/* Waits until the victim's phase is `phase` or a later one, or the victim has ended: 0. */
 int victim_wait_for(pid_t victim, const report *report, report_phase phase);
 
 /* Kills it and waits for its end: 1 if the kill ended it, 0 if it had ended by itself. */
