@@ -3,6 +3,7 @@
  * the lanes of a dead writer, after recovery, and with threads that change it while others capture.
  */
 #include "context_check.h"
+#include "drainer.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -269,7 +270,7 @@ static void live_and_die(const char *directory, uint64_t seed) {
   for (uint64_t i = 0; i < 600; i++) {
     capture_said(log, type, context, i);
     if (i % 3 == 0) set_context(log, context = (i * seed) % 40);
-    if (i == 400) weir_drain(log, UINT64_MAX, NULL, NULL);
+    if (i == 400) hold_drainer(log);
   }
   raise(SIGKILL);
 }

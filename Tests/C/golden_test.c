@@ -9,6 +9,8 @@
 
 #include <dirent.h>
 
+#include "drainer.h"
+#define LAST_DRAIN(log) hold_drainer(log)
 #include "../Golden/golden_log.h"
 #include "system.h"
 

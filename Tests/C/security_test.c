@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include "drainer.h"
 #include "format.h"
 
 static weir_options small(void) {
@@ -35,6 +36,7 @@ static void make_log(const char *directory, const char *ring_directory, uint64_t
     weir_log *log = NULL;
     REQUIRE(weir_open(directory, &options, &log, NULL, NULL) == WEIR_OK);
     uint32_t type = define_numbered(log);
+    if (killed) hold_drainer(log);
     for (uint64_t n = 0; n < events; n++) REQUIRE(capture_numbered(log, type, 0, n, 10, NULL) == WEIR_ACCEPTED);
     if (killed) raise(SIGKILL);
     close_and_free(log);
@@ -282,7 +284,7 @@ static void many_foreign_files(void) {
   pthread_t thread;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 256 << 10);
-  alarm(120);
+  alarm(HANG_SECONDS);
   REQUIRE(pthread_create(&thread, &attributes, open_among_foreigners, directory) == 0);
   pthread_join(thread, NULL);
   alarm(0);

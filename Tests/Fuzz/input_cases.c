@@ -6,6 +6,7 @@
  *     input_cases           every field, with some of the values
  *     input_cases --long    with all of them
  */
+#include "../C/drainer.h"
 #include "../C/log_fixture.h"
 
 #include "examine.h"
@@ -17,7 +18,7 @@ static seen_log seen; /* what the reader gave last */
 /* Unpacks the log and runs everything over it. */
 static int examine_archive(const archive *archive, int honest, const char *what) {
   archive_unpack(archive);
-  alarm(120);
+  alarm(HANG_SECONDS);
   const char *problem = examine(archive_home(), honest, &seen);
   alarm(0);
   if (problem) fprintf(stderr, "  %s: %s\n", what, problem);
@@ -226,7 +227,7 @@ static void capture_imitations(const char *directory) {
   REQUIRE(weir_drain(log, UINT64_MAX, NULL, NULL) == WEIR_OK);
   uint64_t count = read_whole(join(directory, "00000000000000000000.weir.active"), segment, 8192);
   for (uint64_t shift = 0; shift < 8; shift++) capture_bytes(log, type, segment + shift, count - 8);
-  REQUIRE(weir_drain(log, UINT64_MAX, NULL, NULL) == WEIR_OK);
+  hold_drainer(log);
   REQUIRE(read_whole(join(directory, RING_NAME), ring, ROOM) == ROOM);
   for (uint64_t shift = 0; shift < 8; shift++) capture_bytes(log, type, ring + 8192 + shift, 2048);
   raise(SIGKILL);

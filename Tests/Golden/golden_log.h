@@ -50,6 +50,11 @@ static void closed_opening(const char *directory, uint32_t clock, int full) {
   weir_free(log);
 }
 
+/* The tests, which see the log from inside, have the drainer stay away after this drain. */
+#ifndef LAST_DRAIN
+#define LAST_DRAIN(log) drain(log)
+#endif
+
 /* Captures and drains, captures again, tells the parent so, and waits for its death. */
 static void die(const char *directory, uint32_t clock, int ready) {
   weir_log *log = open_log(directory, clock);
@@ -63,13 +68,13 @@ static void die(const char *directory, uint32_t clock, int ready) {
   drain(log);
   capture_nested(log, types.nested, 2);
   capture_on_another_thread(log, &types);
-  drain(log);
+  LAST_DRAIN(log);
   capture_all(log, &types);
   set_context(log, &context);
   capture_on_another_thread(log, &types);
   nest_captures(log, &types);
   refuse_some(log, &types);
-  alarm(60); /* should the parent die first */
+  alarm(600); /* should the parent die first */
   require(write(ready, "", 1) == 1, "the parent has gone");
   for (;;) pause();
 }
