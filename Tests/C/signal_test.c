@@ -6,6 +6,7 @@
 #include "capture_check.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -289,10 +290,10 @@ static void handler_claims_nothing(void) {
 /* What the stepped child does between its two marks. */
 typedef enum subject { INLINED, ONE_CALL, FIRST_OF_A_LOG, FULL_NEWEST, FULL_OLDEST } subject;
 
-enum { STEPPED_LANE = 4096, MOST_STEPS = 20000 };
+enum { STEPPED_LANE = 4096, MOST_STEPS = 20000, MARK = SIGURG };
 
-/* Tells the tracer where the steps begin and end. */
-static void mark(void) { syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGTRAP); }
+/* Tells the tracer where the steps begin and end, by a signal that the child never gets. */
+static void mark(void) { syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), MARK); }
 
 static weir_log *open_stepped(const char *directory, subject subject) {
   weir_options options;
@@ -368,19 +369,26 @@ static int be_stepped(subject subject, const char *folder, volatile shared *shar
 static int run_to_mark(pid_t child, int signal, int *status) {
   REQUIRE(ptrace(PTRACE_CONT, child, NULL, (void *)(intptr_t)signal) == 0);
   REQUIRE(waitpid(child, status, 0) == child);
-  return WIFSTOPPED(*status) && WSTOPSIG(*status) == SIGTRAP;
+  return WIFSTOPPED(*status) && WSTOPSIG(*status) == MARK;
 }
 
 /* From a capture's first mark `steps` instructions on. 0 if its second mark comes before. */
 static int step(pid_t child, uint64_t steps, int *status) {
   for (uint64_t i = 0; i < steps; i++) {
-    siginfo_t info;
     REQUIRE(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0);
-    REQUIRE(waitpid(child, status, 0) == child && WIFSTOPPED(*status) && WSTOPSIG(*status) == SIGTRAP);
-    REQUIRE(ptrace(PTRACE_GETSIGINFO, child, NULL, &info) == 0);
-    if (info.si_code == SI_TKILL) return 0;
+    REQUIRE(waitpid(child, status, 0) == child && WIFSTOPPED(*status));
+    if (WSTOPSIG(*status) == MARK) return 0;
+    REQUIRE(WSTOPSIG(*status) == SIGTRAP);
   }
   return 1;
+}
+
+/* Tracer and child on one processor: a step then costs half as much. */
+static void stay_here(void) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof one, &one);
 }
 
 static int can_step(void) {
@@ -404,7 +412,7 @@ static void at_each_instruction(subject subject, const char *name) {
   int status, over = 0, alive = 1;
   uint64_t interrupted = 0, steps = 0;
   REQUIRE(waitpid(child, &status, 0) == child); /* stopped at the first mark, the first thing that stops it */
-  while (alive && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && over < ROW) {
+  while (alive && WIFSTOPPED(status) && WSTOPSIG(status) == MARK && over < ROW) {
     int within = step(child, steps, &status);
     if (within) alive = run_to_mark(child, SIGUSR1, &status);
     interrupted += (uint64_t)within;
@@ -442,6 +450,7 @@ int main(void) {
   test("case 17: a storm of signals whose handlers capture as ordinary code does");
   storm(WEIR_FULL_DROP_NEWEST, 0);
   if (!can_step()) printf("skipped: a signal at each instruction, for want of ptrace\n");
+  stay_here();
   for (plain_in_handlers = 0; plain_in_handlers < 2 && can_step(); plain_in_handlers++) {
     at_each_instruction(INLINED, "case 17: a signal at each instruction of a capture that is inlined");
     at_each_instruction(ONE_CALL, "case 17: a signal at each instruction of weir_capture");
