@@ -58,7 +58,7 @@ static void test_batch_name(enum kind kind) {
   weir_options options = small_options();
   options.batch_threads = 2;
   weir_log *log = open_with(directory, &options, NULL);
-  for (int i = 0; i < 5000 && counters_of(log).unbatched == 0; i++) sleep_ns(1000000);
+  CHECK_AWAIT(counters_of(log).unbatched > 0);
   CHECK(counters_of(log).unbatched == 1 && counters_of(log).batch_failures == 0);
   close_and_free(log);
   check_untouched(path, kind, &before);
@@ -69,8 +69,7 @@ static void test_batch_name(enum kind kind) {
   options.remove_delivered = 1;
   log = open_with(directory, &options, NULL);
   weir_set_delivered(log, 2000);
-  for (int i = 0; i < 5000 && raw_ones(directory) > 0; i++) sleep_ns(1000000);
-  CHECK_EQUAL(raw_ones(directory), 0);
+  CHECK_AWAIT(raw_ones(directory) == 0);
   close_and_free(log);
   check_untouched(path, kind, &before);
   close_and_free(open_with(directory, &options, NULL));
@@ -99,7 +98,7 @@ static void test_temporary_name(void) {
   weir_options options = small_options();
   options.batch_threads = 1;
   weir_log *log = open_with(directory, &options, NULL);
-  for (int i = 0; i < 5000 && counters_of(log).unbatched == 0; i++) sleep_ns(1000000);
+  CHECK_AWAIT(counters_of(log).unbatched > 0);
   CHECK(counters_of(log).unbatched == 1 && counters_of(log).batch_failures == 0);
   close_and_free(log);
   check_untouched(join(directory, mine), DIRECTORY, &before[0]);

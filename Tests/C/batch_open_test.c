@@ -13,12 +13,8 @@ static weir_counters counters_of(const weir_log *log) {
   return counters;
 }
 
-/* Until nothing is left to be done, or for too long. */
-static void await_batches(const weir_log *log) {
-  uint64_t end = now_ns() + UINT64_C(60000000000);
-  while (counters_of(log).batch_waiting > 0 && now_ns() < end) sleep_ns(2000000);
-  CHECK_EQUAL(counters_of(log).batch_waiting, 0);
-}
+/* Until nothing is left to be done. */
+static void await_batches(const weir_log *log) { CHECK_AWAIT(counters_of(log).batch_waiting == 0); }
 
 static void capture_mixed(weir_log *log, uint32_t type, uint64_t from, uint64_t count) {
   uint64_t refused = 0;
@@ -30,7 +26,7 @@ static void capture_mixed(weir_log *log, uint32_t type, uint64_t from, uint64_t 
 
 static void drain(weir_log *log) {
   weir_error error;
-  CHECK_EQUAL(weir_sync(log, UINT64_C(60000000000), NULL, &error), WEIR_OK);
+  CHECK_EQUAL(weir_sync(log, HANG_NS, NULL, &error), WEIR_OK);
 }
 
 static void test_beside_captures(void) {
@@ -44,7 +40,7 @@ static void test_beside_captures(void) {
   weir_log *log = open_with(directory, &options, NULL);
   capture_mixed(log, define_numbered(log), 2000, 6000);
   drain(log);
-  for (int i = 0; i < 5000 && counters_of(log).batched < left; i++) sleep_ns(2000000); /* it is listed by then */
+  CHECK_AWAIT(counters_of(log).batched >= left); /* it is listed by then */
   await_batches(log);
   weir_counters counters = counters_of(log);
   CHECK(counters.batched == batches(directory) && counters.batched > left && raw_ones(directory) == 0);
@@ -77,7 +73,7 @@ static void *follow(void *argument) {
   weir_error error;
   found_event found;
   REQUIRE(weir_reader_open(follower->directory, NULL, &reader, &error) == WEIR_OK);
-  uint64_t end = now_ns() + UINT64_C(60000000000);
+  uint64_t end = now_ns() + HANG_NS;
   while (follower->events < follower->wanted && now_ns() < end) {
     weir_status status = weir_reader_next(reader, &event, &skip, &error);
     if (status == WEIR_END) weir_reader_wait(reader, 10000000);
@@ -173,6 +169,13 @@ static void test_retained_bytes(void) {
   scratch_remove(folder);
 }
 
+/* What it has in its books is what is there, once no thread of its own makes or removes anything. */
+static int books_are_right(weir_log *log, const char *directory) {
+  uint64_t used = __atomic_load_n(&((event_log *)log)->retention->used, __ATOMIC_ACQUIRE);
+  uint64_t there = stat_of(directory).total_bytes;
+  return used + SEGMENT > there && used < there + SEGMENT;
+}
+
 static void test_limit(uint32_t policy) {
   test("the byte limit holds while a segment and the batch of it are both there");
   char *folder = scratch();
@@ -195,12 +198,9 @@ static void test_limit(uint32_t policy) {
   }
   CHECK_EQUAL(above, 0);
   drain(log);
-  for (int i = 0; i < 200 && counters_of(log).batch_waiting > 0; i++) sleep_ns(20000000);
+  await_batches(log);
   CHECK(counters_of(log).batched > 10);
-  /* What it has in its books is what is there. */
-  uint64_t used = __atomic_load_n(&((event_log *)log)->retention->used, __ATOMIC_ACQUIRE);
-  uint64_t there = stat_of(directory).total_bytes;
-  CHECK(used + SEGMENT > there && used < there + SEGMENT);
+  CHECK_AWAIT(books_are_right(log, directory));
   close_and_free(log);
   CHECK(stat_of(directory).total_bytes <= options.max_bytes);
   weir_stat stat = check_conserved(directory, count, 0);
@@ -239,7 +239,7 @@ static void test_room(void) {
     options.limit_policy = WEIR_LIMIT_DROP_OLDEST;
     options.max_bytes = least_limit(WEIR_LIMIT_DROP_OLDEST) + 3 * SEGMENT + more;
     weir_log *log = open_with(directory, &options, NULL);
-    for (int i = 0; i < 5000 && counters_of(log).batched + counters_of(log).batch_failures == 0; i++) sleep_ns(1000000);
+    CHECK_AWAIT(counters_of(log).batched + counters_of(log).batch_failures > 0);
     weir_counters counters = counters_of(log);
     CHECK(counters.batched > 0 && counters.batch_failures == 0);
     CHECK(stat_of(directory).total_bytes <= options.max_bytes && stat_of(directory).removed > 0);
@@ -273,10 +273,9 @@ static void test_dropped(void) {
   holding = 1;
   weir_fault_observe(hold_writers);
   weir_log *log = open_with(directory, &options, NULL);
-  for (int i = 0; i < 5000 && !held; i++) sleep_ns(1000000);
+  CHECK_AWAIT(held);
   weir_set_delivered(log, last);
-  for (int i = 0; i < 5000 && counters_of(log).delivered_removed == 0; i++) sleep_ns(1000000);
-  CHECK(held && counters_of(log).delivered_removed > 0);
+  CHECK_AWAIT(counters_of(log).delivered_removed > 0);
   holding = 0;
   await_batches(log);
   weir_fault_observe(NULL);
@@ -298,7 +297,7 @@ static void test_full_disk(void) {
   weir_fault_set("sys_write_at", 1, UINT64_MAX, ENOSPC); /* an open log without bounds writes nothing else by it */
   capture_mixed(log, define_numbered(log), 1500, 3000);
   drain(log);
-  for (int i = 0; i < 5000 && counters_of(log).batch_failures == 0; i++) sleep_ns(2000000);
+  CHECK_AWAIT(counters_of(log).batch_failures > 0);
   weir_counters counters = counters_of(log);
   CHECK(counters.batch_failures > 0 && counters.batching == WEIR_ERROR_NO_SPACE && counters.storage == WEIR_OK);
   CHECK(counters.batch_waiting > 0 && raw_ones(directory) > 0);
@@ -324,7 +323,7 @@ static void test_damaged(void) {
   weir_options options = small_options();
   options.batch_threads = 2;
   weir_log *log = open_with(directory, &options, NULL);
-  for (int i = 0; i < 5000 && counters_of(log).unbatched == 0; i++) sleep_ns(2000000);
+  CHECK_AWAIT(counters_of(log).unbatched > 0);
   await_batches(log);
   CHECK(counters_of(log).unbatched == 1 && raw_ones(directory) == 1 && batches(directory) > 1);
   CHECK_EQUAL(access(join(directory, name.name), F_OK), 0);
@@ -376,7 +375,7 @@ static void test_kill(void) {
         if (capture_numbered(log, type, 0, *accepted, *accepted % 3 ? 20 : 900, NULL) == WEIR_ACCEPTED) ++*accepted;
       }
     }
-    for (int i = 0; i < 10000 && !*opened; i++) sleep_ns(1000000); /* the first time; then also within an opening */
+    CHECK_AWAIT(*opened); /* the first time; then also within an opening */
     sleep_ns(random_below(60000000));
     kill(child, SIGKILL);
     CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);

@@ -153,15 +153,16 @@ static void full_lane(uint64_t wait_ns, uint64_t attempts) {
   weir_log *log = open_small(directory, wait_ns, 4, NULL);
   REQUIRE(log);
   uint32_t type = define_numbered(log);
-  uint64_t accepted = 0, full = 0;
-  for (uint64_t i = 0; i < attempts; i++) {
+  uint64_t accepted = 0, full = 0, until = now_ns() + HANG_NS;
+  /* Sooner or later the lane fills up before the drainer is awake. */
+  for (uint64_t i = 0; i < attempts || (wait_ns == 0 && full == 0 && now_ns() < until); i++) {
     int32_t drop = capture_numbered(log, type, 0, accepted, random_below(200), NULL);
     accepted += drop == WEIR_ACCEPTED;
     full += drop == WEIR_DROP_FULL;
   }
-  CHECK_EQUAL(accepted + full, attempts);
+  CHECK(accepted + full >= attempts);
   if (wait_ns == UINT64_MAX) CHECK_EQUAL(full, 0);
-  if (wait_ns == 0) CHECK(full > 0); /* a lane fills up before any drainer is awake */
+  if (wait_ns == 0) CHECK(full > 0);
   weir_error error;
   CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, &error), WEIR_OK);
   weir_counters counters;
@@ -221,6 +222,7 @@ static void nested(void) {
 static weir_log *signal_log;
 static uint32_t signal_type;
 static volatile uint64_t signal_accepted, signal_refused;
+enum { SIGNALS = 2000 };
 
 static void on_signal(int number) {
   (void)number;
@@ -240,8 +242,8 @@ static void from_signal_handlers(void) {
   sigaction(SIGALRM, &action, NULL);
   struct itimerval every = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &every, NULL);
-  uint64_t accepted = 0, refused = 0, end = now_ns() + 1000000000;
-  while (now_ns() < end) {
+  uint64_t accepted = 0, refused = 0, until = now_ns() + HANG_NS;
+  while (signal_accepted < SIGNALS && now_ns() < until) {
     for (int i = 0; i < 100; i++) {
       if (capture_numbered(signal_log, signal_type, 0, accepted, 16, NULL) == WEIR_ACCEPTED) accepted++;
       else refused++;
@@ -249,7 +251,7 @@ static void from_signal_handlers(void) {
   }
   setitimer(ITIMER_REAL, &never, NULL);
   signal(SIGALRM, SIG_DFL);
-  CHECK(signal_accepted > 100);
+  CHECK(signal_accepted >= SIGNALS);
   close_and_free(signal_log);
   found_log found = read_log(directory);
   check_sound(&found);
@@ -323,7 +325,8 @@ static void two_logs_and_signals(void) {
   struct itimerval every = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &every, NULL);
   uint64_t counts[2] = {0, 0};
-  for (uint64_t end = now_ns() + 1000000000, n = 0; now_ns() < end; n++) {
+  uint64_t until = now_ns() + HANG_NS;
+  for (uint64_t n = 0; (turn_counts[0] < SIGNALS || turn_counts[1] < SIGNALS) && now_ns() < until; n++) {
     for (int i = 0; i < 50; i++) { /* alternating, and runs of one log: both leave the handler windows */
       uint64_t which = n % 2 ? (uint64_t)i % 2 : n / 2 % 2;
       if (capture_numbered(turn_logs[which], turn_types[which], which, counts[which], 5, NULL) == WEIR_ACCEPTED) {
@@ -333,7 +336,7 @@ static void two_logs_and_signals(void) {
   }
   setitimer(ITIMER_REAL, &never, NULL);
   signal(SIGALRM, SIG_DFL);
-  CHECK(turn_counts[0] > 100 && turn_counts[1] > 100);
+  CHECK(turn_counts[0] >= SIGNALS && turn_counts[1] >= SIGNALS);
   for (uint64_t i = 0; i < 2; i++) {
     close_and_free(turn_logs[i]);
     found_log found = read_log(directories[i]);

@@ -49,9 +49,9 @@ static uint64_t capture_until_refused(weir_log *log, uint32_t type, uint64_t fro
   return accepted;
 }
 
-/* Captures until so many are accepted, with a patience of 30 seconds. */
+/* Captures until so many are accepted. */
 static uint64_t capture_so_many(weir_log *log, uint32_t type, uint64_t from, uint64_t count) {
-  uint64_t accepted = 0, end = now_ns() + 30000000000u;
+  uint64_t accepted = 0, end = now_ns() + HANG_NS;
   while (accepted < count && now_ns() < end) {
     if (capture_numbered(log, type, 0, from + accepted, 1000, NULL) == WEIR_ACCEPTED) accepted++;
     else sleep_ns(1000000);

@@ -93,7 +93,7 @@ static void kill_victim(const char *directory, uint64_t round) {
     _exit(4);
   }
   if (random_below(8) != 0) { /* else it is killed while it opens */
-    for (uint64_t end = now_ns() + 10000000000u; !told->capturing && now_ns() < end;) sleep_ns(200000);
+    CHECK_AWAIT(told->capturing);
   }
   kill_after(child, random_below(15000000));
 }

@@ -206,7 +206,7 @@ static void check_fork(void) {
   one.record->spare_count = WEIR_SPARES;
   pid_t child = fork();
   if (child == 0) {
-    alarm(60);
+    alarm(HANG_SECONDS);
     weir_firing_wait(epoch);
     int good = weir_firing_reach(0) == epoch && weir_firing_begin() == own && weir_firing_end(own) == 0;
     firer other;
@@ -230,7 +230,7 @@ static void check_fork(void) {
 static void check_refused(const char *operation, int fenced) {
   pid_t child = fork();
   if (child == 0) {
-    alarm(120);
+    alarm(HANG_SECONDS);
     weir_fault_set(operation, 1, UINT64_MAX, EPERM);
     weir_firing_prepare();
     CHECK_EQUAL(weir_firing_fenced, fenced);

@@ -198,7 +198,7 @@ static pid_t bare_clone(void) {
 /* In the child; whatever would wait for threads that it does not have ends by the alarm. */
 static int bare_child_checks(weir_log *log, uint32_t type) {
   int wrong = 0;
-  alarm(20);
+  alarm(HANG_SECONDS);
   for (int i = 0; i < 3; i++) {
     if (capture_numbered(log, type, 9, 0, 10, NULL) != WEIR_DROP_DETACHED) wrong |= 1;
     if (weir_capture(log, type, NULL, 0, NULL) != WEIR_DROP_DETACHED) wrong |= 2;

@@ -15,14 +15,13 @@ static void capture_all(weir_log *log, uint32_t type, uint64_t from, uint64_t co
   uint64_t refused = 0;
   for (uint64_t i = from; i < from + count; i++) refused += capture_numbered(log, type, 0, i, FILLER, NULL) != 0;
   CHECK_EQUAL(refused, 0);
-  CHECK_EQUAL(weir_sync(log, UINT64_C(60000000000), NULL, &error), WEIR_OK);
+  CHECK_EQUAL(weir_sync(log, HANG_NS, NULL, &error), WEIR_OK);
 }
 
-/* Until the log begins at or above `offset`, or for too long. */
+/* Until the log begins at or above `offset`. */
 static uint64_t await_start(const char *directory, uint64_t offset) {
   uint64_t first = 0;
-  for (int i = 0; i < 5000 && (first = stat_of(directory).first_offset) < offset; i++) sleep_ns(2000000);
-  CHECK(first >= offset);
+  CHECK_AWAIT((first = stat_of(directory).first_offset) >= offset);
   return first;
 }
 
@@ -58,8 +57,8 @@ static void test_removal(uint32_t batch_threads) {
     CHECK_EQUAL(await_start(directory, base), base);
     reading reading = read_from(directory, 0);
     CHECK(reading.events == 3000 - base && reading.removed == base && reading.missing + reading.disorder == 0);
+    CHECK_AWAIT(counters_of(log).delivered_removed >= base);
     weir_counters counters = counters_of(log);
-    for (int i = 0; i < 5000 && counters.delivered_removed < base; i++, sleep_ns(1000000)) counters = counters_of(log);
     CHECK(counters.delivered_removed == base && counters.expired + counters.displaced == 0);
   }
   close_and_free(log);
@@ -154,10 +153,8 @@ static void test_missed_look(void) {
     capture_all(log, type, i, 5);
     sleep_ns(1000000);
   }
-  for (int i = 0; i < 5000 && !looked; i++) sleep_ns(1000000);
-  CHECK(looked);
-  for (int i = 0; i < 5000 && counters_of(log).delivered_removed == 0; i++) sleep_ns(1000000);
-  CHECK(counters_of(log).delivered_removed > 0);
+  CHECK_AWAIT(looked);
+  CHECK_AWAIT(counters_of(log).delivered_removed > 0);
   close_and_free(log);
   retention_looked = NULL;
   check_no_findings(directory);
@@ -182,7 +179,7 @@ static void remove_meanwhile(void *context, const weir_finding *finding) {
     return;
   }
   weir_set_delivered(self->log, UINT64_MAX);
-  for (int i = 0; i < 5000 && raw_ones(self->directory) > 2; i++) sleep_ns(1000000);
+  CHECK_AWAIT(raw_ones(self->directory) <= 2);
 }
 
 static void test_beside_verify(void) {
@@ -194,8 +191,7 @@ static void test_beside_verify(void) {
   weir_log *log = open_with(directory, &options, NULL);
   uint32_t type = define_numbered(log);
   capture_all(log, type, 0, 1200);
-  for (int i = 0; i < 5000 && raw_ones(directory) < 4; i++) sleep_ns(1000000);
-  CHECK(raw_ones(directory) >= 4);
+  CHECK_AWAIT(raw_ones(directory) >= 4);
   /* A file that is none of the log's, between its first segment and its second, of which verify tells. */
   char name[64];
   segment_file_name(name, segment_at(directory, 0).base + 1, 0);

@@ -9,10 +9,10 @@
 /* Captures `count`; what is refused is captured once more: beyond so many segments that wait for the disk none are. */
 static void capture_all(weir_log *log, uint32_t type, uint64_t from, uint64_t count) {
   uint64_t accepted = 0;
-  for (int tries = 0; accepted < count && tries < 20000; tries++) {
+  for (uint64_t until = now_ns() + HANG_NS; accepted < count && now_ns() < until;) {
     int32_t answer = capture_numbered(log, type, 0, from + accepted, FILLER, NULL);
     accepted += answer == WEIR_ACCEPTED;
-    if (answer != WEIR_ACCEPTED) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (answer != WEIR_ACCEPTED) sleep_ns(1000000);
   }
   CHECK_EQUAL(accepted, count);
 }
@@ -20,12 +20,7 @@ static void capture_all(weir_log *log, uint32_t type, uint64_t from, uint64_t co
 /* Until all is drained, and where the disk is well again on it. */
 static void await(weir_log *log, weir_status (*what)(weir_log *, uint64_t, uint64_t *, weir_error *)) {
   weir_error error = {0};
-  weir_status status = WEIR_ERROR_TIMEOUT;
-  for (int tries = 0; status != WEIR_OK && tries < 20; tries++) {
-    status = what(log, UINT64_C(20000000000), NULL, &error);
-    if (status != WEIR_OK) nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-  }
-  if (!CHECK_EQUAL(status, WEIR_OK)) fprintf(stderr, "%s: %s\n", test_name, error.message);
+  if (!CHECK_AWAIT(what(log, HANG_NS, NULL, &error) == WEIR_OK)) fprintf(stderr, "%s: %s\n", test_name, error.message);
 }
 
 /* As if a sync of the active segment had failed: it is copied once it is full. With nobody capturing. Its base. */
@@ -54,11 +49,7 @@ static void test_stuck(int heals) {
   await(log, weir_drain);
   CHECK(weir_sync(log, UINT64_MAX, NULL, &error) != WEIR_OK);
   weir_stat stat = stat_of(directory);
-  for (int tries = 0; stat.removed == 0 && tries < 5000; tries++) {
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* the sealer has its own pace */
-    stat = stat_of(directory);
-  }
-  CHECK(stat.removed > 0);
+  CHECK_AWAIT((stat = stat_of(directory), stat.removed > 0)); /* the sealer has its own pace */
   CHECK(stat.first_offset <= base);
   if (stat.first_offset > base) fprintf(stderr, "%s: %" PRIu64 " > %" PRIu64 "\n", test_name, stat.first_offset, base);
   if (heals) {

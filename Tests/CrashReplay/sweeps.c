@@ -2,6 +2,7 @@
 #include "check.h"
 #include "batch_sweeps.h"
 #include "context_sweeps.h"
+#include "drainer.h"
 #include "format.h"
 #include "stepper.h"
 #include "sweeps.h"
@@ -69,7 +70,7 @@ static void capture_waking(swept *swept) {
   swept_open(swept);
   for (uint64_t i = 0; i < 3; i++) swept_capture(swept, 0);
   swept_drain(swept);
-  sleep_ns(20000000); /* idle passes at intervals of 50 us, and the drainer is asleep */
+  swept_expect(swept, AWAIT(drainer_sleeps(swept->log)), "the drainer to fall asleep");
   swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
 }
 

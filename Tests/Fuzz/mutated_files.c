@@ -13,7 +13,7 @@
 #include "mutate.h"
 #include "seeds.h"
 
-enum { MAX_KNOWN = 4096, HANG_SECONDS = 60, MOST_MEMORY_KIB = 768 << 10 };
+enum { MAX_KNOWN = 4096, MOST_MEMORY_KIB = 768 << 10 };
 
 static seed seeds[MAX_SEEDS];
 static uint32_t seed_count;

@@ -12,7 +12,7 @@
 #include "archive.h"
 #include "targets.h"
 
-enum { HANG_SECONDS = 60 };
+enum { HANG_SECONDS = 300 };
 
 static uint64_t inputs;
 
