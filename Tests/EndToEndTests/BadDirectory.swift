@@ -106,7 +106,7 @@ extension EndToEnd {
       let arguments = ["record", scratch("log"), "--format", "lines", "--acknowledge"]
       let writer = try Child(Tool.path, arguments, input: .pipe)
       writer.send("first\n")
-      writer.serve(until: Moment.now + 20) { !$0.output.isEmpty }
+      try writer.waitUntil { !$0.output.isEmpty }
       for command in Self.writers { try refused(command, scratch("log"), "while it is open") }
       writer.send("second\n")
       writer.finishInput()
@@ -139,8 +139,8 @@ extension EndToEnd {
         let arguments = ["record", scratch("log"), "--format", "lines", "--acknowledge"]
         let writer = try Child(Tool.path, arguments, input: .pipe)
         writer.send(Numbered.lines(1...50))
-        writer.serve(until: Moment.now + 20) { $0.output.count >= 141 }
-        writer.serve(until: Moment.now + 0.1)
+        try writer.waitUntil { $0.output.count >= 141 }
+        try writer.waitUntil { _ in (try? Tool.cat(scratch("log")).count) == 50 }
         _ = try writer.kill()
       }
       // A later version may change everything but the first ten bytes, so its blocks are none of this version.

@@ -17,7 +17,7 @@ extension EndToEnd {
       let child = try Child(
         Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
       child.send(Numbered.lines(1...lines))
-      child.serve(until: Moment.now + 20) { $0.output.filter { $0 == UInt8(ascii: "\n") }.count >= lines }
+      try child.waitUntil { $0.output.filter { $0 == UInt8(ascii: "\n") }.count >= lines }
       _ = try child.kill()
       return try Tool.cat(scratch("log")).map(\.raw)
     }

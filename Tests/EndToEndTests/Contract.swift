@@ -34,8 +34,10 @@ extension EndToEnd {
 
     @Test func `a line of cat has exactly the five keys, in their order`() throws {
       let scratch = try Scratch()
-      try Tool.record(scratch("log"), ["--format", "lines"], sending: Numbered.lines(1...40))
       let started = Date()
+      try Tool.record(scratch("log"), ["--format", "lines"], sending: Numbered.lines(1...40))
+      // A second, for that the clocks agree to the nanosecond is not the point.
+      let captured = started.addingTimeInterval(-1)...Date().addingTimeInterval(1)
       for (index, line) in try Tool.cat(scratch("log")).enumerated() {
         let raw = String(decoding: line.raw, as: UTF8.self)
         let id = #""id":"\#(line.id)","time":"\#(line.time)""#
@@ -44,7 +46,7 @@ extension EndToEnd {
         #expect(line.time.wholeMatch(of: nanoseconds) != nil, "\(line.time) is no time to the nanosecond")
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let time = try style.parse(String(line.time.prefix(23)) + "Z")
-        #expect(abs(started.timeIntervalSince(time)) < 60, "\(line.time)")
+        #expect(captured.contains(time), "\(line.time)")
       }
     }
 
@@ -154,7 +156,7 @@ extension EndToEnd {
       let input = try scratch.file("input", Numbered.lines(1...60_000))
       let arguments = ["record", scratch("log"), "--format", "lines", "--acknowledge", "--threads", "3"]
       let writer = try Child(Tool.path, arguments + ["--segment-bytes", "1M"], input: .file(input))
-      writer.serve(until: Moment.now + 20) { $0.output.count > 30_000 }
+      try writer.waitUntil { $0.output.count > 30_000 }
       _ = try writer.kill()
       for step in ["dead", "recovered"] {
         let stored = try Tool.cat(scratch("log"))
@@ -170,7 +172,7 @@ extension EndToEnd {
     @Test func `a new directory takes at most 32 MiB, and only segments have names that start with a digit`() throws {
       let scratch = try Scratch()
       let writer = try Child(Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
-      writer.serve(until: Moment.now + 20) { _ in (try? Files.segments(in: scratch("log")).isEmpty) == false }
+      try writer.waitUntil { _ in (try? Files.segments(in: scratch("log")).isEmpty) == false }
       writer.serve(until: Moment.now + 0.5)
       let usage = try Child("du", ["-sk", "--apparent-size", scratch("log")]).wait().text
       let blocks = try Child("du", ["-sk", scratch("log")]).wait().text
@@ -179,14 +181,18 @@ extension EndToEnd {
         #expect(kilobytes <= 32 << 10, "\(kilobytes) KiB before the first event")
       }
       writer.send(Numbered.lines(1...10))
-      writer.serve(until: Moment.now + 20) { $0.output.count >= 21 }
+      try writer.waitUntil { $0.output.count >= 21 }
       for name in try Files.names(in: scratch("log")) where name.first?.isNumber == true {
         #expect(name.wholeMatch(of: /\d{20}\.weir(\.active)?/) != nil, "\(name)")
       }
       var status = stat()
       #expect(stat(scratch("log"), &status) == 0 && status.st_mode & 0o777 == 0o700)
       for name in try Files.names(in: scratch("log")) {
-        #expect(lstat(scratch("log/\(name)"), &status) == 0)
+        guard lstat(scratch("log/\(name)"), &status) == 0 else {
+          // The writer may give a file its final name meanwhile.
+          #expect(errno == ENOENT, "\(name)")
+          continue
+        }
         if status.st_mode & S_IFMT == S_IFREG { #expect(status.st_mode & 0o777 == 0o600, "\(name)") }
       }
       writer.finishInput()
@@ -252,9 +258,9 @@ extension EndToEnd {
         let directory = scratch("log-\(number)")
         let writer = try Child(Tool.path, ["record", directory, "--format", "lines", "--acknowledge"], input: .pipe)
         writer.send(Numbered.lines(1...100))
-        writer.serve(until: Moment.now + 20) { $0.output.count >= 292 }
+        try writer.waitUntil { $0.output.count >= 292 }
         writer.signal(number)
-        let outcome = try writer.wait(20)
+        let outcome = try writer.wait()
         #expect(outcome.code == code, "\(outcome.code ?? -1), signal \(outcome.signal ?? 0)")
         #expect(try Tool.cat(directory).count == 100)
         #expect(try Files.segments(in: directory).allSatisfy { $0.hasSuffix(".weir") }, "closed, so sealed")
@@ -264,10 +270,8 @@ extension EndToEnd {
     @Test func `the demo shows its promise kept`() throws {
       // The demo keeps its log in the temporary directory, for a person to look at.
       let scratch = try Scratch()
-      let started = Moment.now
-      let outcome = try Child(Tool.path, ["demo"], environment: ["TMPDIR": scratch.path]).wait(90)
+      let outcome = try Child(Tool.path, ["demo"], environment: ["TMPDIR": scratch.path]).wait()
       #expect(outcome.code == 0, "\(outcome.text) \(outcome.errors)")
-      #expect(Moment.now - started < 60)
       #expect(outcome.text.contains("weir cat") && outcome.text.contains("weir verify"))
     }
   }

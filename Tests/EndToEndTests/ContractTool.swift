@@ -53,7 +53,7 @@ extension EndToEnd {
       try recordSample(scratch("log"))
       let script = try Child(
         "/usr/bin/env", ["python3", Self.file("check_text.py")], input: .file(RequestLine.samplePath)
-      ).wait(60)
+      ).wait()
       try Tool.require(script, code: 0, "Tests/Contract/check_text.py")
       let expected = try Found.parse(script.output)
       let outcome = try Tool.run("contract", "check", scratch("log"), Self.file("access.json"), "--format", "jsonl")

@@ -35,7 +35,7 @@ extension EndToEnd {
       let log = try log(scratch, lines: 20_000)
       for format in ["jsonl", "csv"] {
         let script = "\"$1\" export \"$2\" --format \(format) | head -n 3; echo \"${PIPESTATUS[0]}\""
-        let outcome = try Child("/bin/bash", ["-c", script, "bash", Tool.path, log]).wait(60)
+        let outcome = try Child("/bin/bash", ["-c", script, "bash", Tool.path, log]).wait()
         #expect(outcome.text.split(separator: "\n").count == 4 && outcome.text.hasSuffix("\n0\n"), "\(outcome.text)")
         #expect(outcome.errors.isEmpty, "\(outcome.errors)")
       }
@@ -60,7 +60,7 @@ extension EndToEnd {
       #expect(full.code == 3 && full.complaints.count == 1, "\(full.errors)")
       // A file that may not grow, as one on a full disk.
       let script = "ulimit -f 1; exec \"$1\" export \"$2\" --output \"$3\""
-      let limited = try Child("/bin/bash", ["-c", script, "bash", Tool.path, log, scratch("out")]).wait(60)
+      let limited = try Child("/bin/bash", ["-c", script, "bash", Tool.path, log, scratch("out")]).wait()
       #expect(limited.code == 3 && limited.errors.contains(scratch("out")), "\(limited.errors)")
       #expect(try Files.names(in: scratch.path) == ["log"])
     }

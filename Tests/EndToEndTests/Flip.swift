@@ -24,7 +24,7 @@ extension EndToEnd {
     @Test func `every single byte of a dead process's segment`() throws {
       let scratch = try Scratch()
       let child = try Child(Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
-      try Self.feed(child, bursts: 12)
+      try Self.feed(child, scratch("log"), bursts: 12)
       _ = try child.kill()
       let names = try Files.segments(in: scratch("log"))
       let name = try #require(names.first { $0.hasSuffix(".active") }, "\(names)")
@@ -43,7 +43,7 @@ extension EndToEnd {
       let arguments = ["record", scratch("log"), "--format", "lines", "--segment-bytes", "320K", "--acknowledge"]
       let child = try Child(Tool.path, arguments, input: .pipe)
       child.send(Numbered.lines(1...8000))
-      child.serve(until: Moment.now + 20) { $0.output.count >= 38_893 }
+      try child.waitUntil { $0.output.count >= 38_893 }
       _ = try child.kill()
       try sweepThroughTool(scratch("log"), flips: Run.isLong ? 1000 : 24, isDead: true)
     }
@@ -53,7 +53,7 @@ extension EndToEnd {
       let arguments = ["record", scratch("dead"), "--format", "lines", "--threads", "3", "--acknowledge"]
       let input = try scratch.file("input", Numbered.lines(1...60_000))
       let child = try Child(Tool.path, arguments + ["--segment-bytes", "320K"], input: .file(input))
-      child.serve(until: Moment.now + 20) { $0.output.count > 20_000 }
+      try child.waitUntil { $0.output.count > 20_000 }
       _ = try child.kill()
       let seed = Run.seed()
       var random = SeededRandom(seed: seed)
@@ -85,22 +85,21 @@ extension EndToEnd {
 
     // MARK: In process
 
-    /// A log of few events in many blocks: each pause lets the drainer write a block of its own.
+    /// A log of few events in many blocks, one a burst.
     private static func recordInBlocks(_ directory: String, bursts: Int) throws {
       let child = try Child(Tool.path, ["record", directory, "--format", "lines", "--acknowledge"], input: .pipe)
-      try feed(child, bursts: bursts)
+      try feed(child, directory, bursts: bursts)
       child.finishInput()
       try Tool.require(child.wait(), code: 0, "weir record")
     }
 
-    private static func feed(_ child: Child, bursts: Int) throws {
+    /// Lines in bursts; the drainer has written a block of each before the next one.
+    private static func feed(_ child: Child, _ directory: String, bursts: Int) throws {
       for burst in 0..<bursts {
         for line in 0..<3 { child.send("burst \(burst) line \(line) \(String(repeating: "x", count: burst * 7))\n") }
         let wanted = (burst + 1) * 3
-        let isTold = { (child: Child) in child.output.filter { $0 == UInt8(ascii: "\n") }.count >= wanted }
-        child.serve(until: Moment.now + 20, enough: isTold)
-        guard isTold(child) else { throw ChildProblem(description: "burst \(burst) was not acknowledged within 20 s") }
-        child.serve(until: Moment.now + 0.02)
+        try child.waitUntil { $0.output.count { $0 == UInt8(ascii: "\n") } >= wanted }
+        try child.waitUntil { _ in (try? read(directory).count) == wanted }
       }
     }
 

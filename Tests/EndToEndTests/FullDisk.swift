@@ -8,12 +8,12 @@ extension EndToEnd {
     /// Runs a shell script in a private mount namespace. Nil where that is not allowed.
     private func privately(_ script: String, _ arguments: [String]) throws -> Outcome? {
       guard geteuid() == 0,
-        try Child("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /mnt"]).wait(30).code == 0
+        try Child("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /mnt"]).wait().code == 0
       else {
         Run.say("SKIPPED: a full disk needs root and mount namespaces")
         return nil
       }
-      return try Child("unshare", ["-m", "sh", "-euc", script, "sh", Tool.path] + arguments).wait(300)
+      return try Child("unshare", ["-m", "sh", "-euc", script, "sh", Tool.path] + arguments).wait()
     }
 
     @Test(arguments: Run.isLong ? ["22m", "24m", "27m", "30m", "34m", "40m", "48m"] : ["24m", "31m"])

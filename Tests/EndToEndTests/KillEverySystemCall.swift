@@ -79,11 +79,12 @@ extension EndToEnd {
     /// A log of a process that was killed with events in its lanes, and what a reader sees of it.
     private static func makeDeadLog(_ scratch: Scratch) throws -> (Life, [Data]) {
       let input = try scratch.file("input", Numbered.lines(1...60_000))
-      for _ in 0..<20 {
+      let end = Moment.now + Child.patience
+      while Moment.now < end {
         try? FileManager.default.removeItem(atPath: scratch("dead"))
         let arguments = ["record", scratch("dead"), "--format", "lines", "--acknowledge", "--threads", "3"]
         let child = try Child(Tool.path, arguments + ["--segment-bytes", "320K"], input: .file(input))
-        child.serve(until: Moment.now + 20) { $0.output.count > 10_000 }
+        try child.waitUntil { $0.output.count > 10_000 }
         let outcome = try child.kill()
         let before = CatLine.rawLines(try Tool.run("cat", scratch("dead")).output)
         try Files.copy(scratch("dead"), to: scratch("probe"))
@@ -125,7 +126,7 @@ extension EndToEnd {
     private static func traced(_ call: String, _ number: Int, _ arguments: [String]) throws -> Outcome {
       let options = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)"]
       let inject = ["-e", "inject=\(call):signal=KILL:when=\(number)"]
-      return try Child("strace", options + inject + [Tool.path] + arguments).wait(120)
+      return try Child("strace", options + inject + [Tool.path] + arguments).wait()
     }
 
     private static func numbers(for call: String) -> [Int] {
@@ -134,7 +135,7 @@ extension EndToEnd {
     }
 
     private static func straceWorks() -> Bool {
-      let probe = try? Child("strace", ["-f", "-qq", "-o", "/dev/null", "/bin/true"]).wait(30)
+      let probe = try? Child("strace", ["-f", "-qq", "-o", "/dev/null", "/bin/true"]).wait()
       if probe?.code == 0 { return true }
       Run.say("SKIPPED: strace is missing or may not trace here; no kills at system calls")
       return false

@@ -21,7 +21,7 @@ extension EndToEnd {
         let segments = Bool.random(using: &random) ? ["--segment-bytes", "320K"] : []
         let writer = try Child(Tool.path, arguments + segments, input: .file(input))
         let wanted = Int(random.logarithmic(upTo: 60_000))
-        writer.serve(until: Moment.now + 20) { $0.output.count > wanted }
+        try writer.waitUntil { $0.output.count > wanted }
         _ = try writer.kill()
         // Time for the followers to see the dead log, sometimes; at other times the next writer is there first.
         let pause = Bool.random(using: &random) ? Double.random(in: 0...0.2, using: &random) : 0
@@ -30,9 +30,9 @@ extension EndToEnd {
       try Tool.require(Tool.run("recover", scratch("log")), code: 0, "weir recover")
       let whole = CatLine.rawLines(try Tool.run("cat", scratch("log")).output)
       for follower in followers {
-        follower.serve(until: Moment.now + 60) { CatLine.rawLines($0.output.suffix(1 << 17)).last == whole.last }
+        try follower.waitUntil { CatLine.rawLines($0.output.suffix(1 << 17)).last == whole.last }
         follower.signal(SIGINT)
-        let outcome = try follower.wait(20)
+        let outcome = try follower.wait()
         Self.compare(CatLine.rawLines(outcome.output), whole, "follow-\(seed)", scratch("log"))
         #expect(outcome.complaints.isEmpty, "a kill is no damage: \(outcome.errors)")
       }
@@ -54,13 +54,13 @@ extension EndToEnd {
       let arguments = ["record", scratch("log"), "--format", "lines", "--acknowledge", "--segment-bytes", "320K"]
       let writer = try Child(Tool.path, arguments, input: .pipe)
       writer.send(Numbered.lines(1...10))
-      writer.serve(until: Moment.now + 20) { !$0.output.isEmpty }
+      try writer.waitUntil { !$0.output.isEmpty }
       let follower = try Child(Tool.path, ["cat", scratch("log"), "--follow"])
-      follower.serve(until: Moment.now + 20) { CatLine.rawLines($0.output).count == 10 }
-      follower.signal(SIGSTOP)
+      try follower.waitUntil { CatLine.rawLines($0.output).count == 10 }
+      try follower.stop()
       writer.send(Numbered.lines(11...20_000))
       let isSealed = { (name: String) in name.hasSuffix(".weir") }
-      writer.serve(until: Moment.now + 60) { _ in
+      try writer.waitUntil { _ in
         ((try? Files.segments(in: scratch("log"))) ?? []).filter(isSealed).count >= 4
       }
       // The first one stays open in the follower, which reads it to its end.
@@ -68,14 +68,14 @@ extension EndToEnd {
       try #require(sealed.count >= 4)
       for name in sealed.prefix(3) { try FileManager.default.removeItem(atPath: scratch("log/\(name)")) }
       let bases = sealed.map { UInt64($0.prefix(20)) ?? 0 }
-      follower.signal(SIGCONT)
+      follower.proceed()
       writer.finishInput()
-      #expect(try writer.wait(60).code == 0)
+      #expect(try writer.wait().code == 0)
       let rest = try Tool.run("cat", scratch("log"), "--from", "\(bases[3])")
       let last = CatLine.rawLines(rest.output).last
-      follower.serve(until: Moment.now + 60) { CatLine.rawLines($0.output.suffix(1 << 17)).last == last }
+      try follower.waitUntil { CatLine.rawLines($0.output.suffix(1 << 17)).last == last }
       follower.signal(SIGINT)
-      let outcome = try follower.wait(20)
+      let outcome = try follower.wait()
       let offsets = try CatLine.parse(outcome.output).map(\.offset)
       #expect(offsets == Array(0..<bases[1]) + Array(bases[3]..<bases[3] + UInt64(CatLine.rawLines(rest.output).count)))
       let told = outcome.complaints.count == 1 && outcome.errors.contains("\(bases[1]) to \(bases[3] - 1)")
@@ -88,14 +88,16 @@ extension EndToEnd {
       let writer = try Child(Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
       for round in 1...5 {
         writer.send(Numbered.lines(round...round))
-        writer.serve(until: Moment.now + 20) { $0.output.split(separator: UInt8(ascii: "\n")).count >= round }
-        // The drainer wakes within its interval; much later than that is a fault.
+        try writer.waitUntil { $0.output.split(separator: UInt8(ascii: "\n")).count >= round }
         var stored: [CatLine] = []
-        let limit = Moment.now + 10
-        repeat { stored = try Tool.cat(scratch("log")) } while stored.count < round && Moment.now < limit
+        try writer.waitUntil { _ in
+          stored = (try? Tool.cat(scratch("log"))) ?? []
+          return stored.count >= round
+        }
         #expect(stored.compactMap(\.text) == (1...round).map(Numbered.line))
       }
-      writer.serve(until: Moment.now + 0.3)
+      // What changes from here on is the readers' doing.
+      try writer.stop()
       let before = try Files.fingerprint(scratch("log"))
       for command in ["cat", "verify", "stat"] {
         try Tool.require(Tool.run(command, scratch("log")), code: 0, "weir \(command) of a live log")
@@ -109,7 +111,7 @@ extension EndToEnd {
       let input = try scratch.file("input", Numbered.lines(1...60_000))
       let writer = try Child(
         Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .file(input))
-      writer.serve(until: Moment.now + 20) { $0.output.count > 5000 }
+      try writer.waitUntil { $0.output.count > 5000 }
       _ = try writer.kill()
       let before = try Files.fingerprint(scratch("log"))
       for command in ["cat", "verify", "stat", "cat"] {
@@ -122,7 +124,11 @@ extension EndToEnd {
       let scratch = try Scratch()
       let arguments = ["record", scratch("log"), RequestLine.samplePath, "--format", "clf", "--threads", "3"]
       let writer = try Child(Tool.path, arguments + ["--repeat", "1000", "--segment-bytes", "1M"])
-      writer.serve(until: Moment.now + 20) { _ in FileManager.default.fileExists(atPath: scratch("log/ring")) }
+      // A directory without a ring and a segment is no log yet.
+      try writer.waitUntil { _ in
+        FileManager.default.fileExists(atPath: scratch("log/ring"))
+          && (try? Files.segments(in: scratch("log")).isEmpty) == false
+      }
       for _ in 0..<(Run.isLong ? 50 : 8) {
         for command in ["verify", "stat"] {
           let outcome = try Tool.run(command, scratch("log"))
@@ -138,7 +144,7 @@ extension EndToEnd {
       let scratch = try Scratch()
       try Tool.record(scratch("log"), ["--format", "lines"], sending: Numbered.lines(1...5000))
       let script = "\"$1\" cat \"$2\" | head -n 1; \"$1\" cat \"$2\" --follow | head -n 2"
-      let outcome = try Child("bash", ["-o", "pipefail", "-c", script, "sh", Tool.path, scratch("log")]).wait(60)
+      let outcome = try Child("bash", ["-o", "pipefail", "-c", script, "sh", Tool.path, scratch("log")]).wait()
       #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.code ?? -1) \(outcome.errors)")
       #expect(outcome.text.split(separator: "\n").count == 3)
     }
@@ -147,7 +153,7 @@ extension EndToEnd {
       let scratch = try Scratch()
       let input = try scratch.file("input", Numbered.lines(1...60_000))
       let script = "\"$1\" record \"$2\" \"$3\" --format lines --acknowledge | head -n 100"
-      let outcome = try Child("bash", ["-c", script, "sh", Tool.path, scratch("log"), input]).wait(60)
+      let outcome = try Child("bash", ["-c", script, "sh", Tool.path, scratch("log"), input]).wait()
       var promise = Promise()
       let lines = CatLine.rawLines(try Tool.run("cat", scratch("log")).output)
       promise.hold(lines, against: [Life(threads: 1, output: outcome.output)])

@@ -39,7 +39,7 @@ extension EndToEnd {
       let scratch = try Scratch()
       let writer = try Child(Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
       writer.send(Numbered.lines(1...100))
-      writer.serve(until: Moment.now + 20) { CatLine.rawLines($0.output).last == Data("100".utf8) }
+      try writer.waitUntil { CatLine.rawLines($0.output).last == Data("100".utf8) }
       func events() throws -> [[String: Any]] {
         let outcome = try Tool.run("schema", scratch("log"), "--format", "json")
         try Tool.require(outcome, code: 0, "weir schema")
@@ -47,8 +47,7 @@ extension EndToEnd {
         return try #require(object["events"] as? [[String: Any]])
       }
       // What is acknowledged is drained some milliseconds later.
-      let deadline = Moment.now + 20
-      while try events().first?["count"] as? Int != 100, Moment.now < deadline { usleep(10_000) }
+      try writer.waitUntil { _ in (try? events().first?["count"] as? Int) == 100 }
       #expect(try events().first?["count"] as? Int == 100)
       _ = try writer.kill()
       #expect(try events().first?["count"] as? Int == 100)

@@ -34,7 +34,7 @@
       let report = Mutex<DeliveryReport?>(nil)
       let lines = LogLines()
       await testGracefulShutdown { trigger in
-        let service = DispatcherService(dispatcher, budget: .seconds(60), logger: lines.logger) { done in
+        let service = DispatcherService(dispatcher, budget: .seconds(900), logger: lines.logger) { done in
           report.withLock { $0 = done }
         }
         async let running: Void = service.run()
@@ -82,7 +82,7 @@
         let dispatcher = try Dispatcher(spy.tracker)
         try dispatcher.add(provider, options: options)
         let group = ServiceGroup(
-          services: [DispatcherService(dispatcher, budget: .seconds(60)), Capturing(spy: spy)],
+          services: [DispatcherService(dispatcher, budget: .seconds(900)), Capturing(spy: spy)],
           gracefulShutdownSignals: [.sigterm], logger: Logger(label: "test"))
         try await group.run()
         // The service that captures ended before the one that delivers, or the last event would be missing.

@@ -114,7 +114,7 @@
       let dispatcher = try Dispatcher(spy.tracker)
       try dispatcher.add(ScriptedProvider(finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
       for name in ["good", "bad", "good"] { #expect(spy.tracker.track(name).isAccepted) }
-      let report = await dispatcher.flush(timeout: .seconds(60))
+      let report = await dispatcher.flush(timeout: .seconds(900))
       #expect(report.isComplete)
       let metrics = TestMetrics()
       LedgerMetrics(dispatcher, factory: metrics).update()
@@ -123,7 +123,7 @@
       #expect(try value(metrics, "weir_accepted", "scripted") == 3)
       #expect(try value(metrics, "weir_pending", "scripted") == 0)
       #expect(try value(metrics, "weir_balanced", "scripted") == 1)
-      await dispatcher.shutdown(budget: .seconds(10))
+      await dispatcher.shutdown(budget: .seconds(900))
     }
   }
 #endif

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import WeirTesting
 
-@Suite(.timeLimit(.minutes(5))) struct VirtualClockTests {
+@Suite(.timeLimit(.minutes(15))) struct VirtualClockTests {
   @Test func standsStillUntilItIsMoved() async throws {
     let clock = VirtualClock()
     let start = clock.now

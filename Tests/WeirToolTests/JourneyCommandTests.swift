@@ -33,8 +33,8 @@ struct JourneyCommandTests {
     try dispatcher.add(
       ScriptedProvider(name: "shop", answers: [.fail("down"), .reject("no \"such\"\nplace")]), options: options)
     let id = try #require(spy.tracker.track("order", fields: ["total": 7]).id)
-    await dispatcher.flush(timeout: .seconds(60))
-    await dispatcher.shutdown(budget: .seconds(60))
+    await dispatcher.flush(timeout: .seconds(900))
+    await dispatcher.shutdown(budget: .seconds(900))
     return try LogDirectory(spy.tracker.directory).journey(of: id)
   }
 

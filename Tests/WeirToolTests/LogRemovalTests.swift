@@ -63,7 +63,7 @@ struct LogRemovalTests {
     for name in ["one", "other"] {
       try dispatcher.add(ClosureProvider(name) { events in events.map { _ in .accepted } })
     }
-    #expect(await dispatcher.shutdown(budget: .seconds(60)).isComplete)
+    #expect(await dispatcher.shutdown(budget: .seconds(900)).isComplete)
     let cursor = URL(filePath: log + "/cursors/other")
     let whole = try Data(contentsOf: cursor)
     try Data(count: whole.count).write(to: cursor)

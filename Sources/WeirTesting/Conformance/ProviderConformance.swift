@@ -135,18 +135,29 @@ public enum ProviderConformance {
     makeProvider: @escaping @Sendable () async throws -> P,
     delivered: (@Sendable (P) async throws -> [Entry])? = nil
   ) async -> [Finding] {
+    await findings(
+      checks, claims: claims, unacceptable: unacceptable, patience: patience, makeProvider: makeProvider,
+      delivered: delivered, timer: { try await Task.sleep(for: patience) })
+  }
+
+  /// The same; what takes longer than `timer` is not over. Tests say with it when the patience ends.
+  static func findings<P: Provider>(
+    _ checks: Set<Check>, claims: Set<Claim>, unacceptable: (name: String, fields: FieldObject)?, patience: Duration,
+    makeProvider: @escaping @Sendable () async throws -> P, delivered: (@Sendable (P) async throws -> [Entry])?,
+    timer: @escaping @Sendable () async throws -> Void
+  ) async -> [Finding] {
     let notes = Notes()
     for check in Check.allCases where checks.contains(check) && (check != .verdictOrder || unacceptable != nil) {
       // All further checks would only say the same.
       if notes.has(.setup) || notes.has(.delivery) { break }
       let trial = Trial(
         check: check, claims: claims, unacceptable: unacceptable, notes: notes, make: makeProvider, look: delivered)
-      guard let rest = await result(within: patience, of: { await trial.run() }) else {
+      guard let rest = await result(within: timer, of: { await trial.run() }) else {
         notes.add(Finding(check: check, message: "not over after \(patience): a call never returned"))
         continue
       }
       guard let provider = rest else { continue }
-      if await result(within: patience, of: { await provider.shutdown() }) == nil {
+      if await result(within: timer, of: { await provider.shutdown() }) == nil {
         // It would be the same after every check.
         notes.add(Finding(check: .shutdown, message: "not over after \(patience)"))
         break
@@ -158,12 +169,12 @@ public enum ProviderConformance {
   /// Runs `body` in a task of its own, for a call that hangs must not take the suite with it. Nil if it took too long;
   /// then it is cancelled, and left to itself.
   private static func result<Result: Sendable>(
-    within patience: Duration, of body: @escaping @Sendable () async -> Result
+    within timer: @escaping @Sendable () async throws -> Void, of body: @escaping @Sendable () async -> Result
   ) async -> Result? {
     let (ends, end) = AsyncStream.makeStream(of: Result?.self)
     let run = Task { end.yield(await body()) }
     let alarm = Task {
-      try await Task.sleep(for: patience)
+      try await timer()
       end.yield(nil)
     }
     defer {

@@ -53,14 +53,14 @@ import Testing
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
         let first = try Child(
           Tool.path, ["deliver", scratch("log"), "--to", scratch("a"), "--name", "a", "--follow"])
-        first.serve(until: Moment.now + 30) { _ in (try? Self.delivered(scratch("a")).count) == 10 }
+        try first.waitUntil { _ in (try? Self.delivered(scratch("a")).count) == 10 }
         let second = try Tool.run("deliver", scratch("log"), "--to", scratch("b"), "--name", "a")
         let isTold = second.errors.contains("locked") && second.complaints.count == 1
         #expect(second.code == 2 && isTold, "\(second.errors)")
         try Tool.require(
           Tool.run("deliver", scratch("log"), "--to", scratch("b"), "--name", "b"), code: 0, "of another name")
         first.signal(SIGTERM)
-        let outcome = try first.wait(20)
+        let outcome = try first.wait()
         #expect(outcome.code == 143 && outcome.text.contains("10 acknowledged"), "\(outcome.text)\(outcome.errors)")
       }
 
@@ -71,7 +71,7 @@ import Testing
         let count = 40_000
         let chunk = 2_000
         writer.send(Numbered.lines(1...chunk))
-        writer.serve(until: Moment.now + 20) { !$0.output.isEmpty }
+        try writer.waitUntil { !$0.output.isEmpty }
         let follower = try Child(
           Tool.path, ["deliver", scratch("log"), "--to", scratch("out"), "--name", "out", "--follow"])
         for first in stride(from: chunk + 1, through: count, by: chunk) {
@@ -82,7 +82,7 @@ import Testing
           let segments = (try? Files.segments(in: scratch("log"))) ?? []
           return (segments.first.flatMap { UInt64($0.prefix(20)) } ?? 0) > 30_000
         }
-        writer.serve(until: Moment.now + 60) { child in
+        try writer.waitUntil { child in
           follower.serve(until: Moment.now)
           return isRemoved(child)
         }
@@ -91,12 +91,12 @@ import Testing
         let ledger = try LedgerLine.read(scratch("log"), "out")
         #expect(ledger.balanced && ledger.lost.values.allSatisfy { $0 == 0 }, "\(ledger)")
         writer.finishInput()
-        #expect(try writer.wait(60).code == 0)
-        follower.serve(until: Moment.now + 60) { _ in
+        #expect(try writer.wait().code == 0)
+        try follower.waitUntil { _ in
           (try? LedgerLine.read(scratch("log"), "out").acknowledged) == UInt64(count)
         }
         follower.signal(SIGINT)
-        #expect(try follower.wait(30).code == 130)
+        #expect(try follower.wait().code == 130)
         #expect(try Self.delivered(scratch("out")) == Array(1...count))
         let dropped = try Tool.run("stat", scratch("log"), "--json").text
         #expect(dropped.contains("\"expired\" : 0") && dropped.contains("\"displaced\" : 0"), "\(dropped)")
@@ -125,8 +125,8 @@ import Testing
       @Test func `an endpoint that is down leaves everything pending when the budget ends`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
-        let url = "http://127.0.0.1:\(try Collecting.freePort())/events"
-        let arguments = ["deliver", scratch("log"), "--to", url, "--name", "down", "--budget", "1s"]
+        let down = try RefusingPort()
+        let arguments = ["deliver", scratch("log"), "--to", down.url, "--name", "down", "--budget", "1s"]
         let outcome = try Tool.run(arguments)
         #expect(outcome.code == 5 && outcome.text.contains("10 pending"), "\(outcome.code ?? -1) \(outcome.text)")
         #expect(outcome.errors.contains("run again"), "\(outcome.errors)")
@@ -185,11 +185,13 @@ import Testing
         #expect(CatLine.rawLines(try Tool.run("dead-letters", scratch("log"), "--limit", "1").output).count == 2)
 
         // Nobody listens there: it waits until it is told to end, and says what it has come to then.
-        let down = ["--to", "http://127.0.0.1:\(try Collecting.freePort())/"]
-        let waiting = try Child(Tool.path, ["redrive", scratch("log"), "main"] + down)
-        waiting.serve(until: Moment.now + 1)
+        let down = try RefusingPort()
+        let waiting = try Child(Tool.path, ["redrive", scratch("log"), "main", "--to", down.url])
+        // Its first attempt is noted.
+        let attempts = scratch("log/dead-letters/main/attempts/main/lock")
+        try waiting.waitUntil { _ in FileManager.default.fileExists(atPath: attempts) }
         waiting.signal(SIGINT)
-        let ended = try waiting.wait(60)
+        let ended = try waiting.wait()
         #expect(ended.code == 130 && ended.text.contains("\(rejected) pending"), "\(ended.text)\(ended.errors)")
         let again = try Tool.run(["redrive", scratch("log"), "main"] + to)
         #expect(again.code == 0 && again.text.contains("\(rejected) acknowledged"), "\(again.text)\(again.errors)")

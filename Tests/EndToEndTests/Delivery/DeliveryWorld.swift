@@ -16,8 +16,9 @@ import Testing
     private(set) var problems: [String] = []
     private var next = 1
     private var random: SeededRandom
-    /// Beside the collector's: destinations of the recorder that nobody listens at.
-    private let others: [String]
+    /// Where nobody listens, for a destination of the recorder beside the collector.
+    private let dead: RefusingPort?
+    private var others: [String] { dead.map { ["--to", $0.url] } ?? [] }
 
     static let name = "main"
 
@@ -27,7 +28,7 @@ import Testing
       lines = try RealLines()
       random = SeededRandom(seed: seed)
       collector = try Collecting(log: scratch("collected"), faults: faults, seed: seed)
-      others = deadToo ? ["--to", "http://127.0.0.1:\(try Collecting.freePort())/events"] : []
+      dead = deadToo ? try RefusingPort() : nil
     }
 
     private var destination: [String] {
@@ -54,7 +55,7 @@ import Testing
         try live(child, seconds, collectorToo)
       default:
         child.send(whole)
-        child.serve(until: Moment.now + 60) { Self.count($0.output) >= count }
+        try child.waitUntil { Self.count($0.output) >= count }
         try live(child, seconds, collectorToo)
       }
       try end(child, "weir record")
@@ -68,11 +69,12 @@ import Testing
       let arguments = ["record", log, "--acknowledge", "--segment-bytes", "320K", "--remove-delivered"] + destination
       let child = try Child(Tool.path, arguments, input: .pipe)
       child.send(lines.lines(first..<next))
-      child.serve(until: Moment.now + 60) { child in
+      try child.waitUntil { child in
         Self.count(child.output) >= count && (try? LedgerLine.read(log, Self.name).acknowledged) ?? 0 >= wanted
       }
-      // Time to remove what may be removed.
-      child.serve(until: Moment.now + 0.3)
+      try child.waitUntil { _ in
+        (try? Tool.run("stat", log, "--json"))?.text.contains("\"first_offset\" : 0,") == false
+      }
       try end(child, "weir record")
       note(child, from: first)
     }
@@ -117,7 +119,7 @@ import Testing
     /// Delivers until nothing is pending for the collector.
     func finish() throws {
       let to = ["--to", collector.url, "--name", Self.name]
-      let outcome = try Child(Tool.path, ["deliver", log] + to).wait(900)
+      let outcome = try Child(Tool.path, ["deliver", log] + to).wait()
       if outcome.code != 0, outcome.code != 4 {
         problems.append("the last weir deliver: \(outcome.code ?? -1) \(outcome.errors)")
       }
@@ -147,7 +149,7 @@ import Testing
         if !dead.balanced || dead.pending != ledger.accepted { problems.append("of the dead one: \(dead)") }
       }
       for log in [log, collector.log] {
-        let verified = try Tool.run("verify", log, seconds: 600)
+        let verified = try Tool.run("verify", log)
         if verified.code != 0 { problems.append("weir verify \(log): \(verified.text)\(verified.errors)") }
       }
       Run.say(

@@ -21,7 +21,8 @@ import Testing
         let scratch = try Scratch()
         try FileManager.default.copyItem(atPath: RequestLine.samplePath, toPath: scratch("apache_access.log"))
         // Another port, for that one may be somebody's; and time for the collector, which a person takes anyway.
-        let lines = try Self.script().replacing("4100", with: "\(try Collecting.freePort())")
+        let port = try RefusingPort()
+        let lines = try Self.script().replacing("4100", with: "\(port.number)")
           .replacing(" &\n", with: " > address &\nuntil [ -s address ]; do sleep 0.1; done\n")
         // By a name on the PATH, so that the job is the tool itself, and ends when the last line ends it.
         try FileManager.default.createDirectory(atPath: scratch("bin"), withIntermediateDirectories: true)
@@ -32,7 +33,8 @@ import Testing
           \(lines)
           wait
           """
-        let outcome = try Child("/bin/bash", ["-c", script]).wait(120)
+        let outcome = try Child("/bin/bash", ["-c", script]).wait()
+        withExtendedLifetime(port) {}
         try Tool.require(outcome, code: 0, "the README's lines")
         #expect(outcome.text.contains("events to local: 10,000 acknowledged, 0 rejected, 0 pending"), "\(outcome.text)")
         let collected = try #require(CatLine.rawLines(outcome.output).last)

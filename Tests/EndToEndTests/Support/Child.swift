@@ -154,6 +154,17 @@ final class Child {
 
   // MARK: Waiting
 
+  /// How long a child may take for anything. A limit against hanging: a loaded machine needs a small part of it.
+  static let patience = 900.0
+
+  /// Serves the pipes until `condition` holds, or until the child has ended. Throws if neither comes.
+  func waitUntil(_ condition: (Child) -> Bool) throws {
+    let end = Moment.now + Self.patience
+    let hasEnded = serve(until: end, enough: condition)
+    if hasEnded || Moment.now < end || condition(self) { return }
+    throw ChildProblem(description: "waited for in vain for \(Self.patience) s: \(commandLine)\n\(errorText)")
+  }
+
   /// Serves the pipes until `moment` (answers false), or until the child has ended (true), or `enough` says so (false).
   @discardableResult
   func serve(until moment: Double, enough: (Child) -> Bool = { _ in false }) -> Bool {
@@ -208,15 +219,34 @@ final class Child {
   /// Ends the child at once, as the out-of-memory killer would, and answers what it had said.
   func kill() throws -> Outcome {
     signal(SIGKILL)
-    return try wait(30)
+    return try wait()
   }
 
-  /// Waits for the end; a child that takes longer than `seconds` is killed and reported as a problem.
-  func wait(_ seconds: Double = 120) throws -> Outcome {
-    if !serve(until: Moment.now + seconds) {
+  /// Stops all threads of the child; returns when they stand still.
+  func stop() throws {
+    var value: Int32 = 0
+    signal(SIGSTOP)
+    guard status == nil, waitpid(pid, &value, WUNTRACED) == pid else { return }
+    if value & 0xff == 0x7f { return }
+    status = value
+    throw ChildProblem(description: "ended instead of standing still: \(commandLine)\n\(errorText)")
+  }
+
+  /// Has a child that stands still go on.
+  func proceed() { signal(SIGCONT) }
+
+  /// Closes the end of the pipe from which the child's standard output is read, as a reader does that has seen enough.
+  func closeOutput() {
+    for output in outputs where !output.isError { Glibc.close(output.descriptor) }
+    outputs.removeAll { !$0.isError }
+  }
+
+  /// Waits for the end; a child that hangs is killed and reported as a problem.
+  func wait() throws -> Outcome {
+    if !serve(until: Moment.now + Self.patience) {
       signal(SIGKILL)
-      serve(until: Moment.now + 10)
-      throw ChildProblem(description: "still running after \(seconds) s: \(commandLine)\n\(errorText)")
+      serve(until: Moment.now + Self.patience)
+      throw ChildProblem(description: "still running after \(Self.patience) s: \(commandLine)\n\(errorText)")
     }
     let value = status ?? 0
     let ending = value & 0x7f

@@ -5,10 +5,11 @@ import Glibc
 
 #if HTTP && Collector
   final class Collecting {
-    let port: Int
+    /// Kept from everybody else while the collector is dead: a client's connection could be given it meanwhile.
+    private let port: RefusingPort
     let log: String
     /// What a destination of `weir deliver --preset json` is.
-    var url: String { "http://127.0.0.1:\(port)/events" }
+    var url: String { port.url }
 
     private let faults: String
     private var seed: UInt64
@@ -19,15 +20,15 @@ import Glibc
       self.log = log
       self.faults = faults
       self.seed = seed
-      port = try Self.freePort()
+      port = try RefusingPort()
       try start()
     }
 
     func start() throws {
       seed += 1
       let failing = faults.isEmpty ? [] : ["--fail", faults, "--seed", "\(seed)"]
-      let child = try Child(Tool.path, ["collect", log, "--port", "\(port)"] + failing)
-      child.serve(until: Moment.now + 60) { !$0.output.isEmpty }
+      let child = try Child(Tool.path, ["collect", log, "--port", "\(port.number)"] + failing)
+      try child.waitUntil { !$0.output.isEmpty }
       guard !child.output.isEmpty else {
         throw ChildProblem(description: "weir collect does not listen: \(try child.kill().errors)")
       }
@@ -46,18 +47,27 @@ import Glibc
     /// Ends it in order.
     func stop() throws {
       child?.signal(SIGTERM)
-      if let outcome = try child?.wait(60) { try Tool.require(outcome, code: 143, "weir collect") }
+      if let outcome = try child?.wait() { try Tool.require(outcome, code: 143, "weir collect") }
       child = nil
     }
 
     /// Reads what it says, so that it is never held up.
     func serve() { child?.serve(until: Moment.now) }
+  }
 
-    /// A port that nobody listens on now.
-    static func freePort() throws -> Int {
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  /// A port on loopback that is taken and that nobody listens on: connections are refused for as long as this is there,
+  /// unless a server is started that may share an address (`SO_REUSEADDR`).
+  final class RefusingPort {
+    let number: Int
+    /// What a destination of `weir deliver` is.
+    var url: String { "http://127.0.0.1:\(number)/events" }
+    private let descriptor: Int32
+
+    init() throws {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
       guard descriptor >= 0 else { throw ChildProblem(description: "socket: errno \(errno)") }
-      defer { close(descriptor) }
+      var yes: Int32 = 1
+      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -67,9 +77,16 @@ import Glibc
           bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
         }
       }
-      guard isBound else { throw ChildProblem(description: "no port: errno \(errno)") }
-      return Int(UInt16(bigEndian: address.sin_port))
+      guard isBound else {
+        let problem = errno
+        close(descriptor)
+        throw ChildProblem(description: "no port: errno \(problem)")
+      }
+      self.descriptor = descriptor
+      number = Int(UInt16(bigEndian: address.sin_port))
     }
+
+    deinit { close(descriptor) }
   }
 
   /// What a collector's log holds of the lines that were sent.
@@ -80,7 +97,7 @@ import Glibc
     private(set) var problems: [String] = []
 
     init(log: String, lines: RealLines) throws {
-      let outcome = try Tool.run("cat", log, seconds: 600)
+      let outcome = try Tool.run("cat", log)
       try Tool.require(outcome, code: 0, "weir cat of what was collected")
       var names: [String: Int] = [:]
       for raw in CatLine.rawLines(outcome.output) {

@@ -31,21 +31,21 @@ enum Tool {
 
   /// Runs it to the end.
   static func run(
-    _ arguments: [String], input: Child.Input = .nothing, outputFile: String? = nil, seconds: Double = 120
+    _ arguments: [String], input: Child.Input = .nothing, outputFile: String? = nil
   ) throws -> Outcome {
-    try Child(path, arguments, input: input, outputFile: outputFile).wait(seconds)
+    try Child(path, arguments, input: input, outputFile: outputFile).wait()
   }
 
-  static func run(_ arguments: String..., seconds: Double = 120) throws -> Outcome {
-    try run(arguments, seconds: seconds)
+  static func run(_ arguments: String...) throws -> Outcome {
+    try run(arguments)
   }
 
   /// Runs it with `bytes` as its standard input.
-  static func run(_ arguments: [String], sending bytes: Data, seconds: Double = 120) throws -> Outcome {
+  static func run(_ arguments: [String], sending bytes: Data) throws -> Outcome {
     let child = try Child(path, arguments, input: .pipe)
     child.send(bytes)
     child.finishInput()
-    return try child.wait(seconds)
+    return try child.wait()
   }
 
   /// `weir record`, which must succeed.

@@ -93,7 +93,7 @@
       page.appear()
       try page.remove(hat)
       page.disappear()
-      #expect(await dispatcher.shutdown(budget: .seconds(20)).isComplete)
+      #expect(await dispatcher.shutdown(budget: .seconds(600)).isComplete)
 
       #expect(analytics.delivered.map(\.name) == ["scope_entered", "wishlist_removed", "scope_exited"])
       #expect(analytics.delivered.allSatisfy { $0.fields["app"] == "shop" && $0.fields["page"] == "wishlist" })

@@ -226,7 +226,7 @@
       try await withCollector {
         $0.maximumBodyBytes = 64 << 10
         $0.maximumBufferedBytes = 64 << 10
-        $0.requestTime = .seconds(60)
+        $0.requestTime = .seconds(900)
       } _: { collector, client in
         // One client takes most of it and does not finish.
         let head = "POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 65000\r\n\r\n"

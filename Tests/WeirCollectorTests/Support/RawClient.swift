@@ -94,9 +94,9 @@
 
     private static func connected(_ port: Int) throws -> Int32 {
       _ = Glibc.signal(SIGPIPE, SIG_IGN)
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
       guard descriptor >= 0 else { throw POSIXError(.EMFILE) }
-      var limit = timeval(tv_sec: 60, tv_usec: 0)
+      var limit = timeval(tv_sec: 900, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)

@@ -75,7 +75,7 @@
     @Test(arguments: HTTPPresetName.allCases)
     func everyNameMakesAPreset(_ name: HTTPPresetName) throws {
       let preset = try name.preset(endpoint: "http://127.0.0.1:1", key: Secret("key-12345"))
-      let provider = try HTTPProvider(preset)
+      let provider = try HTTPProvider(preset, configuration: .patient)
       #expect(preset.endpoint == "http://127.0.0.1:1" && !provider.name.isEmpty)
     }
 

@@ -10,7 +10,7 @@
     private let user = EventUser(id: "u1", traits: ["plan": "pro"])
 
     private func provider(_ name: HTTPPresetName, _ server: TestServer) throws -> HTTPProvider {
-      try HTTPProvider(try name.preset(endpoint: server.url, key: Secret("key-12345")))
+      try HTTPProvider(try name.preset(endpoint: server.url, key: Secret("key-12345")), configuration: .patient)
     }
 
     @Test(arguments: [

@@ -18,7 +18,7 @@
 
     /// What a delivery to this server throws.
     private func error(
-      _ server: TestServer, _ configuration: HTTPConfiguration = HTTPConfiguration()
+      _ server: TestServer, _ configuration: HTTPConfiguration = .patient
     ) async throws -> (any Error)? {
       let preset = JSONPreset(endpoint: "\(server.url)/in?token=abcdefgh", authorization: .bearer(Secret("key-12345")))
       let provider = try HTTPProvider(preset, configuration: configuration)
@@ -37,7 +37,7 @@
     }
 
     @Test func anEndpointWithANameThatThereIsNot() async throws {
-      let provider = try HTTPProvider(endpoint: "http://weir.invalid/in")
+      let provider = try HTTPProvider(endpoint: "http://weir.invalid/in", configuration: .patient)
       let failure = await thrown { try await provider.deliver(events) } as? HTTPFailure
       #expect(failure?.reason == "http://weir.invalid/in: no connection: no host of this name is found")
       #expect(provider.counts.unanswered == 1)
@@ -54,7 +54,7 @@
     @Test func anAnswerThatPausesTooLong() async throws {
       let server = try TestServer(.hang)
       defer { server.stop() }
-      var configuration = HTTPConfiguration()
+      var configuration = HTTPConfiguration.patient
       configuration.readTimeout = .milliseconds(200)
       configuration.timeout = .seconds(60)
       #expect(try await error(server, configuration) is HTTPFailure)
@@ -168,7 +168,7 @@
           503,
           headers: ["retry-after": "Sun, 06 Nov 1994 08:50:37 GMT", "date": "Sun, 06 Nov 1994 08:49:37 GMT"]))
       defer { server.stop() }
-      let provider = try HTTPProvider(endpoint: server.url)
+      let provider = try HTTPProvider(endpoint: server.url, configuration: .patient)
       #expect(try await provider.deliver(events) == Array(repeating: .retry(after: .seconds(7)), count: 3))
       #expect(try await provider.deliver(events) == Array(repeating: .retry(after: .seconds(60)), count: 3))
       await provider.shutdown()
@@ -183,7 +183,7 @@
     @Test func aCallThatIsCancelledEndsAndTheNextOneWorks() async throws {
       let server = try TestServer(.hang, .answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(endpoint: server.url)
+      let provider = try HTTPProvider(endpoint: server.url, configuration: .patient)
       let task = Task { try await provider.deliver(events) }
       while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
       task.cancel()
@@ -195,7 +195,8 @@
     @Test func whatWasAnsweredStandsIfTheCallIsCancelled() async throws {
       let server = try TestServer(.answer(200), .hang)
       defer { server.stop() }
-      let provider = try HTTPProvider(StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 1)))
+      let provider = try HTTPProvider(
+        StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 1)), configuration: .patient)
       let task = Task { try await provider.deliver(events) }
       while server.requests.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
       task.cancel()
@@ -207,7 +208,7 @@
     @Test func afterTheShutdownNothingIsSent() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(endpoint: server.url)
+      let provider = try HTTPProvider(endpoint: server.url, configuration: .patient)
       await provider.shutdown()
       await provider.shutdown()
       #expect(await thrown { try await provider.deliver(events) } is HTTPFailure)
@@ -230,7 +231,7 @@
       let key = Secret("hush-zyxwv-hush")
       let preset = try name.preset(
         endpoint: "http://user:hunter22@127.0.0.1:\(server.port)/?token=abcdefgh", key: key, project: "1")
-      let provider = try HTTPProvider(preset)
+      let provider = try HTTPProvider(preset, configuration: .patient)
       let said = await thrown { try await provider.deliver([sampleEvent(0)]) }.map { "\($0) \(String(reflecting: $0))" }
       let association = await thrown { try await provider.associate(EventUser(id: "u1")) }.map { "\($0)" }
       await provider.shutdown()

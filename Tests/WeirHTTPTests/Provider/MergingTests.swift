@@ -13,9 +13,9 @@
 
     /// Delivers 10 events, two a request.
     private func deliver(
-      to server: TestServer, callTime: Duration = .seconds(60)
+      to server: TestServer, callTime: Duration = .seconds(600)
     ) async throws -> [Verdict] {
-      var configuration = HTTPConfiguration()
+      var configuration = HTTPConfiguration.patient
       configuration.callTime = callTime
       let provider = try HTTPProvider(
         StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)), configuration: configuration)
@@ -59,7 +59,8 @@
     func whatRefusesOrStopsLaterComesFirstInTheNextCall(_ status: Int) async throws {
       let server = try TestServer(.answer(200), .answer(status), .answer(status))
       defer { server.stop() }
-      let provider = try HTTPProvider(StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)))
+      let provider = try HTTPProvider(
+        StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)), configuration: .patient)
       let first = try await provider.deliver(events(10))
       #expect(first == verdicts(accepted: 2, then: .retry(after: .zero)))
       let error = await thrown { try await provider.deliver(Array(events(10).dropFirst(2))) }
@@ -86,7 +87,8 @@
     @Test func eventsThatAreUnfitStandAmongTheOthers() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)))
+      let provider = try HTTPProvider(
+        StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)), configuration: .patient)
       var given = events(5)
       given[1].name = "unfit"
       given[4].name = "unfit"
@@ -99,7 +101,8 @@
     @Test func anEventThatIsTooLargeForSegmentIsRejectedAndNotCut() async throws {
       let server = try TestServer(.answer(200, body: #"{"success":true}"#))
       defer { server.stop() }
-      let provider = try HTTPProvider(SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url))
+      let provider = try HTTPProvider(
+        SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url), configuration: .patient)
       let large = sampleEvent(1, ["text": .string(String(repeating: "x", count: 33 << 10))])
       let verdicts = try await provider.deliver([sampleEvent(0), large, sampleEvent(2)])
       await provider.shutdown()
@@ -111,7 +114,8 @@
     @Test func aRequestForSegmentHasAtMost500KB() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url))
+      let provider = try HTTPProvider(
+        SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url), configuration: .patient)
       let given = (0..<100).map { sampleEvent($0, ["text": .string(String(repeating: "é", count: 10_000))]) }
       #expect(try await provider.deliver(given) == Array(repeating: .accepted, count: 100))
       await provider.shutdown()
@@ -132,7 +136,7 @@
         return .answer(400, body: #"{"error":"invalid","events_with_invalid_fields":{"price":[\#(first)]}}"#)
       }
       let preset = AmplitudePreset(apiKey: Secret("key-12345"), endpoint: server.url)
-      return (server, try HTTPProvider(preset))
+      return (server, try HTTPProvider(preset, configuration: .patient))
     }
 
     @Test func theOthersGoAgainAtOnceWithoutThoseThatAreNamed() async throws {
@@ -165,7 +169,7 @@
       }
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(Stubborn(endpoint: server.url))
+      let provider = try HTTPProvider(Stubborn(endpoint: server.url), configuration: .patient)
       #expect(try await provider.deliver(events(3)) == Array(repeating: .retry(after: .zero), count: 3))
       await provider.shutdown()
       #expect(server.requests.count == 1)
@@ -185,7 +189,7 @@
       }
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(Miscounting(endpoint: server.url, count: count))
+      let provider = try HTTPProvider(Miscounting(endpoint: server.url, count: count), configuration: .patient)
       let error = await thrown { try await provider.deliver(events(2)) }
       await provider.shutdown()
       #expect(error as? HTTPFailure == HTTPFailure("the preset read \(count) verdicts for 2 events"))
@@ -195,7 +199,7 @@
       let server = try TestServer(
         .answer(200, body: #"{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"too old"}}"#))
       defer { server.stop() }
-      let provider = try HTTPProvider(OTLPLogsPreset(endpoint: server.url))
+      let provider = try HTTPProvider(OTLPLogsPreset(endpoint: server.url), configuration: .patient)
       #expect(try await provider.deliver(events(5)) == Array(repeating: .accepted, count: 5))
       await provider.shutdown()
       #expect(provider.counts.unnamedRejections == 2 && server.requests.count == 1)

@@ -8,7 +8,7 @@
 
   @Suite struct ProxyTests {
     private func deliver(by proxy: HTTPConfiguration.Proxy, to endpoint: String) async throws -> [Verdict] {
-      var configuration = HTTPConfiguration()
+      var configuration = HTTPConfiguration.patient
       configuration.proxy = proxy
       let provider = try HTTPProvider(endpoint: endpoint, configuration: configuration)
       do {

@@ -13,7 +13,7 @@
     @Test func aRequestIsWhatItIsMeantToBe() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(endpoint: "\(server.url)/in?source=shop")
+      let provider = try HTTPProvider(endpoint: "\(server.url)/in?source=shop", configuration: .patient)
       #expect(try await provider.deliver(events(20)) == Array(repeating: .accepted, count: 20))
       await provider.shutdown()
       let request = try #require(server.requests.first)
@@ -32,7 +32,7 @@
     @Test func timesMayBeForEver() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      var configuration = HTTPConfiguration()
+      var configuration = HTTPConfiguration.patient
       for time in [Duration.seconds(Int64.max), .seconds(1 << 40)] {
         configuration.connectTimeout = time
         configuration.readTimeout = time
@@ -48,18 +48,18 @@
     @Test func compressionIsLeftOutWhereItIsNotWantedOrNotTaken() async throws {
       let server = try TestServer(.answer(200, body: "{}"))
       defer { server.stop() }
-      var identity = HTTPConfiguration()
+      var identity = HTTPConfiguration.patient
       identity.compression = .identity
       for provider in [
         try HTTPProvider(JSONPreset(endpoint: server.url), configuration: identity),
-        try HTTPProvider(JSONPreset(endpoint: server.url, takesGzip: false)),
-        try HTTPProvider(AmplitudePreset(apiKey: Secret("key-12345"), endpoint: server.url)),
+        try HTTPProvider(JSONPreset(endpoint: server.url, takesGzip: false), configuration: .patient),
+        try HTTPProvider(AmplitudePreset(apiKey: Secret("key-12345"), endpoint: server.url), configuration: .patient),
       ] {
         _ = try await provider.deliver(events(20))
         await provider.shutdown()
       }
       // Too small to gain anything.
-      let small = try HTTPProvider(StandardPreset(endpoint: server.url))
+      let small = try HTTPProvider(StandardPreset(endpoint: server.url), configuration: .patient)
       _ = try await small.deliver(events(1))
       await small.shutdown()
       #expect(server.requests.map { $0.headers["content-encoding"] } == [nil, nil, nil, nil])
@@ -70,7 +70,7 @@
       let packed = try #require(Gzip.compressed(Array(body.utf8)))
       let server = try TestServer(.bytes(200, headers: ["content-encoding": "gzip"], body: packed))
       defer { server.stop() }
-      let provider = try HTTPProvider(endpoint: server.url)
+      let provider = try HTTPProvider(endpoint: server.url, configuration: .patient)
       #expect(try await provider.deliver(events(3)) == [.accepted, .rejected("no such order"), .accepted])
       await provider.shutdown()
     }
@@ -78,7 +78,8 @@
     @Test func oneConnectionServesForAll() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)))
+      let provider = try HTTPProvider(
+        StandardPreset(endpoint: server.url, limits: HTTPLimits(events: 2)), configuration: .patient)
       for _ in 0..<3 { _ = try await provider.deliver(events(5)) }
       await provider.shutdown()
       #expect(server.requests.count == 9 && server.connectionCount == 1)
@@ -87,7 +88,7 @@
     @Test func aConnectionThatTheServerClosedIsReplaced() async throws {
       let server = try TestServer(.raw("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"))
       defer { server.stop() }
-      let provider = try HTTPProvider(StandardPreset(endpoint: server.url))
+      let provider = try HTTPProvider(StandardPreset(endpoint: server.url), configuration: .patient)
       // The second request may find the connection just closing, and then is to be given again.
       for _ in 0..<3 {
         var tries = 0
@@ -101,9 +102,9 @@
     @Test func nothingIsSentForNothing() async throws {
       let server = try TestServer(.answer(500))
       defer { server.stop() }
-      let provider = try HTTPProvider(endpoint: server.url)
+      let provider = try HTTPProvider(endpoint: server.url, configuration: .patient)
       #expect(try await provider.deliver([]) == [])
-      let unfit = try HTTPProvider(StandardPreset(endpoint: server.url))
+      let unfit = try HTTPProvider(StandardPreset(endpoint: server.url), configuration: .patient)
       #expect(try await unfit.deliver([sampleEvent(0, name: "unfit")]) == [.rejected("unfit for this")])
       await provider.shutdown()
       await unfit.shutdown()
@@ -113,7 +114,7 @@
     @Test func headersOfTheConfigurationReplaceThoseOfThePreset() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      var configuration = HTTPConfiguration()
+      var configuration = HTTPConfiguration.patient
       configuration.headers = [.content("text/special"), HTTPHeader("x-extra", secret: Secret("hush-hush"))]
       let provider = try HTTPProvider(
         JSONPreset(endpoint: server.url, authorization: .bearer(Secret("t"))), configuration: configuration)
@@ -127,7 +128,8 @@
     @Test func userAndPasswordOfTheAddressAreSentAsAHeaderAlone() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
-      let provider = try HTTPProvider(endpoint: "http://user:hunter22@127.0.0.1:\(server.port)/in")
+      let provider = try HTTPProvider(
+        endpoint: "http://user:hunter22@127.0.0.1:\(server.port)/in", configuration: .patient)
       _ = try await provider.deliver(events(1))
       await provider.shutdown()
       let request = try #require(server.requests.first)
@@ -138,11 +140,11 @@
       let server = try TestServer(.answer(200))
       defer { server.stop() }
       let client = HTTPClient(eventLoopGroupProvider: .singleton)
-      let provider = try HTTPProvider(StandardPreset(endpoint: server.url), client: client)
+      let provider = try HTTPProvider(StandardPreset(endpoint: server.url), configuration: .patient, client: client)
       _ = try await provider.deliver(events(1))
       await provider.shutdown()
       #expect(await thrown { try await provider.deliver(events(1)) } is HTTPFailure)
-      let other = try HTTPProvider(StandardPreset(endpoint: server.url), client: client)
+      let other = try HTTPProvider(StandardPreset(endpoint: server.url), configuration: .patient, client: client)
       #expect(try await other.deliver(events(1)) == [.accepted])
       #expect(server.requests.count == 2 && server.requests[0].headers["accept-encoding"] == nil)
       try await client.shutdown()
@@ -152,7 +154,7 @@
       let server = try TestServer(.answer(200))
       defer { server.stop() }
       // A client that is not shut down ends a debug build.
-      var provider: HTTPProvider? = try HTTPProvider(StandardPreset(endpoint: server.url))
+      var provider: HTTPProvider? = try HTTPProvider(StandardPreset(endpoint: server.url), configuration: .patient)
       _ = try await provider?.deliver(events(1))
       provider = nil
       #expect(server.requests.count == 1)

@@ -15,7 +15,7 @@
       let certificate = try TestCertificate(subject: subject)
       defer { certificate.remove() }
       let server = try await TLSServer(certificate)
-      var configuration = HTTPConfiguration()
+      var configuration = HTTPConfiguration.patient
       configure(certificate, &configuration)
       let provider = try HTTPProvider(endpoint: server.url, configuration: configuration)
       do {
@@ -65,7 +65,7 @@
     @Test func aServerWithoutTLSIsAFailure() async throws {
       let server = try TestServer(.raw("HTTP/1.1 400 Bad Request\r\n\r\n"))
       defer { server.stop() }
-      var configuration = HTTPConfiguration()
+      var configuration = HTTPConfiguration.patient
       configuration.connectTimeout = .milliseconds(300)
       let provider = try HTTPProvider(endpoint: "https://127.0.0.1:\(server.port)", configuration: configuration)
       #expect(await thrown { try await provider.deliver([sampleEvent(0)]) } is HTTPFailure)

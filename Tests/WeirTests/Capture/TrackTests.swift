@@ -220,7 +220,8 @@ struct TrackTests {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       let accepted = Atomic<Int>(0)
-      DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      // Threads of its own: the first one waits for the others.
+      onThreads(4) { thread in
         if thread == 0 {
           while accepted.load(ordering: .relaxed) < 1_000 { Thread.sleep(forTimeInterval: 0.001) }
           #expect(throws: Never.self) { try tracker.close() }

@@ -68,7 +68,7 @@ struct DeliveryFateTests {
   /// Opens what a power cut left, captures a little more, delivers, and holds it to what has to be true: whoever had
   /// not got an event that is in the log gets it, and the ledger balances. Answers the provider's entry.
   private func judge(_ log: String, had taken: Set<EventID>, _ what: String) async throws -> Ledger.Entry {
-    let stage = try DeliveryStage(on: try reopen(log, configuration: Self.configuration()))
+    let stage = try DeliveryStage(on: try Tracker(directory: log, configuration: Self.configuration()))
     var new: Set<EventID> = []
     // So many that some of these logs end beyond the cursor then, with other events below it.
     for number in 0..<Self.batch + 10 {

@@ -162,7 +162,7 @@ struct DeliveryFaultTests {
         fault.failing.withLock { $0 = [call] }
         let dispatcher = try Dispatcher(
           directory: { () throws -> String in
-            try reopen(directory).close()
+            try Tracker(directory: directory, configuration: quiet()).close()
             return directory
           }(), configuration: DeliveryStage.configuration(VirtualClock()) { $0.calls = fault.calls })
         #expect(code { () throws(WeirError) in try dispatcher.add(ScriptedProvider()) } == .noSpace, "\(call)")

@@ -71,7 +71,7 @@ import Testing
 
   @Suite struct DeliveryOrderTests {
     /// One life in peace, in a process of its own, whose calls are looked at.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `case 7 and 28: dead letters are synced before the cursor, the cursor before segments go`() async throws {
       try await VictimWorld.with { world in
         let path = world.path

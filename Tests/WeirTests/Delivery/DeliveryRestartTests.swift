@@ -57,7 +57,7 @@ struct DeliveryRestartTests {
       let dispatcher = try Dispatcher(tracker)
       try dispatcher.add(ScriptedProvider())
       tracker.track("first")
-      await dispatcher.flush(timeout: .seconds(60))
+      await dispatcher.flush(timeout: patience)
       for number in 1...5 { tracker.track("order", fields: ["text": .string("number \(number) of five")]) }
       kill(getpid(), SIGKILL)
     }
@@ -81,11 +81,11 @@ struct DeliveryRestartTests {
     let dispatcher = try Dispatcher(tracker)
     try dispatcher.add(ScriptedProvider())
     try dispatcher.add(ScriptedProvider(name: "later"))
-    #expect(await dispatcher.flush(timeout: .seconds(60)).isComplete)
+    #expect(await dispatcher.flush(timeout: patience).isComplete)
     // It was lost before this one began.
     let later = try #require(dispatcher.ledger["later"])
     #expect(later.accepted == 5 && later.acknowledged == 5 && later.lost.isEmpty && later.isBalanced)
-    await dispatcher.shutdown(budget: .seconds(10))
+    await dispatcher.shutdown(budget: patience)
     try check(pending: 0...0)
   }
 

@@ -24,8 +24,8 @@ final class DeliveryStage: Sendable {
     _ directory: String, tracker configure: (inout Tracker.Configuration) -> Void = { _ in },
     dispatcher change: (inout Dispatcher.Configuration) -> Void = { _ in }
   ) throws {
-    let tracker = try reopen(
-      directory,
+    let tracker = try Tracker(
+      directory: directory,
       configuration: quiet {
         $0.whenFull = .block
         configure(&$0)

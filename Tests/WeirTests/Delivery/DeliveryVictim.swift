@@ -107,7 +107,7 @@ struct VictimWorld: Sendable {
   func run(
     events count: Int, seed: UInt64, _ change: (inout Dispatcher.Configuration) -> Void = { _ in }
   ) async throws {
-    let tracker = try reopen(log, configuration: Self.configuration())
+    let tracker = try Tracker(directory: log, configuration: Self.configuration())
     var configuration = Dispatcher.Configuration()
     configuration.logger = nil
     configuration.cursorInterval = .zero
@@ -125,9 +125,9 @@ struct VictimWorld: Sendable {
       let receipt = tracker.track("e", fields: ["n": .int(Int64(number)), "filler": .string(filler)])
       if let id = receipt.id { say("accepted \(number) \(id)") }
     }
-    let report = await dispatcher.flush(timeout: .seconds(60))
+    let report = await dispatcher.flush(timeout: patience)
     if !report.isComplete { say("incomplete \(report)") }
-    await dispatcher.shutdown(budget: .seconds(20))
+    await dispatcher.shutdown(budget: patience)
   }
 
   // MARK: Judging

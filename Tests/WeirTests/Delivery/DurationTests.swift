@@ -7,7 +7,7 @@ import WeirTesting
 @testable import Weir
 
 struct DurationTests {
-  @Test(.timeLimit(.minutes(5))) func `the longest duration there is means for ever`() async {
+  @Test(.timeLimit(.minutes(15))) func `the longest duration there is means for ever`() async {
     // In a process of its own: one that is not taken ends the process.
     await #expect(processExitsWith: .success) {
       let forever = Duration.seconds(Int64.max)
@@ -30,8 +30,8 @@ struct DurationTests {
       let works = ScriptedProvider(name: "works")
       for provider in [failing, some, later, works] { try dispatcher.add(provider, options: options) }
       for number in 0..<3 { spy.tracker.track("e", fields: ["n": .int(Int64(number))]) }
-      let report = await dispatcher.flush(timeout: .seconds(1))
-      guard report.entries.map(\.pending) == [3, 3, 1, 0] else { exit(2) }
+      // Those that fail are pending however long it takes; the others get what is theirs.
+      while await dispatcher.flush(timeout: .milliseconds(100)).entries.map(\.pending) != [3, 3, 1, 0] {}
       for name in ["failing", "later", "some"] { try await dispatcher.remove(name) }
       spy.tracker.track("e")
       guard await dispatcher.flush(timeout: forever).isComplete else { exit(3) }
@@ -48,7 +48,7 @@ struct DurationTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func `pauses of no time are some time`() async throws {
+  @Test(.timeLimit(.minutes(15))) func `pauses of no time are some time`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(
         directory,

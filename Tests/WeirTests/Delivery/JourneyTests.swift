@@ -128,7 +128,7 @@ struct JourneyTests {
       configuration.logger = nil
       let again = ScriptedProvider(
         name: "shop", answers: [.each { $0.fields["n"] == .int(0) ? .rejected("still unknown") : .accepted }])
-      let report = try await log.redrive(to: again, configuration: configuration, timeout: .seconds(60))
+      let report = try await log.redrive(to: again, configuration: configuration, timeout: patience)
       #expect(report.acknowledged == 1 && report.rejected == 1)
       #expect(try log.journey(at: 0).outcomes.map(\.fate) == [.rejected(reason: "unknown product")])
       let journey = try log.journey(at: 1)
@@ -142,7 +142,7 @@ struct JourneyTests {
 
   @Test func `what is still in a lane, what is not there`() async throws {
     try await withDirectoryAsync { directory in
-      let tracker = try reopen(directory)
+      let tracker = try Tracker(directory: directory, configuration: quiet())
       let id = try #require(tracker.track("e").id)
       try tracker.drain()
       let log = LogDirectory(directory)
@@ -161,7 +161,7 @@ struct JourneyTests {
 
   @Test func `sensitive values are replaced, and shown to whoever asks`() async throws {
     try await withDirectoryAsync { directory in
-      let tracker = try reopen(directory)
+      let tracker = try Tracker(directory: directory, configuration: quiet())
       try tracker.setGlobals(GlobalFields(fields: ["key": "s3cret"], sensitive: ["key"]))
       let id = try #require(tracker.track("e").id)
       try tracker.drain()
@@ -174,7 +174,7 @@ struct JourneyTests {
 
   @Test func `the log's own notices go to nobody`() async throws {
     try await withDirectoryAsync { directory in
-      let tracker = try reopen(directory, configuration: quiet { $0.maximumEventBytes = 1024 })
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.maximumEventBytes = 1024 })
       #expect(!tracker.track("e", fields: ["x": .string(String(repeating: "x", count: 5000))]).isAccepted)
       try tracker.close()
       let notice = try #require(try LogDirectory(directory).journey(at: 0).event.isNotice ? 0 : nil)

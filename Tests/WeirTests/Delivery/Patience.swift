@@ -24,17 +24,16 @@ func eventually(_ condition: () -> Bool) async -> Bool {
 func isTrueInChild(_ body: () -> Bool) async throws -> Bool {
   typealias Fork = @convention(c) () -> pid_t
   let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
-  for _ in 0..<3 {
+  for _ in 0..<5 {
     let child = fork()
     if child == 0 { _exit(body() ? 0 : 1) }
     try #require(child > 0)
     var status: Int32 = -1
-    var isOver = false
-    for _ in 0..<1000 where !isOver {
-      isOver = waitpid(child, &status, WNOHANG) == child
-      if !isOver { try await Task.sleep(for: .milliseconds(10)) }
+    let deadline = ContinuousClock.now + patience / 5
+    while ContinuousClock.now < deadline {
+      if waitpid(child, &status, WNOHANG) == child { return status == 0 }
+      try await Task.sleep(for: .milliseconds(2))
     }
-    if isOver { return status == 0 }
     kill(child, SIGKILL)
     _ = await eventually { waitpid(child, nil, WNOHANG) != 0 }
   }

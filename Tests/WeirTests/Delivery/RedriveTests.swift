@@ -102,8 +102,8 @@ struct RedriveTests {
       try log.close()
       // The process died while it wrote the large one.
       let path = DeadLetter.path(of: "scripted", in: directory)
-      let writer = try reopen(
-        path,
+      let writer = try Tracker(
+        directory: path,
         configuration: quiet {
           $0.laneBytes = 2 << 20
           $0.maximumEventBytes = 1 << 20

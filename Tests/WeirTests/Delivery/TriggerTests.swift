@@ -201,12 +201,15 @@ struct TriggerTests {
       try spy.tracker.drain()
       let helper = Process()
       helper.executableURL = URL(filePath: "/bin/sh")
-      // Again and again: how much of a stop the worker sees depends on what else the machine does. It ends with this
-      // process, and its last word is always to go on.
+      // Again and again, a little longer each time: how much of a stop the worker sees, and how far it comes between two,
+      // depends on what else the machine does. It ends with this process, and its last word is always to go on.
       let process = getpid()
       helper.arguments = [
         "-c",
-        "for i in 1 2 3 4 5 6 7 8 9 10; do kill -STOP \(process) || exit; sleep 2; kill -CONT \(process); sleep 1; done",
+        """
+        i=1; while [ $i -le 40 ]; do
+        kill -STOP \(process) || exit; sleep 1.3; kill -CONT \(process); sleep $i; i=$((i + 1)); done
+        """,
       ]
       try helper.run()
       while provider.delivered.isEmpty, helper.isRunning { try await Task.sleep(for: .milliseconds(20)) }

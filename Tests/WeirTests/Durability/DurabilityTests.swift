@@ -67,8 +67,7 @@ struct DurabilityTests {
       let tracker = try Tracker(
         directory: directory, configuration: quiet { $0.durability = .interval(.milliseconds(2)) })
       tracker.track(Single("one"))
-      for _ in 0..<10_000 where tracker.durableOffset < 1 { try await Task.sleep(for: .milliseconds(1)) }
-      #expect(tracker.durableOffset == 1)
+      #expect(await eventually { tracker.durableOffset == 1 })
     }
   }
 

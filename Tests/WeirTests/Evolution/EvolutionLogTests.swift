@@ -43,7 +43,7 @@ private func make<Version: OrderVersion>(_ log: String, as version: Version.Type
   configuration.spareLanes = 1
   configuration.laneBytes = 4096
   configuration.maximumEventBytes = 512
-  let tracker = try reopen(log, configuration: configuration)
+  let tracker = try Tracker(directory: log, configuration: configuration)
   for event in Version.captured { try #require(tracker.track(event).isAccepted) }
   try tracker.close()
 }

@@ -51,7 +51,7 @@ struct SchemaTests {
   @Test func formsOfOneEvent() throws {
     try withDirectory { directory in
       for event in [AnyDeclared.first, .second, .first] {
-        let tracker = try reopen(directory)
+        let tracker = try Tracker(directory: directory, configuration: quiet())
         tracker.track(event)
         try tracker.close()
       }
@@ -90,7 +90,7 @@ struct SchemaTests {
     try withDirectory { directory in
       let cart: UInt64 = 0x1122_3344_5566_7788
       for _ in 0..<2 {
-        let tracker = try reopen(directory)
+        let tracker = try Tracker(directory: directory, configuration: quiet())
         tracker.track(Checkout.started(cart: cart))
         try tracker.close()
       }

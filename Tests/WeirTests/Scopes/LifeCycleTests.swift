@@ -286,7 +286,7 @@ struct LifeCycleTests {
   }
 
   /// With a clock that is given everything goes by that, and nothing is noticed but idleness.
-  @Test(.timeLimit(.minutes(1))) func aVirtualClock() async throws {
+  @Test(.timeLimit(.minutes(15))) func aVirtualClock() async throws {
     try await ScopeLog.withAsync { log async throws in
       let clock = VirtualClock()
       var configuration = LifeCycle.Configuration()
@@ -327,7 +327,7 @@ struct LifeCycleTests {
   }
 
   /// Its thread, and whatever holds it, is gone with it.
-  @Test(.timeLimit(.minutes(1))) func releasedItKeepsNothing() async throws {
+  @Test(.timeLimit(.minutes(15))) func releasedItKeepsNothing() async throws {
     try await withDirectoryAsync { directory in
       weak var tracker: Tracker?
       do {

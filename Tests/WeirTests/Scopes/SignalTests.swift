@@ -23,6 +23,8 @@ private struct Victim {
   let tracker: Tracker
 
   init(_ name: String) throws {
+    // Against hanging: whatever the process waits for, it ends by that signal in a quarter of an hour.
+    alarm(900)
     tracker = try Tracker(
       directory: Self.directory(name, of: getppid()), configuration: quiet { $0.drainInterval = .milliseconds(1) })
   }
@@ -55,12 +57,12 @@ private struct Victim {
   static func stopped(by stop: String = ":", seconds: Double = 0.2) throws {
     let shell = Process()
     shell.executableURL = URL(filePath: "/bin/sh")
-    // State T in /proc; gives up after 20 seconds, so that nothing is left over.
+    // State T in /proc; it ends with this process, so that nothing is left over.
     shell.arguments = [
       "-c",
       """
       \(stop)
-      for i in $(seq 2000); do
+      while [ -e /proc/\(getpid()) ]; do
         case "$(cut -d' ' -f3 /proc/\(getpid())/stat)" in T*) sleep \(seconds); kill -CONT \(getpid()); exit 0;; esac
         sleep 0.01
       done
@@ -74,11 +76,12 @@ private struct Victim {
 
   /// Waits until something is so, which takes as long as the machine takes.
   static func wait(until condition: () throws -> Bool) rethrows {
-    for _ in 0..<3_000 {
-      if try condition() { return }
-      usleep(10_000)
-    }
-    preconditionFailure("it did not come to that in 30 seconds")
+    while try !condition() { usleep(2_000) }
+  }
+
+  /// Waits for a signal to end the process.
+  static func waitForTheEnd() -> Never {
+    while true { pause() }
   }
 
   /// Default actions of terminal stops need a process group whose leader has a parent in the session.
@@ -94,8 +97,7 @@ struct SignalTests {
       let scope = victim.tracker.beginScope("job")
       let observation = lifeCycle.observe { _ in _ = victim.tracker.track("told") }
       kill(getpid(), SIGTERM)
-      sleep(30)
-      withExtendedLifetime((scope, observation)) {}
+      withExtendedLifetime((scope, lifeCycle, observation)) { Victim.waitForTheEnd() }
     }
     #expect(
       try Victim.lines("term") == ["process.started", "scope.entered", "told", "scope.exited", "process.shutdown"])
@@ -111,13 +113,12 @@ struct SignalTests {
       let hangs = Atomic<Bool>(false)
       let observation = lifeCycle.observe { _ in
         hangs.store(true, ordering: .sequentiallyConsistent)
-        sleep(60)
+        Victim.waitForTheEnd()
       }
       kill(getpid(), SIGTERM)
       Victim.wait { hangs.load(ordering: .sequentiallyConsistent) }
       kill(getpid(), SIGTERM)
-      sleep(30)
-      withExtendedLifetime((lifeCycle, observation)) {}
+      withExtendedLifetime((lifeCycle, observation)) { Victim.waitForTheEnd() }
     }
   }
 
@@ -128,8 +129,7 @@ struct SignalTests {
       let victim = try Victim("before")
       let lifeCycle = try victim.lifeCycle([.terminate])
       kill(getpid(), SIGTERM)
-      sleep(30)
-      withExtendedLifetime(lifeCycle) {}
+      withExtendedLifetime(lifeCycle) { Victim.waitForTheEnd() }
     }
     #expect(try Victim.lines("before") == ["process.started", "process.shutdown"])
   }
@@ -145,8 +145,7 @@ struct SignalTests {
       let victim = try Victim("again")
       let lifeCycle = try victim.lifeCycle([.terminate])
       kill(getpid(), SIGTERM)
-      sleep(30)
-      withExtendedLifetime(lifeCycle) {}
+      withExtendedLifetime(lifeCycle) { Victim.waitForTheEnd() }
     }
     #expect(try Victim.lines("again") == ["process.started", "process.shutdown"])
   }
@@ -163,8 +162,7 @@ struct SignalTests {
       let victim = try Victim("where")
       let lifeCycle = try victim.lifeCycle([.terminate])
       kill(getpid(), SIGTERM)
-      sleep(30)
-      withExtendedLifetime(lifeCycle) {}
+      withExtendedLifetime(lifeCycle) { Victim.waitForTheEnd() }
     }
     #expect(try Victim.lines("where") == ["process.started", "process.shutdown"])
   }
@@ -175,7 +173,7 @@ struct SignalTests {
     await #expect(processExitsWith: .signal(SIGTERM)) {
       let victim = try Victim("later")
       let lifeCycle = try victim.lifeCycle([.terminate])
-      let observation = lifeCycle.observe { _ in sleep(60) }
+      let observation = lifeCycle.observe { _ in Victim.waitForTheEnd() }
       var later = sigaction()
       later.__sigaction_handler.sa_sigaction = { number, info, context in
         continued.add(1, ordering: .sequentiallyConsistent)
@@ -189,8 +187,7 @@ struct SignalTests {
       sigaction(SIGTERM, nil, &now)
       guard now.sa_flags & SA_SIGINFO != 0 else { _exit(1) }
       kill(getpid(), SIGTERM)
-      sleep(30)
-      withExtendedLifetime(observation) {}
+      withExtendedLifetime(observation) { Victim.waitForTheEnd() }
     }
   }
 
@@ -225,19 +222,26 @@ struct SignalTests {
       Victim.leadsItsGroup()
       let victim = try Victim("taken-back")
       let lifeCycle = try victim.lifeCycle([.terminalStop, .continue])
+      var later = sigaction()
+      later.__sigaction_handler.sa_sigaction = { number, info, context in
+        handlerBefore.__sigaction_handler.sa_sigaction(number, info, context)
+        continued.add(1, ordering: .sequentiallyConsistent)
+      }
+      later.sa_flags = SA_SIGINFO
+      sigaction(SIGCONT, &later, &handlerBefore)
       let process = getpid()
       let observation = lifeCycle.observe { state in
         guard state == .suspend else { return }
         kill(process, SIGCONT)
-        // The handler runs on another thread: it is to be there first.
-        usleep(200_000)
+        // The handler runs on another thread: it is to have run first.
+        Victim.wait { continued.load(ordering: .sequentiallyConsistent) == 1 }
       }
       // Lest the test wait for ever, where it fails.
       let shell = Process()
       shell.executableURL = URL(filePath: "/bin/sh")
       shell.arguments = [
         "-c",
-        "for i in $(seq 20); do sleep 1; grep -q 'State:.T' /proc/\(process)/status && kill -KILL \(process); done",
+        "while sleep 1; do grep -q 'State:.[a-zA-SU-Z]' /proc/\(process)/status || kill -KILL \(process) || exit; done",
       ]
       try shell.run()
       kill(process, SIGTSTP)
@@ -273,8 +277,7 @@ struct SignalTests {
       lifeCycle = try victim.lifeCycle([.terminate])
       lifeCycle = nil
       kill(getpid(), SIGTERM)
-      sleep(30)
-      withExtendedLifetime(lifeCycle) {}
+      withExtendedLifetime(lifeCycle) { Victim.waitForTheEnd() }
     }
     #expect(try Victim.lines("back") == ["process.started", "process.started"])
   }
@@ -385,9 +388,9 @@ struct SignalTests {
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
+        alarm(900)
         kill(getpid(), SIGTERM)
-        sleep(30)
-        _exit(1)
+        Victim.waitForTheEnd()
       }
       var status: Int32 = 0
       waitpid(child, &status, 0)

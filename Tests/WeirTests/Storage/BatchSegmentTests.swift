@@ -22,26 +22,16 @@ struct BatchSegmentTests {
     for _ in 0..<count { #expect(tracker.track("filled", fields: fields).isAccepted) }
   }
 
-  /// Until `condition` holds, or for too long.
-  private func wait(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = ContinuousClock.now + .seconds(60)
-    while try !condition() {
-      if ContinuousClock.now > end { return false }
-      Thread.sleep(forTimeInterval: 0.002)
-    }
-    return true
-  }
-
   private func files(_ directory: String, _ suffix: String) throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: directory).count { $0.hasSuffix(suffix) }
   }
 
-  @Test func threadsOfAnOpenLog() throws {
-    try withDirectory { directory in
+  @Test func threadsOfAnOpenLog() async throws {
+    try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: rolling { $0.batchThreads = 2 })
       fill(tracker, 2000)
       try tracker.sync()
-      #expect(wait { tracker.counters.batched > 5 && tracker.counters.batchWaiting == 0 })
+      #expect(await eventually { tracker.counters.batched > 5 && tracker.counters.batchWaiting == 0 })
       let counters = tracker.counters
       #expect(try files(directory, ".weir.lz4") == Int(counters.batched))
       #expect(counters.batchInput > 4 * counters.batchOutput && counters.batchOutput > 0)
@@ -72,15 +62,18 @@ struct BatchSegmentTests {
     }
   }
 
-  @Test func removingWhatWasDelivered() throws {
-    try withDirectory { directory in
+  @Test func removingWhatWasDelivered() async throws {
+    try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: rolling { $0.removeDelivered = true })
       fill(tracker, 2000)
       try tracker.sync()
       let log = LogDirectory(directory)
       #expect(try log.statistics().removed == 0)
       tracker.handle.setDelivered(1500)
-      #expect(try wait { try log.statistics().firstOffset > 1000 && tracker.counters.deliveredRemoved > 1000 })
+      #expect(
+        await eventually {
+          tracker.counters.deliveredRemoved > 1000 && (try? log.statistics().firstOffset) ?? 0 > 1000
+        })
       let statistics = try log.statistics()
       #expect(statistics.removed <= 1500 && statistics.dropped == [:])
       #expect(tracker.counters.deliveredRemoved == statistics.removed)

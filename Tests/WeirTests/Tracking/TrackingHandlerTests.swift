@@ -182,7 +182,7 @@ import WeirTesting
     // Advice may take a lock under which somebody lets go of a handler.
     let hook = ListenedPage.bought.before(on: other) { _, _ in
       running.signal()
-      notes.note(ended.wait(timeout: .now() + 20) == .success ? "went" : "waited")
+      notes.note(ended.wait(timeout: .now() + 900) == .success ? "went" : "waited")
     }
     let buyer = DispatchGroup()
     nonisolated(unsafe) let shared = other
