@@ -172,7 +172,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
   weir_status status = ring_attach(dead, fd, recovery->error);
   if (status != WEIR_OK) return status;
   /* A segment must be able to hold any record of this ring, whatever this opening's options are. */
-  uint64_t least = LEAST_SEGMENT_BYTES(dead->header->record_bytes);
+  uint64_t least = LEAST_RECOVERED_BYTES(dead->header->record_bytes);
   if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
   recovery->report->previous_opening = dead->header->opening;
   recovery->closed = dead->header->closed == 1;

@@ -467,7 +467,10 @@ static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64
     return append_records(log, lane, view, &batch);
   }
   if (batch.damaged) return hand_over_hole(log, lane, view, head, tail);
-  return roll(log); /* the next record does not fit */
+  /* The next record does not fit. Where the segment is empty, the next one would be as this one: that has no end. */
+  if (log->active->summary.blocks > 0) return roll(log);
+  set_storage(log, -EMSGSIZE);
+  return 0;
 }
 
 /* Drains one lane up to `tail`. 0: stalled. */

@@ -234,7 +234,7 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
 
 /* Segments just large enough, because the disk may be full. */
 static void choose_segment_bytes(event_log *dead) {
-  uint64_t bytes = LEAST_SEGMENT_BYTES(dead->header->record_bytes) + 2 * dead->header->types_bytes;
+  uint64_t bytes = LEAST_RECOVERED_BYTES(dead->header->record_bytes) + 2 * dead->header->types_bytes;
   for (uint32_t i = 0; i < dead->lane_count; i++) {
     uint64_t left = dead->lanes[i].control->tail - head_position(dead->lanes[i].control->head);
     bytes += left < dead->header->lane_bytes ? left : dead->header->lane_bytes;

@@ -352,7 +352,7 @@ int retention_remove_due(retention *retention, uint64_t needed) {
 /* The largest that recovery could make of a full ring. */
 static uint64_t reserve_of(const weir_options *options) {
   uint64_t lanes = options->lane_count * options->lane_bytes;
-  return lanes + lanes / 8 + LEAST_SEGMENT_BYTES(record_size(options->max_event_bytes)) + 2 * WEIR_TYPES_BYTES;
+  return lanes + lanes / 8 + LEAST_RECOVERED_BYTES(record_size(options->max_event_bytes)) + 2 * WEIR_TYPES_BYTES;
 }
 
 /* For one batch; for as many as there are threads if that takes no more than a sixteenth of the limit. */

@@ -16,12 +16,19 @@ static void add(uint64_t *set, uint32_t type) {
   if (type < MAX_TYPES) set[type / 64] |= UINT64_C(1) << type % 64;
 }
 
+/* What a seal has room for beside its sums and as many gap totals as there may be. */
+enum {
+  MOST_TOTALS = (WEIR_MAX_LANES + 1) * (WEIR_DROP_REASONS - 1),
+  MOST_DEFINITIONS_BYTES =
+      MAX_BLOCK_PAYLOAD_BYTES - sizeof(seal_summary) - MOST_TOTALS * sizeof(gap_total) - SEAL_POSITION_BYTES
+};
+
 /* Keeps a definition for the seal. */
 static int keep_definition(unsealed *found, const definition_header *entry) {
   if (entry->type >= MAX_TYPES || has(found->defined, entry->type)) return 0;
   uint64_t total = found->definitions_bytes + entry->bytes;
   /* More than a seal can hold is more than any writer defines. */
-  if (total > MAX_BLOCK_PAYLOAD_BYTES - sizeof(seal_summary) - SEAL_POSITION_BYTES) return 0;
+  if (total > MOST_DEFINITIONS_BYTES) return 0;
   if (total > found->definitions_room) {
     uint8_t *grown = realloc(found->definitions, total * 2);
     if (!grown) return -ENOMEM;
