@@ -61,7 +61,11 @@ static int put_away(recovery *recovery, const char *remains, int ours) {
 static int lost_with_boot(const recovery *recovery) {
   if (recovery->dead) return 0;
   if (recovery->report->ring_vanished) return !sys_same_boot(recovery->place.locator.boot_id, recovery->boot_id);
-  return recovery->last_opening != 0 && !sys_same_boot(recovery->last_boot_id, recovery->boot_id);
+  const uint8_t *boot_id = recovery->last_boot_id;
+  const uint64_t size = sizeof recovery->boot_id;
+  /* Zeros are of a damaged header, or of no segment, which is no word of another boot; but for who has no /proc. */
+  if (all_zero(boot_id, size)) return recovery->last_opening != 0 && all_zero(recovery->boot_id, size);
+  return !sys_same_boot(boot_id, recovery->boot_id);
 }
 
 /* Of a lost ring the log tells once, also when this was killed before. */
