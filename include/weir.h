@@ -285,7 +285,9 @@ typedef struct weir_recovery {
  * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest
  * record)) and two segments, mapped, or four once the drainer had to wait for one. Killed at any instruction, the next
  * call recovers the same events with the same offsets and ids. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED,
- * VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID. LOCKED takes a tenth of a second, in which a process that was just
+ * VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID. Open it after the process has dropped privileges (setuid) and closed
+ * descriptors (closefrom, as a daemon does): a log that loses the right to its directory, or its descriptors, does not
+ * grow any more, and says so: ACCESS, IO. LOCKED takes a tenth of a second, in which a process that was just
  * being started when the log was closed lets go of its copy of the lock.
  */
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **log, weir_recovery *recovery,

@@ -24,6 +24,7 @@ typedef struct writer {
   batch_work *work;
   LZ4F_cctx *context;
   int fd;
+  sys_file file;     /* which it is of */
   int named;         /* the file has its own name */
   uint64_t at;       /* bytes written */
   uint64_t taken;    /* room for so many; 0: not yet */
@@ -81,7 +82,8 @@ static int is_stopped(const batch_job *job) {
 /* Appends to the file, in the room that was taken for it. 0 or a negative errno. */
 static int append(writer *writer, const void *bytes, uint64_t count) {
   if (writer->at + count > writer->taken) return -BYTE_LIMIT_REACHED;
-  int error = sys_write_at(writer->fd, bytes, count, writer->at);
+  int ours = sys_is_file(writer->fd, &writer->file);
+  int error = ours ? sys_write_at(writer->fd, bytes, count, writer->at) : -DESCRIPTOR_LOST;
   if (error == 0) writer->at += count;
   return error;
 }
@@ -315,7 +317,7 @@ static batch_result publish(writer *writer, const char *temporary) {
   struct stat status;
   char name[64];
   segment_batch_name(name, job->base);
-  job->error = sys_sync_data(writer->fd);
+  job->error = sys_is_file(writer->fd, &writer->file) ? sys_sync_data(writer->fd) : -DESCRIPTOR_LOST;
   if (job->error == 0) job->error = sys_status(writer->fd, &status);
   if (job->error == 0) {
     job->input = writer->index->content_bytes;
@@ -399,9 +401,9 @@ static int make_file(writer *writer, const char *temporary) {
   if (error != 0) return error;
   writer->taken = most;
   writer->fd = sys_open_create(job->directory, temporary);
-  if (writer->fd >= 0) return 0;
-  retention_settle_batch(job->retention, writer->taken, 0, 0);
-  return writer->fd;
+  error = writer->fd < 0 ? writer->fd : sys_file_of(writer->fd, job->directory, temporary, &writer->file);
+  if (error != 0) retention_settle_batch(job->retention, writer->taken, 0, 0);
+  return error;
 }
 
 /* The room that was taken becomes what there is on the disk; the raw file's is free, if it went. */
@@ -435,7 +437,7 @@ static batch_result rewrite(writer *writer) {
   job->error = error;
   batch_result result = error == 0 ? publish(writer, temporary) : result_of(error);
   LZ4F_freeCompressionContext(writer->context);
-  sys_close(writer->fd);
+  sys_close_file(writer->fd, &writer->file);
   settle_room(writer, temporary);
   return result;
 }

@@ -176,7 +176,9 @@ static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, b
   batcher->working++;
   pthread_mutex_unlock(&batcher->mutex);
   set_job(batcher, thread, &job);
-  batch_result result = batch_write(&job, work);
+  batch_result result = BATCH_FAILED;
+  if (sys_is_file(batcher->directory, &batcher->home)) result = batch_write(&job, work);
+  else job.error = -DESCRIPTOR_LOST; /* closed by the host: it may be a directory of its own by now */
   set_job(batcher, thread, NULL);
   pthread_mutex_lock(&batcher->mutex);
   end_work(batcher);
@@ -224,6 +226,7 @@ int batcher_make(event_log *log) {
   batcher *made = log->batcher = calloc(1, sizeof *made);
   if (!made) return -ENOMEM;
   made->directory = log->directory;
+  made->home = log->home;
   made->retention = log->retention;
   made->first_offset = log->next_offset;
   made->threads = log->options.batch_threads;

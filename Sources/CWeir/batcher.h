@@ -12,6 +12,7 @@
 
 #include "batch.h"
 #include "retention.h"
+#include "system.h"
 
 struct event_log;
 
@@ -19,6 +20,7 @@ typedef struct batcher {
   int directory; /* the log's */
   retention *retention;
   uint64_t first_offset; /* segments below it are of earlier openings */
+  sys_file home;         /* which that is of */
   uint32_t threads;      /* wanted, */
   uint32_t running;      /* and started */
   pthread_t thread[WEIR_MAX_BATCH_THREADS];

@@ -37,8 +37,8 @@ static void after_fork_in_parent(void) {
 }
 
 static void close_descriptors(event_log *log) {
-  sys_close(log->directory);
-  sys_close(log->lock);
+  sys_close_file(log->directory, &log->home);
+  sys_close_file(log->lock, &log->lock_file);
   log->directory = log->lock = -1;
 }
 
@@ -88,7 +88,7 @@ void log_unregister(event_log *log) {
    * A program that another thread is just starting has a copy of the descriptor until it runs, and with it the lock,
    * unless that is given up by name.
    */
-  if (log->locked_by == (int)getpid()) sys_unlock(log->lock);
+  if (log->locked_by == (int)getpid() && sys_is_file(log->lock, &log->lock_file)) sys_unlock(log->lock);
   close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
   pthread_mutex_unlock(&logs_lock);
 }

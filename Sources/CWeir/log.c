@@ -146,10 +146,16 @@ static weir_status lock_directory(event_log *log, weir_error *error) {
     result = sys_lock(log->lock);
   }
   log->locked_by = (int)getpid();
+  log->home = sys_directory_of(log->directory);
+  sys_file_of(log->lock, log->directory, LOCK_NAME, &log->lock_file);
   if (result == 0) return WEIR_OK;
   if (result != -EAGAIN) return fail_system(error, result, "lock", log->path, LOCK_NAME);
   return fail(error, WEIR_ERROR_LOCKED, EAGAIN, log->path,
               "the log %s is open in another process or tracker; close that one, or use another directory", log->path);
+}
+
+int log_check_descriptors(const event_log *log) {
+  return sys_is_file(log->directory, &log->home) && sys_is_file(log->lock, &log->lock_file) ? 0 : -DESCRIPTOR_LOST;
 }
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
@@ -170,6 +176,7 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   event_log *log = calloc(1, sizeof *log);
   if (!log) return NULL;
   log->directory = log->lock = -1;
+  log->user = (uint32_t)geteuid();
   log->options = *options;
   if (options->ring_directory) strcpy(log->ring_path, options->ring_directory); /* checked to fit */
   log->options.ring_directory = NULL;                                           /* the caller's memory */
@@ -330,8 +337,18 @@ void log_let_directory_go(event_log *log) {
 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
+weir_status log_fail(const event_log *log, int negative_errno, const char *action, weir_error *error) {
+  uint32_t user = (uint32_t)geteuid();
+  weir_status status = status_of(negative_errno);
+  if (status != WEIR_ERROR_ACCESS || user == log->user) return fail_system(error, negative_errno, action, log->path, NULL);
+  return fail(error, status, -negative_errno, log->path,
+              "cannot %s %s: it was opened by user %u, the process is user %u by now, who may not write to the log's "
+              "directory; open logs after dropping privileges",
+              action, log->path, (unsigned)log->user, (unsigned)user);
+}
+
 static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
-  return fail_system(error, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, log->path, NULL);
+  return log_fail(log, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, error);
 }
 
 /* The counters in the ring outlive it in memory. Whoever counts sees each number in one of the two places. */
@@ -402,7 +419,7 @@ static weir_status end(event_log *log, weir_error *error) {
   }
   int result = finish_segments(log);
   if (result != 0 && status == WEIR_OK) {
-    status = fail_system(error, result, "seal the last segment of", log->path, NULL);
+    status = log_fail(log, result, "seal the last segment of", error);
   }
   log->ended_well = status == WEIR_OK;
   pthread_mutex_lock(&log->wait_lock);

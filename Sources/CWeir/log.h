@@ -181,6 +181,8 @@ typedef struct event_log {
   int directory;
   int lock;
   int locked_by; /* the process: a child that no handler saw must not give up its parent's lock */
+  sys_file home, lock_file; /* which they are of */
+  uint32_t user;            /* who opened the log: effective user */
   weir_options options;
   uint32_t state;      /* log_state */
   uint32_t references; /* the handle, and every thread that knows a lane of this log */
@@ -349,6 +351,9 @@ void log_make_locks(event_log *log); /* mutexes and conditions of one whose memo
  */
 weir_status log_hold_directory(const char *path, event_log **log, weir_error *error);
 void log_let_directory_go(event_log *log);
+/* As fail_system, of an open log: where it is no longer the user that opened it who acts, the message says that. */
+weir_status log_fail(const event_log *log, int negative_errno, const char *action, weir_error *error);
+int log_check_descriptors(const event_log *log); /* 0, or -DESCRIPTOR_LOST: the host has closed directory or lock */
 int log_enter(event_log *log); /* announces a caller that close has to wait for. 0 if the log is closed */
 void log_leave(event_log *log);
 uint64_t log_deadline(uint64_t timeout_ns); /* on the monotonic clock */

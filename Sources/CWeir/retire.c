@@ -9,6 +9,7 @@
 
 #include "batcher.h"
 #include "directory.h"
+#include "error.h"
 #include "guard.h"
 #include "retention.h"
 #include "scan.h"
@@ -22,6 +23,7 @@ static int cut(segment *segment) {
   int error = sys_unmap(segment->map, segment->capacity);
   if (error != 0) return error;
   segment->map = NULL;
+  if (!segment_has_files(segment)) return -DESCRIPTOR_LOST;
   error = sys_truncate(segment->fd, segment->at);
   if (error == 0) sys_start_writeback(segment->fd);
   return error;
@@ -105,22 +107,25 @@ static int move_to_new_file(segment *segment, uint64_t number) {
     retention_give(segment->retention, segment->at);
     return fd;
   }
-  error = write_copy(segment, fd);
+  sys_file file;
+  error = sys_file_of(fd, segment->directory, name, &file);
+  if (error == 0) error = write_copy(segment, fd);
   whole_part whole = {0};
   int64_t lost = error == 0 ? count_lost(segment, name, &whole) : 0;
   if (lost < 0) error = (int)lost;
   if (lost > 0 && segment->recovers) error = leave_whole_part(segment, fd, &whole);
   if (error == 0) error = sys_rename(segment->directory, name, segment->name);
   if (error != 0) {
-    sys_close(fd);
+    sys_close_file(fd, &file);
     sys_unlink(segment->directory, name);
     retention_give(segment->retention, segment->at);
     return error;
   }
-  sys_close(segment->fd);
+  sys_close_file(segment->fd, &segment->file);
   retention_give(segment->retention, segment->taken);
   segment->taken = segment->at;
   segment->fd = fd;
+  segment->file = file;
   segment->lost = (uint64_t)lost;
   segment->poisoned = 0;
   segment->synced = 1;
@@ -137,6 +142,7 @@ static int rename_sealed(segment *segment) {
 
 /* Takes a segment as far as it can be taken; again after a failure, from where it failed. */
 static int finish(segment *segment, uint64_t *next_prepared, uint64_t *sync_failed) {
+  if (!segment_has_files(segment)) return -DESCRIPTOR_LOST;
   if (!segment->synced && !segment->poisoned) {
     segment->poisoned = sys_sync_data(segment->fd) != 0;
     segment->synced = !segment->poisoned;

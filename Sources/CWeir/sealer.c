@@ -183,6 +183,8 @@ static int has_drained_wait(const event_log *log) {
 /* Syncs the active segment and its name, off the mutex meanwhile. 0 or a negative errno. */
 static int sync_active(event_log *log, segment *active) {
   sealer *sealer = &log->sealer;
+  if (!segment_has_files(active)) sealer->broken = -DESCRIPTOR_LOST;
+  if (sealer->broken == -DESCRIPTOR_LOST) return sealer->broken;
   if (!active->poisoned) {
     pthread_mutex_unlock(&sealer->mutex);
     int error = sys_sync_data(active->fd), unnamed = 0;
@@ -241,6 +243,13 @@ static int make_durable(event_log *log) {
   return error;
 }
 
+/* Whether the host has closed the log's directory or its lock: then nothing more is vouched for, or removed. */
+static int is_cut_off(event_log *log) {
+  if (log_check_descriptors(log) == 0) return 0;
+  log->sealer.broken = -DESCRIPTOR_LOST;
+  return 1;
+}
+
 /* ---- The files' times -------------------------------------------------------------------------------------------- */
 
 static uint64_t touch_due(const sealer *sealer) {
@@ -257,9 +266,10 @@ static void touch(event_log *log) {
   sealer *sealer = &log->sealer;
   segment *active = log->active;
   __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* first: what is stored from now on asks for another */
+  if (is_cut_off(log)) return;
   pthread_mutex_unlock(&sealer->mutex);
   if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME);
-  if (active) sys_touch(active->fd);
+  if (active && segment_has_files(active)) sys_touch(active->fd);
   pthread_mutex_lock(&sealer->mutex);
 }
 
@@ -331,7 +341,7 @@ static void take_step(event_log *log) {
   if (now >= touch_due(sealer)) {
     touch(log);
   } else if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
-    retention_serve(log); /* once all is sealed that may be: only that can be removed */
+    if (!is_cut_off(log)) retention_serve(log); /* once all is sealed that may be: only that can be removed */
   } else if (has_drained_wait(log) || now >= interval_due(log)) {
     __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
     if (make_durable(log) == 0 || log->options.sync_interval_ns == 0) return;
@@ -360,7 +370,8 @@ static void *sealer_main(void *argument) {
   /* The drainer has ended, and there is no active segment: what is left is the queue. */
   make_durable(log);
   while (sealer->damaged) copy_damaged(log, 1);
-  if (retention_due(log->retention) <= sys_monotonic_ns() && sealer->broken == 0) retention_serve(log);
+  int due = retention_due(log->retention) <= sys_monotonic_ns();
+  if (due && sealer->broken == 0 && !is_cut_off(log)) retention_serve(log);
   sealer->running = 0;
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     settle(wait, is_durable(log, wait) ? result_of(log, wait) : SYNC_CLOSED, 0);

@@ -8,6 +8,7 @@
 
 #include "crc32c.h"
 #include "directory.h"
+#include "error.h"
 #include "guard.h"
 #include "retention.h"
 #include "system.h"
@@ -27,9 +28,12 @@ segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int 
     free(made);
     return NULL;
   }
-  *error = sys_allocate(made->fd, capacity);
+  made->home = sys_directory_of(directory);
+  *error = sys_file_of(made->fd, directory, made->name, &made->file);
+  if (*error == 0) *error = sys_allocate(made->fd, capacity);
   if (*error == 0) sys_gather_pages(made->fd, capacity);
   if (*error == 0) *error = sys_map(made->fd, capacity, &made->map);
+  if (*error == 0 && !segment_has_files(made)) *error = -DESCRIPTOR_LOST; /* and what was mapped may be another's */
   if (*error != 0) {
     segment_discard(made);
     return NULL;
@@ -69,7 +73,7 @@ int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boo
 
   char name[64];
   segment_file_name(name, base_offset, 1);
-  error = sys_rename_new(segment->directory, segment->name, name);
+  error = segment_has_files(segment) ? sys_rename_new(segment->directory, segment->name, name) : -DESCRIPTOR_LOST;
   if (error != 0) return error;
   memcpy(segment->name, name, sizeof name);
   segment->at = bytes;
@@ -188,13 +192,14 @@ void segment_seal(segment *segment, uint64_t next_offset, const gap_total *total
 void segment_abandon(segment *segment) {
   guard_remove(segment->map);
   if (segment->map) sys_unmap(segment->map, segment->capacity);
-  sys_close(segment->fd);
+  sys_close_file(segment->fd, &segment->file);
   free(segment->definitions);
   free(segment->kept);
   free(segment);
 }
 
 void segment_discard(segment *segment) {
-  if (sys_unlink(segment->directory, segment->name) == 0) retention_give(segment->retention, segment->taken);
+  int gone = segment_has_files(segment) && sys_unlink(segment->directory, segment->name) == 0;
+  if (gone) retention_give(segment->retention, segment->taken);
   segment_abandon(segment);
 }

@@ -8,10 +8,12 @@
 #include "names.h"
 
 #include "format.h"
+#include "system.h"
 
 typedef struct segment {
   int fd;
   int directory; /* not owned */
+  sys_file file, home; /* which they are of */
   char name[64];
   uint8_t *map;
   uint64_t capacity;
@@ -38,6 +40,11 @@ typedef struct segment {
   uint32_t totals; /* gap totals that its seal must have room for */
   struct segment *next;
 } segment;
+
+/* Whether the descriptors of its file and its directory still are that: the host may have closed them. */
+static inline int segment_has_files(const segment *segment) {
+  return sys_is_file(segment->fd, &segment->file) && sys_is_file(segment->directory, &segment->home);
+}
 
 /* What the header of the next segment says of the one before it. */
 typedef struct segment_end {

@@ -54,7 +54,12 @@ static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
  * populated, so the first sync, with somebody waiting, would have to write and convert them all (2,750 us against 30).
  */
 static segment *prepare(event_log *log, uint64_t number, int urgent, int write_ahead, int *error) {
-  segment *made = make(log, number, urgent, error);
+  *error = log_check_descriptors(log);
+  segment *made = *error == 0 ? make(log, number, urgent, error) : NULL;
+  if (made && (*error = log_check_descriptors(log)) != 0) { /* it is in another directory, perhaps */
+    segment_discard(made);
+    return NULL;
+  }
   if (!made || !write_ahead) return made;
   *error = sys_sync_data(made->fd);
   if (*error == 0) return made;

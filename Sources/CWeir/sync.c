@@ -26,14 +26,14 @@ static weir_status status_of_wait(const event_log *log, const sync_wait *wait, w
                   "whether the event was overwritten before it was in the log %s is not known any more: wait for an "
                   "event soon after its capture", log->path);
     case SYNC_NOT_DRAINED:
-      return fail_system(error, wait->error, "write events (they stay in the ring) to", log->path, NULL);
+      return log_fail(log, wait->error, "write events (they stay in the ring) to", error);
     case SYNC_TIMEOUT:
       return fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
                   "the disk did not sync %s within the time given; ask again later", log->path);
     case SYNC_CLOSED: return closed_failure(log, error);
     case SYNC_FAILED: break;
   }
-  return fail_system(error, wait->error, "sync", log->path, NULL);
+  return log_fail(log, wait->error, "sync", error);
 }
 
 void sync_notify(const event_log *log, sync_wait *wait) {

@@ -431,6 +431,38 @@ int sys_identity(int fd, uint64_t *inode, int64_t *born_ns) {
   return 0;
 }
 
+/* Whether two looks at one file see the same one. */
+static int is_same(int fd, int at, const char *name, sys_file *file) {
+  struct stat opened, named;
+  *file = (sys_file){0};
+  if (fstat(fd, &opened) != 0 || fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  if (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino) return 0;
+  *file = (sys_file){(uint64_t)opened.st_dev, (uint64_t)opened.st_ino};
+  return 1;
+}
+
+sys_file sys_directory_of(int directory) {
+  sys_file file;
+  is_same(directory, directory, ".", &file);
+  return file;
+}
+
+int sys_file_of(int fd, int directory, const char *name, sys_file *file) {
+  if (is_same(fd, directory, name, file) || sys_directory_of(directory).inode == 0) return 0;
+  file->inode = UINT64_MAX; /* of none */
+  return -EBADF;
+}
+
+int sys_is_file(int fd, const sys_file *file) {
+  struct stat status;
+  if (file->inode == 0) return 1;
+  return fstat(fd, &status) == 0 && (uint64_t)status.st_dev == file->device && (uint64_t)status.st_ino == file->inode;
+}
+
+void sys_close_file(int fd, const sys_file *file) {
+  if (sys_is_file(fd, file)) sys_close(fd);
+}
+
 int sys_is_memory(int fd) {
   struct statfs status;
   if (fstatfs(fd, &status) != 0) return 0;

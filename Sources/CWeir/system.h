@@ -45,6 +45,18 @@ int sys_unlink(int at, const char *name);
 int sys_status(int fd, struct stat *status);
 int sys_status_at(int at, const char *name, struct stat *status); /* links not followed */
 int sys_identity(int fd, uint64_t *inode, int64_t *born_ns); /* tells a directory from its copies; born 0: not known */
+/*
+ * A program may close descriptors that it did not open (closefrom), and the next file that it opens gets the number:
+ * nothing may be written to that, cut off it, or closed for it. So it is noted which file a descriptor is of: a
+ * directory, or `name` in it. All zeros, which any file passes for, where the file system gives one file two numbers.
+ */
+typedef struct sys_file {
+  uint64_t device, inode;
+} sys_file;
+sys_file sys_directory_of(int directory);
+int sys_file_of(int fd, int directory, const char *name, sys_file *file); /* -EBADF if it is another by now */
+int sys_is_file(int fd, const sys_file *file);     /* whether the descriptor still is of the file */
+void sys_close_file(int fd, const sys_file *file); /* if it still is of the file */
 int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it, as on tmpfs */
 int sys_lock(int fd);                                        /* -EAGAIN if another has it */
 void sys_unlock(int fd);                                     /* for all copies of the descriptor */
