@@ -42,6 +42,7 @@ help:
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
 	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
+	@echo 'make test-c-again  each of them TIMES times ($(TIMES)) beside two endless loops (AGAIN= names some)'
 	@echo 'make test-quickstart  the quick start of the README, as printed, in a package of its own'
 	@echo 'make test-scaffold  what weir scaffold and swift package scaffold write, built and tested in a new package'
 	@echo 'make models       models of the lanes, in every interleaving, and their broken twins: Tests/Models/README.md'
@@ -252,17 +253,46 @@ PLAIN_TESTS = fork_test signal_test guard_test host_test unload_test
 CHECKED_TESTS = $(filter-out $(PLAIN_TESTS),$(C_TESTS))
 C_TEST_RUNS = $(CHECKED_TESTS:%=$(C)/checked/%.run) $(PLAIN_TESTS:%=$(C)/plain/%.run)
 
-test-c: need-c need-lz4-tool
+# Whatever takes longer hangs: a loaded machine needs a tenth of it.
+LIMITED = timeout -s KILL 1800
+# The checks make and sync thousands of logs, and few of them ask for a disk. The others have theirs in memory, where
+# there is room, and if TMPDIR does not say where.
+DISK_TESTS = capture_test concurrency_test copy_test copy_on_write_test crash_test durable_test follow_test guard_test \
+             host_test open_test
+MEMORY := $(shell [ -w /dev/shm ] && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }')
+IN_MEMORY = $(if $(TMPDIR),,$(if $(MEMORY),TMPDIR=$(MEMORY)))
+# Freed memory is kept from being used again, but for 4 MiB of it: each of thousands of forks copies the tables of that.
+CHECKED_OPTIONS = detect_leaks=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64
+CHECKED_RUN = ASAN_OPTIONS=$(CHECKED_OPTIONS)
+
+# What `make test` runs of the C library, several at a time. The longest first, so that none of them is alone at the end.
+C_RUNS = $(C)/checked/ring_test.run $(C)/checked/reader_damage_test.run $(C)/plain/signal_test.run models fuzz-mutated-short \
+         stress-short $(REPLAY_SHORT_RUNS) $(REPLAY_CASE_RUNS) $(C_TEST_RUNS) fuzz-replays-short fuzz-cases-short \
+         loss-table-short
+C_RUN_PROGRAMS = $(C_TEST_RUNS:%.run=%) $(FUZZ_REPLAYS) $(FUZZ)/mutated_files $(FUZZ)/input_cases $(LOSS)/loss_table \
+                 $(REPLAY_PROGRAMS:%=$(REPLAY)/%) $(C)/tsan/stress/stress \
+                 $$(command -v $(MODELS_CC) >/dev/null 2>&1 && echo $(MODELS)/models)
+
+.PHONY: test-c-build test-c-again
+
+test-c: need-c need-lz4-tool need-python need-gcc need-sqlite
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
-	@$(MAKE) --no-print-directory --keep-going test-c-core
+	@$(MAKE) --no-print-directory test-c-build
+	@$(MAKE) --no-print-directory -j $(JOBS) --keep-going --output-sync=target $(C_RUNS)
 	@$(MAKE) --no-print-directory test-symbols
-	@$(MAKE) --no-print-directory models
-	@$(MAKE) --no-print-directory stress-short
-	@$(MAKE) --no-print-directory fuzz-short
-	@$(MAKE) --no-print-directory loss-table-short
-	@$(MAKE) --no-print-directory crash-replay-short
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
+
+test-c-build:
+	@$(MAKE) --no-print-directory -j $(JOBS) $(C_RUN_PROGRAMS)
+
+# Each of them TIMES times beside two endless loops, which end with it; AGAIN names some of them.
+TIMES = 20
+AGAIN = $(C_RUNS) counts-c
+
+test-c-again: need-c need-lz4-tool need-python need-gcc need-sqlite need-strace
+	@$(MAKE) --no-print-directory test-c-build
+	Tests/C/again.sh '$(MAKE)' $(TIMES) $(C)/again $(AGAIN)
 
 # Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is; so does the one that is
 # inlined into Swift programs.
@@ -331,7 +361,10 @@ $(C)/plain/unloaded.so: Tests/C/unloaded.c $(C)/libcweir.a
 # Never up to date: a test runs each time that it is asked for.
 .PHONY: $(C_TEST_RUNS)
 $(C_TEST_RUNS): %.run: %
-	ASAN_OPTIONS=detect_leaks=1 timeout -s KILL 1200 $<
+	$(CHECKED_RUN) $(if $(filter $(DISK_TESTS:%=%.run),$(@F)),,$(IN_MEMORY)) $(LIMITED) $<
+
+# Tens of thousands of readers, each with buffers that the sanitizer else maps anew.
+$(C)/checked/reader_damage_test.run: CHECKED_OPTIONS := $(CHECKED_OPTIONS):clear_shadow_mmap_threshold=1000000000
 
 # Compiling shows that no x86 is left in the C library; nothing is run.
 check-aarch64:
@@ -398,7 +431,7 @@ MODELS_OBJECTS = $(MODELS_SEEN:%=$(MODELS)/seen/%.o) $(MODELS_UNSEEN:%=$(MODELS)
 
 models: need-c
 	@if command -v $(MODELS_CC) >/dev/null 2>&1; then $(MAKE) --no-print-directory $(MODELS)/models && \
-	  timeout -s KILL 300 $(MODELS)/models; else echo 'skipped: models, for want of $(MODELS_CC)'; fi
+	  $(LIMITED) $(MODELS)/models; else echo 'skipped: models, for want of $(MODELS_CC)'; fi
 
 models-long: need-c
 	@$(MAKE) --no-print-directory $(MODELS)/models
@@ -483,7 +516,7 @@ stress: need-gcc $(C)/tsan/stress/stress
 
 # What `make test` runs.
 stress-short: need-gcc $(C)/tsan/stress/stress
-	$(TSAN_RUN) 240 $(C)/tsan/stress/stress --seconds 15 $(STRESS_FLAGS)
+	$(IN_MEMORY) $(TSAN_RUN) 1800 $(C)/tsan/stress/stress --seconds 20 $(STRESS_FLAGS)
 
 soak: need-c $(C)/plain/stress/stress
 	$(C)/plain/stress/stress --soak --events $(STRESS_EVENTS) $(STRESS_FLAGS)
@@ -561,7 +594,7 @@ loss-table-readme:
 # What `make test` runs.
 loss-table-short: need-c need-sqlite
 	@$(MAKE) --no-print-directory $(LOSS)/loss_table
-	TMPDIR=$(abspath $(LOSS)) timeout -s KILL 120 $(LOSS)/loss_table --check
+	TMPDIR=$(abspath $(LOSS)) $(LIMITED) $(LOSS)/loss_table --check
 
 $(LOSS)/loss_table: $(LOSS_SOURCES) Tests/CrashReplay/LossTable/subject.h Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
@@ -588,8 +621,17 @@ REPLAY_FLAGS = $(C_FLAGS) $(CFLAGS) -DCHECKS_ARE_SHARED -DWEIR_FAULT_INJECTION -
 REPLAY_OPTIONS = $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 REPLAY_SEAM_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(REPLAY)/seam/%.o)
 REPLAY_CASE_RUNS = $(REPLAY_CASES:%=$(REPLAY)/%.run)
+# Cases of disks, which may lie on one.
+REPLAY_DISK_CASES = disk_cases full_disk_cases limit_cases meddling_cases restart_cases
+# The sweeps that `make test` runs.
+REPLAY_SWEEP_1 = case 1:
+REPLAY_SWEEP_2 = case 2: drain
+REPLAY_SWEEP_9 = case 9:
+REPLAY_SWEEP_10 = case 10:
+REPLAY_SHORT_RUNS = crash-replay-step-10 crash-replay-step-9 crash-replay-step-1 crash-replay-step-2 crash-replay-kill \
+                    crash-replay-power
 
-.PHONY: crash-replay crash-replay-short crash-replay-cases crash-replay-twins $(REPLAY_CASE_RUNS)
+.PHONY: crash-replay crash-replay-short crash-replay-cases crash-replay-twins $(REPLAY_CASE_RUNS) $(REPLAY_SHORT_RUNS)
 
 crash-replay: need-c need-python $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	@$(MAKE) --no-print-directory crash-replay-cases
@@ -601,15 +643,19 @@ crash-replay: need-c need-python $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
 	@$(MAKE) --no-print-directory crash-replay-twins
 	python3 Tests/CrashReplay/cases.py >/dev/null
 
-# What `make test` runs. What takes longer than the limits hangs: a loaded machine needs a tenth of them.
+# What `make test` runs.
 crash-replay-short: need-c $(REPLAY_PROGRAMS:%=$(REPLAY)/%)
-	@$(MAKE) --no-print-directory -j2 crash-replay-cases
-	timeout -s KILL 1200 $(REPLAY)/kill_replay --rounds 100 $(REPLAY_OPTIONS)
-	timeout -s KILL 1200 $(REPLAY)/power_replay --rounds 500 $(REPLAY_OPTIONS)
-	timeout -s KILL 1200 $(REPLAY)/step_replay --only 'case 1:' $(if $(SEED),--seed $(SEED))
-	timeout -s KILL 1200 $(REPLAY)/step_replay --only 'case 2: drain' $(if $(SEED),--seed $(SEED))
-	timeout -s KILL 1200 $(REPLAY)/step_replay --only 'case 9:' $(if $(SEED),--seed $(SEED))
-	timeout -s KILL 1200 $(REPLAY)/step_replay --only 'case 10:' $(if $(SEED),--seed $(SEED))
+	@$(MAKE) --no-print-directory -j $(JOBS) --output-sync=target crash-replay-cases
+	@$(MAKE) --no-print-directory $(REPLAY_SHORT_RUNS)
+
+crash-replay-kill: $(REPLAY)/kill_replay
+	$(LIMITED) $< --rounds 100 $(REPLAY_OPTIONS)
+
+crash-replay-power: $(REPLAY)/power_replay
+	$(LIMITED) $< --rounds 500 $(REPLAY_OPTIONS)
+
+crash-replay-step-%: $(REPLAY)/step_replay
+	$(LIMITED) $< --only '$(REPLAY_SWEEP_$*)' $(if $(SEED),--seed $(SEED))
 
 crash-replay-cases: $(REPLAY_CASE_RUNS)
 
@@ -646,7 +692,7 @@ need-disks:
 	  $(call install,e2fsprogs xfsprogs nbdkit libnbd-bin fuse3 mount)
 
 $(REPLAY_CASE_RUNS): %.run: %
-	timeout -s KILL 1800 $<
+	$(if $(filter $(REPLAY_DISK_CASES:%=%.run),$(@F)),,$(IN_MEMORY)) $(LIMITED) $<
 
 $(REPLAY)/seam/%.o: Sources/CWeir/%.c
 	@mkdir -p $(@D)
@@ -692,7 +738,8 @@ FUZZ_focus_batch = -DFUZZ_FOCUS=FOCUS_BATCH
 FUZZ_focus_ring = -DFUZZ_FOCUS=FOCUS_RING
 FUZZ_focus_directory = -DFUZZ_FOCUS=FOCUS_ALL
 
-.PHONY: fuzz fuzz-short fuzz-mutated fuzz-corpus $(FUZZ_TARGETS:%=fuzz-%)
+.PHONY: fuzz fuzz-short fuzz-replays-short fuzz-cases-short fuzz-mutated-short fuzz-mutated fuzz-corpus \
+        $(FUZZ_TARGETS:%=fuzz-%)
 
 fuzz: need-swift need-c
 	@$(MAKE) --no-print-directory -j $(JOBS) $(FUZZ_TARGETS:%=$(FUZZ)/%)
@@ -712,12 +759,18 @@ fuzz-corpus: $(FUZZ_TARGETS:%=$(FUZZ)/%)
 	    $(FUZZ)/found/$$target >$(FUZZ)/$$target.merge.log 2>&1 || exit 1; done
 
 # What `make test` runs: the corpus, the cases, a thousand mutated logs.
-fuzz-short: need-c $(FUZZ_REPLAYS) $(FUZZ)/mutated_files $(FUZZ)/input_cases
+fuzz-short: fuzz-replays-short fuzz-cases-short fuzz-mutated-short
+
+fuzz-replays-short: need-c $(FUZZ_REPLAYS)
 	@for target in $(FUZZ_TARGETS); do \
-	  timeout -s KILL 120 $(FUZZ)/replay-$$target Tests/Fuzz/corpus/$$target $$(ls -d Tests/Fuzz/cases/$$target 2>/dev/null) \
-	    || exit 1; done
-	timeout -s KILL 240 $(FUZZ)/input_cases
-	timeout -s KILL 240 $(FUZZ)/mutated_files --rounds 1000
+	  $(CHECKED_RUN) $(LIMITED) $(FUZZ)/replay-$$target Tests/Fuzz/corpus/$$target \
+	    $$(ls -d Tests/Fuzz/cases/$$target 2>/dev/null) || exit 1; done
+
+fuzz-cases-short: need-c $(FUZZ)/input_cases
+	$(CHECKED_RUN) $(LIMITED) $(FUZZ)/input_cases
+
+fuzz-mutated-short: need-c $(FUZZ)/mutated_files
+	$(CHECKED_RUN) $(LIMITED) $(FUZZ)/mutated_files --rounds 1000
 
 fuzz-mutated: need-c $(FUZZ)/mutated_files $(FUZZ)/input_cases
 	$(FUZZ)/input_cases --long
