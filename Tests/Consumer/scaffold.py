@@ -182,7 +182,7 @@ def main():
     common = ["--package-path", package, "--scratch-path", scratch]
     if subprocess.run([swift, "build", "-j", jobs, "--build-tests", *common], check=False).returncode != 0:
         fail("what is scaffolded does not build")
-    said = run(["timeout", "-s", "KILL", "120", swift, "test", "--skip-build", "--disable-xctest", *common],
+    said = run(["timeout", "-s", "KILL", "900", swift, "test", "--skip-build", "--disable-xctest", *common],
                env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
     if not re.search(rf"Test run with {pages * TESTS} tests in {pages} suites passed", said):
         fail(f"not all {pages * TESTS} tests of {pages} pages were run:\n{said[-2000:]}")
