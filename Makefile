@@ -42,7 +42,9 @@ help:
 	@echo 'make libcweir     the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
 	@echo 'make install-free builds it, and shows how to use it without installing anything'
 	@echo 'make test-c       the C checks alone'
-	@echo 'make test-c-again  each of them TIMES times ($(TIMES)) beside two endless loops (AGAIN= names some)'
+	@echo 'make test-c-again  each of them TIMES ($(TIMES)) times beside two endless loops (CHECKS= names some)'
+	@echo 'make test-swift   the Swift checks alone'
+	@echo 'make test-swift-again  the Swift tests TIMES ($(TIMES)) times beside two endless loops (FILTER=)'
 	@echo 'make test-quickstart  the quick start of the README, as printed, in a package of its own'
 	@echo 'make test-scaffold  what weir scaffold and swift package scaffold write, built and tested in a new package'
 	@echo 'make models       models of the lanes, in every interleaving, and their broken twins: Tests/Models/README.md'
@@ -123,8 +125,10 @@ BUILD_TRAITS = --traits YAML,HTTP,Collector
 # A few tests at a time: all 1,200 begun at once stand in one queue of as many threads as there are cores, where each
 # step of a test waits for a step of every other, and time-outs that are generous end. For the same reason the tests
 # that wait for processes, and hold a thread while they do, have a run of their own.
-SWIFT_TEST = SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-xctest \
-  --experimental-maximum-parallelization-width 6 $(TEST_TRAITS) $(SWIFT_FLAGS)
+# Without SwiftPM's lock, which one of two runs at a time would wait for.
+SWIFT_RUN = SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --ignore-lock \
+  $(TEST_TRAITS) $(SWIFT_FLAGS)
+SWIFT_TEST = $(SWIFT_RUN) --disable-xctest --experimental-maximum-parallelization-width 6
 
 demo: need-swift need-lz4
 	$(SWIFT_BUILD) -c release --product weir
@@ -137,19 +141,46 @@ build: need-swift need-lz4 need-zlib
 
 test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	@$(MAKE) --no-print-directory test-c
+	@$(MAKE) --no-print-directory test-swift
+
+# The checks of the Swift packages. After the build two at a time, each with its output in one piece: tests wait for
+# processes much of the time, and builds come to stretches that one processor does alone.
+.PHONY: test-swift test-swift-parts test-packages test-end-to-end test-release test-dependents test-swift-again
+
+test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	@$(MAKE) --no-print-directory test-swift-symbols
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-swift-parts
+
+# The longest first.
+test-swift-parts: test-end-to-end test-dependents test-release test-packages test-consumer test-second-reader lint
+
+test-packages:
 	$(SWIFT_TEST) --skip EndToEndTests
+	$(SWIFT_RUN) --disable-swift-testing --filter WeirTestingTests.XCTestTests
+
+test-end-to-end:
 	$(SWIFT_TEST) --filter EndToEndTests
-	SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --disable-swift-testing \
-	  $(TEST_TRAITS) $(SWIFT_FLAGS) --filter WeirTestingTests.XCTestTests
-	@$(MAKE) --no-print-directory test-second-reader
+
+# One after the other, for they build into the same folders.
+test-release:
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory hook-stress-short
-	@$(MAKE) --no-print-directory test-consumer
+
+test-dependents:
 	@$(MAKE) --no-print-directory test-quickstart
 	@$(MAKE) --no-print-directory test-scaffold
-	@$(MAKE) --no-print-directory lint
+
+# The tests of the Swift packages TIMES times beside two endless loops: chance is to have no say in them. FILTER names
+# some of them, as swift test does.
+TIMES = 20
+FILTER =
+# Not by the name that makes make run the line even where it is only to print it.
+AGAIN = $(if $(FILTER),env $(SWIFT_TEST) --filter '$(FILTER)',$(MAKE) --no-print-directory test-packages test-end-to-end)
+
+test-swift-again: need-swift need-lz4 need-lz4-tool need-zlib need-strace
+	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	LOG=$(BUILD)/again.log Tests/again.sh $(TIMES) $(AGAIN)
 
 # Real requests in batch segments, to the tool and to the reader in Python. With the tool that the tests were built with.
 .PHONY: test-second-reader
@@ -157,7 +188,7 @@ test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 test-second-reader: need-python need-lz4-tool
 	@[ -x $(BUILD)/debug/weir ] || $(SWIFT_BUILD) --product weir $(TEST_TRAITS)
 	@rm -rf $(BUILD)/second-reader
-	timeout -s KILL 240 python3 -B Tests/Golden/compare.py $(BUILD)/debug/weir Sources/WeirTool/Sample/apache_access.log \
+	timeout -s KILL 1200 python3 -B Tests/Golden/compare.py $(BUILD)/debug/weir Sources/WeirTool/Sample/apache_access.log \
 	  $(BUILD)/second-reader
 	@rm -rf $(BUILD)/second-reader
 
@@ -177,7 +208,7 @@ test-quickstart: need-swift need-python
 .PHONY: test-scaffold
 
 test-scaffold: need-swift need-lz4 need-python
-	$(SWIFT_BUILD) --product weir $(TEST_TRAITS)
+	@[ -x $(BUILD)/debug/weir ] || $(SWIFT_BUILD) --product weir $(TEST_TRAITS)
 	python3 Tests/Consumer/scaffold.py . $(BUILD)/quickstart $(SWIFT) $(BUILD)/debug/weir $(JOBS)
 
 crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
@@ -286,13 +317,13 @@ test-c: need-c need-lz4-tool need-python need-gcc need-sqlite
 test-c-build:
 	@$(MAKE) --no-print-directory -j $(JOBS) $(C_RUN_PROGRAMS)
 
-# Each of them TIMES times beside two endless loops, which end with it; AGAIN names some of them.
-TIMES = 20
-AGAIN = $(C_RUNS) counts-c
+# Each of them TIMES times beside two endless loops; CHECKS names some of them.
+CHECKS = $(C_RUNS) counts-c
 
 test-c-again: need-c need-lz4-tool need-python need-gcc need-sqlite need-strace
 	@$(MAKE) --no-print-directory test-c-build
-	Tests/C/again.sh '$(MAKE)' $(TIMES) $(C)/again $(AGAIN)
+	@failed=0; for check in $(CHECKS); do \
+	  LOG=$(C)/again.log Tests/again.sh $(TIMES) $(MAKE) --no-print-directory $$check || failed=1; done; exit $$failed
 
 # Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is; so does the one that is
 # inlined into Swift programs.
@@ -466,6 +497,8 @@ $(MODELS)/models: $(MODELS_OBJECTS)
 
 # That a capture allocates nothing, takes no lock and makes no system call, shown by counting; what it may do is in
 # Tests/Counts/baselines.txt. With a release build of the Swift library, which is what users run.
+# The stress of hooks is built in the same folder, and the library once for both.
+RELEASE_CHECKS = $(BUILD)/release-checks
 COUNTS = $(C)/counts
 COUNTING = Tests/Counts/Sources/Counting
 COUNTS_CHECK = python3 Tests/Counts/check.py Tests/Counts/baselines.txt
@@ -474,9 +507,9 @@ COUNTS_CHECK = python3 Tests/Counts/check.py Tests/Counts/baselines.txt
 
 counts: counts-c need-swift need-lz4
 	@touch Tests/Counts/Package.swift # or files that are new in the package it depends on are not seen
-	$(SWIFT) build -c release -j $(JOBS) --package-path Tests/Counts --scratch-path $(BUILD)/counts $(SWIFT_FLAGS)
-	$(COUNTS_CHECK) program $(BUILD)/counts/release/SwiftCounts
-	$(COUNTS_CHECK) straight $(SWIFT) $(BUILD)/counts/release/SwiftCounts
+	$(SWIFT) build -c release -j $(JOBS) --package-path Tests/Counts --scratch-path $(RELEASE_CHECKS) $(SWIFT_FLAGS)
+	$(COUNTS_CHECK) program $(RELEASE_CHECKS)/release/SwiftCounts
+	$(COUNTS_CHECK) straight $(SWIFT) $(RELEASE_CHECKS)/release/SwiftCounts
 
 counts-c: need-c need-strace need-python $(COUNTS)/c_counts
 	$(COUNTS_CHECK) program $(COUNTS)/c_counts
@@ -556,8 +589,8 @@ hook-stress: need-swift need-lz4
 # What `make test` runs, without the sanitizer.
 hook-stress-short: need-swift need-lz4
 	@touch Tests/HookStress/Package.swift
-	$(HOOK_STRESS) --scratch-path $(BUILD)/hook-stress
-	timeout -s KILL 600 $(BUILD)/hook-stress/release/HookStress --firings 2000000 $(HOOK_STRESS_FLAGS)
+	$(HOOK_STRESS) --scratch-path $(RELEASE_CHECKS)
+	timeout -s KILL 1200 $(RELEASE_CHECKS)/release/HookStress --firings 2000000 $(HOOK_STRESS_FLAGS)
 
 # The stress over a copy of the library with a fault: a wait left out, a release too early. Each must be found. TWIN is the
 # name of one of them.
