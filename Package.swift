@@ -149,13 +149,17 @@ let package = Package(
       dependencies: ["Weir", "CWeir", "WeirTesting", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
+    // With the plugin's own sources, by a link: were the plugin itself among its dependencies, SwiftPM would build all
+    // tests, and all that they need, for the host, and everything but them a second time.
     .testTarget(
       name: "WeirMacrosTests",
       dependencies: [
-        "Weir", "WeirMacros", "WeirMacrosPlugin", "WeirTesting",
+        "Weir", "WeirMacros", "WeirTesting",
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
         .product(
           name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax", condition: .when(traits: ["Macros"])),
       ],
+      exclude: ["Plugin/Plugin.swift"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

@@ -4,8 +4,6 @@
   import SwiftSyntax
   import Testing
 
-  @testable import WeirMacrosPlugin
-
   @Suite struct NameDiagnosticTests {
     // MARK: Ids
 

@@ -5,7 +5,6 @@
 
   @testable import Weir
   @testable import WeirMacros
-  @testable import WeirMacrosPlugin
 
   @Suite struct WireIDTests {
     /// From the list of test vectors of the hash's authors.

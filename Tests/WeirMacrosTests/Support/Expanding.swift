@@ -7,8 +7,6 @@
   import SwiftSyntaxMacrosGenericTestSupport
   import Testing
 
-  @testable import WeirMacrosPlugin
-
   /// `isConforming`: the type says itself that it is an event.
   private func macros(isConforming: Bool = false) -> [String: MacroSpec] {
     [
