@@ -176,11 +176,12 @@ test-dependents:
 TIMES = 20
 FILTER =
 # Not by the name that makes make run the line even where it is only to print it.
-AGAIN = $(if $(FILTER),env $(SWIFT_TEST) --filter '$(FILTER)',$(MAKE) --no-print-directory test-packages test-end-to-end)
+SWIFT_AGAIN = $(if $(FILTER),env $(SWIFT_TEST) --filter '$(FILTER)',$(MAKE) --no-print-directory test-packages \
+              test-end-to-end)
 
 test-swift-again: need-swift need-lz4 need-lz4-tool need-zlib need-strace
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
-	LOG=$(BUILD)/again.log Tests/again.sh $(TIMES) $(AGAIN)
+	LOG=$(BUILD)/again.log Tests/again.sh $(TIMES) $(SWIFT_AGAIN)
 
 # Real requests in batch segments, to the tool and to the reader in Python. With the tool that the tests were built with.
 .PHONY: test-second-reader

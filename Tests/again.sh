@@ -18,7 +18,8 @@ loop() {
 }
 
 loops=
-trap 'kill $loops 2>/dev/null; rm -f "$output"' EXIT
+running=
+trap 'kill $running $loops 2>/dev/null; rm -f "$output"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 output=$(mktemp) || exit 2
@@ -30,7 +31,10 @@ done
 failed=0
 for number in $(seq "$times"); do
   begin=$(date +%s)
-  if "$@" >"$output" 2>&1; then
+  # Beside the script, which could not end while it is waited for otherwise.
+  "$@" >"$output" 2>&1 &
+  running=$!
+  if wait "$running"; then
     echo "ok: run $number of $times, $(($(date +%s) - begin)) s: $*"
   else
     echo "FAILED: run $number of $times, $(($(date +%s) - begin)) s: $*"
