@@ -139,8 +139,10 @@
 #define locator_path weir_core_locator_path
 #define locator_retire weir_core_locator_retire
 #define log_allow_forks weir_core_log_allow_forks
+#define log_check_descriptors weir_core_log_check_descriptors
 #define log_deadline weir_core_log_deadline
 #define log_enter weir_core_log_enter
+#define log_fail weir_core_log_fail
 #define log_hold_directory weir_core_log_hold_directory
 #define log_hold_forks weir_core_log_hold_forks
 #define log_leave weir_core_log_leave
@@ -294,12 +296,16 @@
 #define sys_boot_id weir_core_sys_boot_id
 #define sys_clock_source_is weir_core_sys_clock_source_is
 #define sys_close weir_core_sys_close
+#define sys_close_file weir_core_sys_close_file
 #define sys_coarse_ns weir_core_sys_coarse_ns
+#define sys_directory_of weir_core_sys_directory_of
+#define sys_file_of weir_core_sys_file_of
 #define sys_futex_wait weir_core_sys_futex_wait
 #define sys_futex_wake weir_core_sys_futex_wake
 #define sys_gather_pages weir_core_sys_gather_pages
 #define sys_identity weir_core_sys_identity
 #define sys_inherit weir_core_sys_inherit
+#define sys_is_file weir_core_sys_is_file
 #define sys_is_locked weir_core_sys_is_locked
 #define sys_is_memory weir_core_sys_is_memory
 #define sys_list weir_core_sys_list
