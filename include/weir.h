@@ -538,7 +538,7 @@ void weir_count(const weir_log *log, weir_counters *counters);
  */
 void weir_guard_install(void);
 
-/* The directory, as given to weir_open; the opening's number. Valid until weir_free. */
+/* The directory, as an absolute path, links and all; the opening's number. Valid until weir_free. */
 const char *weir_directory(const weir_log *log);
 uint64_t weir_opening(const weir_log *log);
 

@@ -249,6 +249,7 @@ void log_unreference(event_log *log) {
   batcher_free(log->batcher);
   retention_free(log);
   free(log->path);
+  free(log->absolute);
   free(log);
 }
 

@@ -3,6 +3,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,6 +173,17 @@ void log_make_locks(event_log *log) {
   pthread_cond_init(&log->sealer.settled, NULL);
 }
 
+/* The path as it is from any working directory. Allocated; null without memory. */
+static char *absolute_path(const char *path) {
+  char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+  if (!here) return strdup(path); /* or the working directory has no name any more: then nothing is better */
+  uint64_t room = strlen(here) + strlen(path) + 2;
+  char *made = malloc(room);
+  if (made) snprintf(made, room, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path);
+  free(here);
+  return made;
+}
+
 static event_log *make_log(const char *directory, const weir_options *options) {
   event_log *log = calloc(1, sizeof *log);
   if (!log) return NULL;
@@ -182,9 +194,10 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   log->options.ring_directory = NULL;                                           /* the caller's memory */
   log->references = 1;
   log->path = strdup(directory);
+  log->absolute = absolute_path(directory);
   log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
   log_make_locks(log);
-  if (log->path && log->producer.slots) return log;
+  if (log->path && log->absolute && log->producer.slots) return log;
   log_unreference(log);
   return NULL;
 }
@@ -581,5 +594,5 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   if (mapped) log_leave(log);
 }
 
-const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->path; }
+const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->absolute; }
 uint64_t weir_opening(const weir_log *log) { return log->opening; }

@@ -177,7 +177,8 @@ typedef struct populator {
 
 typedef struct event_log {
   weir_log producer; /* first: a weir_log * is an event_log * */
-  char *path;
+  char *path;     /* as given: what messages name */
+  char *absolute; /* the same, whatever the working directory is */
   int directory;
   int lock;
   int locked_by; /* the process: a child that no handler saw must not give up its parent's lock */

@@ -51,6 +51,22 @@ static void make_log(const char *directory, uint64_t events) {
   close_and_free(log);
 }
 
+static void relative_path(void) {
+  test("a log that was opened by a relative path is found by weir_directory from another working directory");
+  char *folder = scratch(), before[4096];
+  REQUIRE(getcwd(before, sizeof before) && chdir(folder) == 0);
+  weir_log *log = open_default("log", NULL);
+  REQUIRE(log && chdir("/") == 0);
+  CHECK_EQUAL(capture_numbered(log, define_numbered(log), 0, 0, 10, NULL), WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  found_log found = read_log(weir_directory(log));
+  CHECK_EQUAL(found.count, 1);
+  found_free(&found);
+  close_and_free(log);
+  REQUIRE(chdir(before) == 0);
+  scratch_remove(folder);
+}
+
 static void wrong_directories(void) {
   test("case 50: a path that is no directory of ours is refused");
   char *folder = scratch();
@@ -375,6 +391,7 @@ static void foreign_segment(void) {
 
 int main(void) {
   random_start("open_test");
+  relative_path();
   wrong_directories();
   without_standard_streams();
   wrong_files();
