@@ -461,9 +461,10 @@ static inline int32_t weir_refuse(weir_record *record, int32_t reason) {
   return weir_refuse_place(record->lane, reason);
 }
 
-/* Ends a capture without an event: nothing was captured, nothing is counted. */
+/* Ends a capture without an event: nothing was captured, nothing is counted. Of one that was refused: does nothing. */
 static inline void weir_cancel(weir_record *record) {
   weir_lane *lane = record->lane;
+  if (WEIR_UNLIKELY(!lane)) return;
   __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
   if (WEIR_UNLIKELY(lane->borrowed)) weir_after_commit(lane);
 }

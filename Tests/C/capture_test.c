@@ -147,6 +147,28 @@ static void empty_event(void) {
 }
 
 /* Captures as fast as it can into lanes of 8 KiB. Everything accepted must be there, everything else counted. */
+static void ended_though_refused(void) {
+  test("a capture that was refused may be put to, cancelled, refused and committed all the same: nothing happens");
+  char *folder = scratch();
+  weir_log *log = open_default(join(folder, "log"), NULL);
+  REQUIRE(log);
+  uint32_t type = define_numbered(log);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_record record;
+  CHECK_EQUAL(weir_begin(log, &record), WEIR_DROP_CLOSED);
+  weir_put_u64(&record, 7);
+  weir_put_string(&record, "text", 4);
+  weir_cancel(&record);
+  CHECK_EQUAL(weir_refuse(&record, WEIR_DROP_SAMPLED), WEIR_DROP_INVALID);
+  CHECK_EQUAL(weir_commit(&record, type, NULL), WEIR_DROP_INVALID);
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.dropped[WEIR_DROP_CLOSED], 1);
+  CHECK_EQUAL(counters.dropped[WEIR_DROP_INVALID] + counters.dropped[WEIR_DROP_SAMPLED] + counters.accepted, 0);
+  weir_free(log);
+  scratch_remove(folder);
+}
+
 static void full_lane(uint64_t wait_ns, uint64_t attempts) {
   char *folder = scratch();
   const char *directory = join(folder, "log");
@@ -381,6 +403,7 @@ int main(void) {
   ids_past_their_bits();
   sizes();
   empty_event();
+  ended_though_refused();
   test("full lane, drop at once: accepted and refused add up, and the log says how many were refused");
   full_lane(0, 200000);
   test("full lane, wait 20 microseconds, then drop");
