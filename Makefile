@@ -352,6 +352,14 @@ test-c-examples: libcweir
 	  if ldd $$program | grep -i swift; then echo "weir: $$program links Swift" >&2; exit 1; fi; \
 	  log=$$(mktemp -d) || exit 1; $$program "$$log/log"; status=$$?; rm -rf "$$log"; \
 	  [ $$status = 0 ] || exit 1; echo "ok: $$program, without Swift"; done
+	@rm -rf $(C)/examples/other && mkdir -p $(C)/examples/other && cp $(C)/include/*.h $(C)/examples/other
+	@sed -i 's/_abi[0-9]*"/_abi0"/' $(C)/examples/other/weir_capture.h
+	@if $(CC) -std=c11 -O2 -I$(C)/examples/other Tests/C/example.c $(C)/libcweir.a $(C_LIBS) -pthread \
+	    -o $(C)/examples/other/example-c 2>$(C)/examples/other/errors; then \
+	  echo 'weir: a program built with the header of another version links' >&2; exit 1; fi
+	@grep -q weir_find_place_abi0 $(C)/examples/other/errors || \
+	  { cat $(C)/examples/other/errors >&2; exit 1; }
+	@echo 'ok: a program built with the header of another version does not link'
 
 test-c-core: $(C_TEST_RUNS)
 

@@ -177,9 +177,16 @@ typedef struct weir_place {
   int32_t drop;
 } weir_place;
 
+/*
+ * Private: the version of the structures above, on which the inlined code rests. Each capture begins with one of two
+ * functions whose symbols have it in their names, so that a program that was built with another version of this header
+ * does not link with the library. It changes whenever one of the structures does.
+ */
+#define WEIR_ABI(function) __asm__(#function "_abi1")
+
 /* Private, out of line: the paths that are not taken in steady state. */
-weir_place weir_find_place(weir_log *log);  /* no lane of this thread is at hand */
-weir_place weir_find_place_in_signal(weir_log *log);
+weir_place weir_find_place(weir_log *log) WEIR_ABI(weir_find_place); /* no lane of this thread is at hand */
+weir_place weir_find_place_in_signal(weir_log *log) WEIR_ABI(weir_find_place_in_signal);
 weir_place weir_make_room(weir_lane *lane); /* the lane, marked as busy, is full or closed */
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason);
 void weir_after_commit(weir_lane *lane);
