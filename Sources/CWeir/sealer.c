@@ -252,8 +252,11 @@ static int is_cut_off(event_log *log) {
 
 /* ---- The files' times -------------------------------------------------------------------------------------------- */
 
+/* Set under the mutex; sealer_expect asks off it, by an addition of 0. */
+static int is_stale(const sealer *sealer) { return __atomic_load_n(&sealer->stale, __ATOMIC_RELAXED) != 0; }
+
 static uint64_t touch_due(const sealer *sealer) {
-  return sealer->stale ? sealer->stale_since + TOUCH_PAUSE_NS : UINT64_MAX;
+  return is_stale(sealer) ? sealer->stale_since + TOUCH_PAUSE_NS : UINT64_MAX;
 }
 
 /*
@@ -334,7 +337,7 @@ static void sleep_until(sealer *sealer, uint64_t deadline) {
 static void take_step(event_log *log) {
   sealer *sealer = &log->sealer;
   uint64_t bounds_due = retention_due(log->retention);
-  int timed = sealer->stuck || sealer->fresh || sealer->stale || sealer->damaged || bounds_due != UINT64_MAX;
+  int timed = sealer->stuck || sealer->fresh || is_stale(sealer) || sealer->damaged || bounds_due != UINT64_MAX;
   uint64_t now = timed ? sys_monotonic_ns() : 0;
   if (settle_undrained(log)) return; /* whatever came meanwhile is looked at anew, a stop too */
   if (sealer->broken != 0) retention_deny(log, sealer->broken);
