@@ -300,7 +300,8 @@ WEIR_INLINE int32_t weir_begin_at(weir_record *record, weir_lane *lane, uint64_t
 /*
  * Begins an event on the calling thread. Answers WEIR_ACCEPTED and prepares `record`, or answers why not (counted).
  * After WEIR_ACCEPTED, call weir_commit, weir_refuse or weir_cancel exactly once. The first call of a thread claims a
- * lane (one compare-and-swap); later ones do not. May overlap with every other call of the library except weir_free.
+ * lane (one compare-and-swap); later ones do not. A thread has lanes in 16 open logs at most: captures to a further one
+ * borrow a spare lane each. May overlap with every other call of the library except weir_free.
  * For signal handlers there is weir_begin_in_signal. What begins must end: until it does, weir_close keeps the log
  * locked.
  */

@@ -89,7 +89,12 @@ weir_status status_of(int negative_errno) {
   }
 }
 
-static const char *remedy(weir_status status) {
+static const char *remedy(weir_status status, int negative_errno) {
+  if (negative_errno == -EPERM) {
+    return "run as the user who owns the log, correct its permissions, or allow the call where a sandbox (seccomp) "
+           "denies it";
+  }
+  if (negative_errno == -ENOSYS) return "use a newer kernel, or allow the call where a sandbox (seccomp) denies it";
   switch (status) {
     case WEIR_ERROR_MISSING: return "check the path";
     case WEIR_ERROR_DIRECTORY: return "give the path of a directory";
@@ -134,7 +139,8 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
   if (strerror_r(-negative_errno, reason, sizeof reason) != 0) {
     snprintf(reason, sizeof reason, "error %d", -negative_errno);
   }
-  return fail(error, status, -negative_errno, path, "cannot %s %s: %s; %s", action, path, reason, remedy(status));
+  return fail(error, status, -negative_errno, path, "cannot %s %s: %s; %s", action, path, reason,
+              remedy(status, negative_errno));
 }
 
 weir_status fail_unsettled(weir_error *error, const char *action, const char *directory) {

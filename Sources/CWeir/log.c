@@ -352,7 +352,14 @@ void log_let_directory_go(event_log *log) {
 
 weir_status log_fail(const event_log *log, int negative_errno, const char *action, weir_error *error) {
   uint32_t user = (uint32_t)geteuid();
+  struct stat home;
   weir_status status = status_of(negative_errno);
+  if (sys_status(log->directory, &home) == 0 && home.st_nlink == 0) {
+    return fail(error, status, -negative_errno, log->path,
+                "the directory %s was removed while the log in it was open: what it held is lost, and what is captured "
+                "from now on; close the log, and open one in a directory that stays",
+                log->path);
+  }
   if (status != WEIR_ERROR_ACCESS || user == log->user) return fail_system(error, negative_errno, action, log->path, NULL);
   return fail(error, status, -negative_errno, log->path,
               "cannot %s %s: it was opened by user %u, the process is user %u by now, who may not write to the log's "

@@ -352,7 +352,7 @@ void log_make_locks(event_log *log); /* mutexes and conditions of one whose memo
  */
 weir_status log_hold_directory(const char *path, event_log **log, weir_error *error);
 void log_let_directory_go(event_log *log);
-/* As fail_system, of an open log: where it is no longer the user that opened it who acts, the message says that. */
+/* As fail_system, of an open log. Where its directory is gone, or another user acts, the message says that. */
 weir_status log_fail(const event_log *log, int negative_errno, const char *action, weir_error *error);
 int log_check_descriptors(const event_log *log); /* 0, or -DESCRIPTOR_LOST: the host has closed directory or lock */
 int log_enter(event_log *log); /* announces a caller that close has to wait for. 0 if the log is closed */

@@ -253,9 +253,31 @@ static int keep_in_place(int fd) {
   if (status.st_size > 0 || (type != BTRFS_SUPER_MAGIC && type != OVERLAYFS_SUPER_MAGIC)) return 0;
   int known = ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0;
   if (known && (flags & FS_NOCOW_FL)) return 0; /* its directory has the mark */
+  /* A file that is compressed, as its directory says, takes no such mark: first the one goes, then the other comes. */
+  int compressed = FS_COMPR_FL | FS_NOCOMP_FL;
+  if (known && (flags & compressed)) {
+    flags &= ~compressed;
+    known = ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+  }
   flags |= FS_NOCOW_FL;
   if (known && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0) return 0;
   return type == OVERLAYFS_SUPER_MAGIC ? 0 : -EOPNOTSUPP;
+}
+
+/*
+ * Before Linux 6.9 tmpfs gives up at a signal and undoes what it did. Under a profiler's timer a large file would never
+ * be done, so each time that happens the pieces become smaller. 0 or a negative errno.
+ */
+static int allocate_in_pieces(int fd, uint64_t bytes) {
+  enum { LEAST_PIECE_BYTES = 64 << 10 };
+  uint64_t piece = bytes;
+  for (uint64_t at = 0; at < bytes;) {
+    uint64_t count = bytes - at < piece ? bytes - at : piece;
+    if (fallocate(fd, 0, (off_t)at, (off_t)count) == 0) at += count;
+    else if (errno != EINTR) return -errno;
+    else if (piece > LEAST_PIECE_BYTES) piece /= 2;
+  }
+  return 0;
 }
 
 int sys_allocate(int fd, uint64_t bytes) {
@@ -265,9 +287,8 @@ int sys_allocate(int fd, uint64_t bytes) {
   if (error == 0) error = keep_in_place(fd);
   if (error != 0) return error;
   OBSERVE(.fd = fd);
-  do error = fallocate(fd, 0, 0, (off_t)bytes) != 0 ? errno : 0;
-  while (error == EINTR);
-  return error == EOPNOTSUPP ? allocate_by_writing(fd, bytes) : -error;
+  error = allocate_in_pieces(fd, bytes);
+  return error == -EOPNOTSUPP ? allocate_by_writing(fd, bytes) : error;
 }
 
 int sys_truncate(int fd, uint64_t bytes) {
@@ -280,8 +301,10 @@ int sys_truncate(int fd, uint64_t bytes) {
 }
 
 int sys_populate(uint8_t *address, uint64_t bytes) {
+  /* The call takes whole pages, which may be of 16 or 64 KiB: where they are, so is what was asked for. */
+  uint64_t before = (uintptr_t)address & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
   int result;
-  do result = madvise(address, bytes, MADV_POPULATE_WRITE);
+  do result = madvise(address - before, bytes + before, MADV_POPULATE_WRITE);
   while (result != 0 && errno == EINTR);
   return result == 0 ? 0 : errno == EFAULT ? -EIO : -errno;
 }

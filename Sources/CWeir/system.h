@@ -31,7 +31,8 @@ int sys_inherit(uint8_t *address, uint64_t bytes, int inherit); /* whether a chi
 int sys_map_private(uint8_t *address, uint64_t bytes);       /* zeros at this address, in place of what was there. For
                                                                 signal handlers too: errno stays */
 int sys_unmap(uint8_t *address, uint64_t bytes);
-int sys_populate(uint8_t *address, uint64_t bytes);          /* makes pages writable ahead. -EINVAL: Linux can't */
+int sys_populate(uint8_t *address, uint64_t bytes);          /* makes the pages that it lies in writable ahead. -EINVAL:
+                                                                Linux can't */
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
 void sys_gather_pages(int fd, uint64_t bytes);               /* makes the cached pages of a new file large; a hint */
 void sys_start_writeback(int fd);                            /* tells the disk to begin; a hint */

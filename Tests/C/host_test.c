@@ -1,6 +1,6 @@
 /*
  * host_test.c: what a host does to its own process with a log open: threads with tiny stacks, descriptors closed that
- * it did not open, privileges dropped.
+ * it did not open, privileges dropped, signals without end, the directory removed.
  *
  * Runs without the sanitizers, which need more of a stack than these threads have.
  */
@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "batcher.h"
 #include "log.h"
@@ -236,6 +237,53 @@ static void privileges_dropped(void) {
   scratch_remove(folder);
 }
 
+/* ---- Signals ----------------------------------------------------------------------------------------------------- */
+
+static _Atomic int interrupts; /* each allocation of more than so many bytes; 0: none */
+
+/* As tmpfs before Linux 6.9 under a profiler's timer: what takes long gives up, and has done nothing. */
+int fallocate(int fd, int mode, off_t at, off_t bytes) {
+  if (interrupts && bytes > interrupts) {
+    errno = EINTR;
+    return -1;
+  }
+  return (int)syscall(SYS_fallocate, fd, mode, at, bytes);
+}
+
+static void allocation_interrupted(void) {
+  test("an opening ends though every long allocation is interrupted by a signal");
+  char *folder = scratch();
+  fflush(stdout);
+  pid_t host = fork();
+  REQUIRE(host >= 0);
+  if (host == 0) {
+    alarm(120);
+    interrupts = 100000;
+    weir_log *log = open_default(join(folder, "log"), NULL);
+    _exit(!log || weir_close(log, NULL) != WEIR_OK);
+  }
+  CHECK_EQUAL(wait_for(host), 0);
+  scratch_remove(folder);
+}
+
+/* ---- The directory ----------------------------------------------------------------------------------------------- */
+
+static void directory_removed(void) {
+  test("a log whose directory is removed says so, and not that anything stays");
+  char *folder = scratch();
+  weir_error error;
+  weir_log *log = open_host(join(folder, "log"), 0);
+  uint32_t type = define_numbered(log);
+  remove_tree(join(folder, "log"));
+  capture_until_refused(log, type, 0);
+  CHECK(weir_drain(log, UINT64_MAX, NULL, &error) != WEIR_OK);
+  CHECK(strstr(error.message, "was removed") && !strstr(error.message, "stay in the ring"));
+  CHECK(weir_close(log, &error) != WEIR_OK);
+  if (!CHECK(strstr(error.message, "was removed"))) fprintf(stderr, "%s\n", error.message);
+  weir_free(log);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("host_test");
   accepted = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -243,5 +291,7 @@ int main(void) {
   small_stacks();
   descriptors_closed();
   privileges_dropped();
+  allocation_interrupted();
+  directory_removed();
   return finish();
 }

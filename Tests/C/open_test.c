@@ -51,6 +51,23 @@ static void make_log(const char *directory, uint64_t events) {
   close_and_free(log);
 }
 
+/* What a sandbox answers for a call that it denies. */
+static void denied_calls(void) {
+  test("a call that a sandbox denies: the error names it as a cause");
+  static const int errors[] = {EPERM, ENOSYS};
+  for (int i = 0; i < 2; i++) {
+    char *folder = scratch();
+    weir_log *log;
+    weir_error error;
+    weir_fault_set("sys_allocate", 1, 1, errors[i]);
+    CHECK(weir_open(join(folder, "log"), NULL, &log, NULL, &error) != WEIR_OK);
+    weir_fault_set(NULL, 0, 0, 0);
+    CHECK_EQUAL(error.system_error, errors[i]);
+    if (!CHECK(strstr(error.message, "seccomp"))) fprintf(stderr, "%s\n", error.message);
+    scratch_remove(folder);
+  }
+}
+
 static void relative_path(void) {
   test("a log that was opened by a relative path is found by weir_directory from another working directory");
   char *folder = scratch(), before[4096];
@@ -392,6 +409,7 @@ static void foreign_segment(void) {
 int main(void) {
   random_start("open_test");
   relative_path();
+  denied_calls();
   wrong_directories();
   without_standard_streams();
   wrong_files();
