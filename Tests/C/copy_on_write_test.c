@@ -7,6 +7,8 @@
  */
 #include "capture_check.h"
 
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 
 static char *folder;
@@ -94,11 +96,27 @@ static void test_full(void) {
   found_free(&found);
 }
 
+static void test_compressed(void) {
+  test("a directory whose files btrfs compresses by attribute holds a log");
+  const char *directory = join(folder, "mount/compressed");
+  REQUIRE(mkdir(directory, 0700) == 0);
+  int fd = open(directory, O_RDONLY | O_DIRECTORY), flags = 0;
+  REQUIRE(fd >= 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0);
+  flags |= FS_COMPR_FL;
+  REQUIRE(ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0);
+  close(fd);
+  weir_log *log = open_small(directory, UINT64_MAX, 2, NULL);
+  if (log) CHECK_EQUAL(capture_so_many(log, define_numbered(log), 0, 100), 100);
+  if (log) close_and_free(log);
+  remove_tree(directory);
+}
+
 int main(void) {
   random_start("copy_on_write_test");
   folder = scratch();
   REQUIRE(access("/dev/shm", W_OK) != 0 || mkdtemp(ring_folder));
   if (mount_image()) {
+    test_compressed();
     test_full();
     CHECK_EQUAL(umount(join(folder, "mount")), 0);
   } else {
