@@ -58,20 +58,49 @@ struct Outcomes: Hashable, Sendable {
   var removed: UInt64 = 0
   var damaged: UInt64 = 0
   var withheld: UInt64 = 0
+  /// Events that had no offset yet when they were overwritten, as a notice at an offset tells. They are in no count of
+  /// offsets, and so not in ``all``.
+  var overwritten: UInt64 = 0
+  /// The same of events that were damaged in their lane.
+  var inHoles: UInt64 = 0
 
+  /// Of events that have an offset.
   var all: UInt64 { acknowledged &+ rejected &+ removed &+ damaged &+ withheld }
 
   static func + (left: Outcomes, right: Outcomes) -> Outcomes {
     Outcomes(
       acknowledged: left.acknowledged &+ right.acknowledged, rejected: left.rejected &+ right.rejected,
       removed: left.removed &+ right.removed, damaged: left.damaged &+ right.damaged,
-      withheld: left.withheld &+ right.withheld)
+      withheld: left.withheld &+ right.withheld, overwritten: left.overwritten &+ right.overwritten,
+      inHoles: left.inHoles &+ right.inHoles)
   }
 
   static func - (left: Outcomes, right: Outcomes) -> Outcomes {
     Outcomes(
       acknowledged: left.acknowledged &- right.acknowledged, rejected: left.rejected &- right.rejected,
       removed: left.removed &- right.removed, damaged: left.damaged &- right.damaged,
-      withheld: left.withheld &- right.withheld)
+      withheld: left.withheld &- right.withheld, overwritten: left.overwritten &- right.overwritten,
+      inHoles: left.inHoles &- right.inHoles)
+  }
+
+  /// What was lost, by reason, without those that are 0.
+  var lost: [LossReason: UInt64] {
+    let all: [LossReason: UInt64] = [
+      .removed: removed, .damaged: damaged &+ inHoles, .withheld: withheld, .overwritten: overwritten,
+    ]
+    return all.filter { $0.value > 0 }
+  }
+}
+
+extension Outcomes {
+  /// What a notice of the log tells of events that were accepted and never had an offset.
+  init(notice: StoredEvent) {
+    self.init()
+    switch notice.name {
+    case "weir.hole": inHoles = (try? notice["events"] as UInt64) ?? 0
+    case "weir.gap" where (try? notice["reason"] as String) == DropReason.overwritten.name:
+      overwritten = (try? notice["dropped"] as UInt64) ?? 0
+    default: break
+    }
   }
 }

@@ -122,7 +122,7 @@ extension Dispatcher {
         return DeliveryReport.Entry(
           provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,
           rejected: now.rejected &- before.rejected, pending: pending(now, end), state: state,
-          error: now.error ?? end.error?.message)
+          error: now.error ?? end.error?.message, lost: (now.passed - before.passed).lost)
       })
   }
 

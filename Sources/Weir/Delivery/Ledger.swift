@@ -111,11 +111,13 @@ public struct DeliveryReport: Hashable, Sendable {
     public var state: ProviderState
     /// Why something is pending, if it is known.
     public var error: String?
+    /// Events that it will not get, by reason, of those that were passed over during the call.
+    public var lost: [LossReason: UInt64]
 
     /// An entry.
     public init(
       provider: String, acknowledged: UInt64, rejected: UInt64, pending: UInt64, state: ProviderState,
-      error: String? = nil
+      error: String? = nil, lost: [LossReason: UInt64] = [:]
     ) {
       self.provider = provider
       self.acknowledged = acknowledged
@@ -123,6 +125,7 @@ public struct DeliveryReport: Hashable, Sendable {
       self.pending = pending
       self.state = state
       self.error = error
+      self.lost = lost
     }
   }
 

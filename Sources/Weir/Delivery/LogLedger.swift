@@ -22,6 +22,25 @@ extension Dispatcher {
   }
 }
 
+extension Dispatcher {
+  /// For each provider that this dispatcher delivers to, what became of events since it was added, and what is pending.
+  ///
+  /// A loss is counted when the provider passes it: one that lies ahead, which the ledger knows of already, is not
+  /// among them. So of deliveries that follow one another each tells of what it passed over itself, and each loss is
+  /// told once. Redrives, which the ledger counts too, are no part of it.
+  package var report: DeliveryReport {
+    DeliveryReport(
+      workers.map { worker in
+        let report = worker.shared.read { $0.report }
+        let entry = Ledger.Entry(worker.orders.name, report, LogDirectory(directory))
+        let settled = report.passed + report.ahead
+        return DeliveryReport.Entry(
+          provider: worker.orders.name, acknowledged: settled.acknowledged, rejected: settled.rejected,
+          pending: entry.pending, state: entry.state, error: entry.error, lost: report.passed.lost)
+      })
+  }
+}
+
 extension LogDirectory {
   /// For each provider that has a cursor in this log, what became of every event that was accepted since it began, from
   /// the files alone, in any process.

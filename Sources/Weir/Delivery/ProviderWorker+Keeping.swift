@@ -96,6 +96,7 @@ extension ProviderWorker {
     report.seenEnd = reader.seenEnd
     report.counts = span.counts
     report.ahead = span.ahead
+    report.passed = span.passedOutcomes
     report.open = span.open
     report.state = currentState
     report.error = troubles.values.sorted().first

@@ -38,7 +38,7 @@ extension ProviderWorker {
     // Of a log that was put back from a copy the reader may come by what it gave before.
     guard event.offset >= span.end else { return }
     let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
-    if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(), last: mark) }
+    if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(notice: event), last: mark) }
     if orders.isRedrive { return takeLetter(event, at: mark, bytes) }
     if let change = HeldAssociation(event, bytes: bytes) {
       span.opened(event.offset, id: event.id)

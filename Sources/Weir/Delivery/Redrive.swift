@@ -60,7 +60,7 @@ extension LogDirectory {
       provider: name, acknowledged: after.acknowledged &- before.acknowledged,
       rejected: after.rejected &- before.rejected,
       pending: UInt64(after.open) &+ (try Self.letters(in: letters, from: after.position, endingFrom: after.end)),
-      state: state, error: after.error)
+      state: state, error: after.error, lost: after.passed.lost)
   }
 
   /// How many letters end at `end` or after it: events are not counted, for a large letter is several. What lies before

@@ -43,6 +43,8 @@ struct SettledSpan: Sendable {
   private(set) var counts: DeliveryCounts
   /// What became of those at or above it that are settled.
   private(set) var ahead = Outcomes()
+  /// What became of the events that the position has passed since the span began.
+  private(set) var passedOutcomes = Outcomes()
 
   /// A stretch that begins where a cursor stands.
   init(_ cursor: CursorPosition) {
@@ -126,6 +128,7 @@ struct SettledSpan: Sendable {
       last = run.last ?? last
       association = run.association ?? association
       counts.add(outcomes)
+      passedOutcomes = passedOutcomes + outcomes
       ahead = ahead - outcomes
       passed += 1
     }

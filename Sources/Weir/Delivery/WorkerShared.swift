@@ -16,6 +16,8 @@ struct WorkerReport: Sendable {
   var counts = DeliveryCounts()
   /// What became of those at or above it that are settled.
   var ahead = Outcomes()
+  /// What became of the events that ``position`` has passed since the worker began.
+  var passed = Outcomes()
   /// Events that were read and are not settled.
   var open = 0
   var state = ProviderState.starting

@@ -7,53 +7,39 @@ struct DeliveryOutcome: Sendable {
   /// What became of the log's events for one destination, while the command ran.
   struct Entry: Equatable, Sendable {
     var name: String
-    var acknowledged: UInt64 = 0
-    var rejected: UInt64 = 0
-    var pending: UInt64 = 0
-    var lost: [LossReason: UInt64] = [:]
+    var acknowledged: UInt64
+    var rejected: UInt64
+    var pending: UInt64
+    /// Events that were passed over, by reason.
+    var lost: [LossReason: UInt64]
     /// Why delivery stopped until somebody mends something; nil if it did not.
     var stopped: String?
     /// What last went wrong, where something is pending.
     var error: String?
 
-    init(name: String) {
-      self.name = name
-    }
-
-    /// What a redrive came to.
     init(_ report: DeliveryReport.Entry) {
       name = report.provider
       acknowledged = report.acknowledged
       rejected = report.rejected
       pending = report.pending
+      lost = report.lost
       if case .stopped(let reason) = report.state { stopped = reason }
       error = report.error
     }
 
-    /// What differs between two ledgers of one destination; `before` is nil where it had no cursor yet.
-    init(before: Ledger.Entry?, after: Ledger.Entry) {
-      name = after.provider
-      // A cursor that was found damaged starts over, with counts of its own: no number goes below zero for that.
-      acknowledged = Self.more(after.acknowledged, before?.acknowledged)
-      rejected = Self.more(after.rejected, before?.rejected)
-      pending = after.pending
-      for (reason, count) in after.lost where Self.more(count, before?.lost[reason]) > 0 {
-        lost[reason] = Self.more(count, before?.lost[reason])
-      }
-      error = after.error
-    }
-
-    private static func more(_ after: UInt64, _ before: UInt64?) -> UInt64 { after - min(after, before ?? 0) }
-
     /// The numbers in words: "10,000 acknowledged, 2 rejected, 5 pending, 3 lost (damaged: 3)".
     var counts: String {
+      "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
+        + "\(Quantity.count(pending)) pending, \(Self.words(lost))"
+    }
+
+    /// Losses in words: "3 lost (damaged: 3)".
+    static func words(_ lost: [LossReason: UInt64]) -> String {
       let reasons = LossReason.allCases.compactMap { reason in
         lost[reason].map { "\(reason.rawValue): \(Quantity.count($0))" }
       }
       let losses = Quantity.count(lost.values.reduce(0, &+)) + " lost"
-      return "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
-        + "\(Quantity.count(pending)) pending, "
-        + (reasons.isEmpty ? losses : "\(losses) (\(reasons.joined(separator: ", ")))")
+      return reasons.isEmpty ? losses : "\(losses) (\(reasons.joined(separator: ", ")))"
     }
   }
 

@@ -69,9 +69,11 @@ struct DeliveryRun: Sendable {
     releasing?.cancel()
     _ = await dispatcher.shutdown(budget: stop.isThrown ? Self.lastBudget : .zero)
     var outcome = DeliveryOutcome(log: log, entries: [], nanoseconds: monotonicNanoseconds() - start)
-    for after in entries {
-      var entry = DeliveryOutcome.Entry(before: before.first { $0.provider == after.provider }, after: after)
-      entry.stopped = stopped[after.provider]
+    let report = dispatcher.report
+    for name in names {
+      guard let reported = report.entries.first(where: { $0.provider == name }) else { continue }
+      var entry = DeliveryOutcome.Entry(reported)
+      entry.stopped = stopped[name]
       outcome.entries.append(entry)
     }
     return outcome

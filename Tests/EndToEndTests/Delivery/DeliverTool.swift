@@ -122,6 +122,41 @@ import Testing
         #expect(outcome.code == 1, "\(outcome.text)")
       }
 
+      /// 1,000 lines of which all are delivered, and 20,000 more in several segments.
+      private func delivered(_ scratch: Scratch) throws -> [String] {
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...1000))
+        let arguments = ["deliver", scratch("log"), "--to", scratch("out"), "--name", "out"]
+        try Tool.require(Tool.run(arguments), code: 0, "weir deliver")
+        try Tool.record(scratch("log"), ["--segment-bytes", "1M"], sending: Numbered.lines(1001...21_000))
+        return arguments
+      }
+
+      @Test(arguments: [true, false])
+      func `a loss before a run is told by the run that passes over it, and by no other`(isDamage: Bool) throws {
+        let scratch = try Scratch()
+        let arguments = try delivered(scratch)
+        let segments = try Files.segments(in: scratch("log"))
+        if isDamage {
+          try FileManager.default.removeItem(atPath: scratch("log/\(segments[segments.count / 2])"))
+        } else {
+          // Retention removes the oldest, which nobody has had yet.
+          try Tool.record(
+            scratch("log"), ["--segment-bytes", "1M", "--retain-bytes", "2M"], sending: Numbered.lines(21_001...30_000))
+        }
+        let before = try LedgerLine.read(scratch("log"), "out")
+        let reason = isDamage ? "damaged" : "removed"
+        let lost = before.lost[reason] ?? 0
+        #expect(lost > 0 && before.pending > 0 && before.balanced, "\(before)")
+        let run = try Tool.run(arguments)
+        #expect(run.code == 1, "\(run.code ?? -1) \(run.text)")
+        let digits = run.text.components(separatedBy: "(\(reason): ").last?.prefix { $0 != ")" } ?? ""
+        #expect(digits.filter(\.isNumber) == "\(lost)", "\(run.text)")
+        let next = try Tool.run(arguments)
+        #expect(next.code == 0 && next.text.contains(" 0 lost"), "\(next.code ?? -1) \(next.text)")
+        let after = try LedgerLine.read(scratch("log"), "out")
+        #expect(after.lost[reason] == lost && after.pending == 0 && after.balanced, "\(after)")
+      }
+
       @Test func `an endpoint that is down leaves everything pending when the budget ends`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))

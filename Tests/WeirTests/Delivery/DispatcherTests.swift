@@ -432,6 +432,45 @@ struct DispatcherTests {
     }
   }
 
+  @Test func `a report tells what was passed over, and no loss that lies ahead`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.capture(4)
+      let provider = ScriptedProvider(answers: [.each { $0.fields["n"] == .int(1) ? .rejected("no") : .accepted }])
+      var options = DeliveryOptions()
+      options.preparation = Preparation(hooks: [EventHook("not 2") { $0.fields["n"] == .int(2) ? .drop : .keep }])
+      try stage.dispatcher.add(provider, options: options)
+      #expect(await stage.run { stage.entry().offset == 4 })
+      let report = try #require(stage.dispatcher.report.entries.first)
+      #expect(report.acknowledged == 2 && report.rejected == 1 && report.lost == [.withheld: 1] && report.pending == 0)
+      // Another one begins with nothing, whatever the cursor has counted.
+      await stage.kill()
+      _ = stage.dispatcher.close()
+      let second = try DeliveryStage(on: stage.tracker)
+      try second.dispatcher.add(ScriptedProvider(), options: options)
+      #expect(await second.run { second.entry().state == .running })
+      let again = try #require(second.dispatcher.report.entries.first)
+      #expect(again.acknowledged == 0 && again.rejected == 0 && again.lost.isEmpty, "\(again)")
+      await second.kill()
+    }
+  }
+
+  @Test func `a notice of the log tells how many events were lost before they had an offset`() {
+    func outcomes(_ name: String, _ fields: FieldObject) -> Outcomes {
+      Outcomes(
+        notice: StoredEvent(
+          offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0), name: name,
+          fields: fields))
+    }
+    #expect(outcomes("weir.hole", ["reason": "damaged", "events": .uint(3)]).lost == [.damaged: 3])
+    #expect(outcomes("weir.hole", ["reason": "damaged"]).lost.isEmpty)
+    #expect(outcomes("weir.gap", ["reason": "overwritten", "dropped": .uint(4)]).lost == [.overwritten: 4])
+    // What was refused was never accepted.
+    #expect(outcomes("weir.gap", ["reason": "full", "dropped": .uint(4)]).lost.isEmpty)
+    // They have no offset of their own, and so no part in the sums of offsets.
+    #expect(outcomes("weir.hole", ["events": .uint(3)]).all == 0)
+  }
+
   // MARK: The tracker's end
 
   @Test func `delivery goes on from the files when the tracker is closed, and when it is gone`() async throws {

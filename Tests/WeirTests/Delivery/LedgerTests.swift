@@ -45,6 +45,9 @@ struct LedgerTests {
         let late = try #require(ledger["late"])
         #expect(late.accepted == after && late.lost == [.overwritten: lost - lostBefore] && late.isBalanced, "\(late)")
       }
+      // Each tells of what it came by.
+      let reported = Dictionary(uniqueKeysWithValues: stage.dispatcher.report.entries.map { ($0.provider, $0.lost) })
+      #expect(reported["early"] == [.overwritten: lost] && reported["late"] == [.overwritten: lost - lostBefore])
     }
   }
 }
