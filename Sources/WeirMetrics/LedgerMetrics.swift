@@ -19,7 +19,7 @@
   /// |---|---|
   /// | `weir_accepted` | events that captures accepted since the provider began |
   /// | `weir_acknowledged` | of them, those that it has for good |
-  /// | `weir_rejected` | of them, those in its dead letters |
+  /// | `weir_rejected` | of them, those in its dead letters that no redrive had accepted: it falls with a redrive |
   /// | `weir_pending` | of them, those that are yet to be settled |
   /// | `weir_lost` | of them, those that it will not get, by reason |
   /// | `weir_running` | 1 if it delivers or waits for events, 0 if not: backing off, open, stopped, idle |
@@ -82,7 +82,7 @@
 
   /// The metrics of one provider.
   private struct ProviderMetrics {
-    /// A number of the ledger that only grows, with the counter of its growth.
+    /// A number of the ledger, with the counter of its growth.
     private struct Growing {
       private let meter: Meter
       private let counter: Counter
@@ -94,12 +94,14 @@
         last = value
       }
 
-      mutating func update(_ value: UInt64) {
+      /// Less than before: the counts began anew, because the log is another one, unless `mayFall`.
+      mutating func update(_ value: UInt64, mayFall: Bool = false) {
         meter.set(value)
-        // Less than before: the counts began anew, because the log is another one.
-        counter.increment(by: Int64(clamping: value >= last ? value - last : value))
+        counter.increment(by: Int64(clamping: value >= last ? value - last : mayFall ? 0 : value))
         last = value
       }
+
+      func isAnew(_ value: UInt64) -> Bool { value < last }
 
       func destroy() {
         meter.destroy()
@@ -131,9 +133,10 @@
     }
 
     mutating func update(_ entry: Ledger.Entry) {
+      // What was rejected is acknowledged after a redrive.
+      rejected.update(entry.rejected, mayFall: !accepted.isAnew(entry.accepted))
       accepted.update(entry.accepted)
       acknowledged.update(entry.acknowledged)
-      rejected.update(entry.rejected)
       for reason in LossReason.allCases { lost[reason]?.update(entry.lost[reason] ?? 0) }
       pending.set(entry.pending)
       running.set(entry.state == .running ? 1 : 0)

@@ -77,6 +77,22 @@
       #expect(try value(metrics, "weir_acknowledged", "a") == 8)
     }
 
+    @Test func `what a redrive had accepted is no rejection anew`() throws {
+      let metrics = TestMetrics()
+      var before = entry("a", 100)
+      (before.rejected, before.accepted) = (50, before.accepted + 48)
+      let ledger = Mutex(Ledger([before]))
+      let published = LedgerMetrics(factory: metrics) { ledger.withLock { $0 } }
+      published.update()
+      (before.rejected, before.acknowledged) = (10, before.acknowledged + 40)
+      ledger.withLock { [before] in $0 = Ledger([before]) }
+      published.update()
+      let rejected = try metrics.expectCounter("weir_rejected_total", [("provider", "a")])
+      let acknowledged = try metrics.expectCounter("weir_acknowledged_total", [("provider", "a")])
+      #expect(rejected.totalValue == 0 && acknowledged.totalValue == 40)
+      #expect(try value(metrics, "weir_rejected", "a") == 10)
+    }
+
     @Test func `a provider that is gone has no metrics`() throws {
       let metrics = TestMetrics()
       let ledger = Mutex(Ledger([entry("a", 1), entry("b", 1)]))

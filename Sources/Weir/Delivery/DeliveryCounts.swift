@@ -26,6 +26,9 @@ struct DeliveryCounts: Hashable, Sendable {
   /// All events below the cursor since ``from``.
   var settled: UInt64 { acknowledged &+ rejected &+ removed &+ damaged &+ withheld }
 
+  /// Events that it will not get, whatever the reason.
+  var lostInAll: UInt64 { removed &+ damaged &+ withheld }
+
   /// By reason, without those that are 0.
   var lost: [LossReason: UInt64] {
     let all: [LossReason: UInt64] = [.removed: removed, .damaged: damaged, .withheld: withheld]

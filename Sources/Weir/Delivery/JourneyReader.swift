@@ -162,7 +162,9 @@ private struct JourneyReader {
     let isBefore = event.offset < position?.counts?.from ?? 0
     let isSettled = event.offset < position?.offset ?? 0 && !isBefore
     // It may have been accepted after a rejection: it was given again, by a redrive or because of a kill.
-    if case .rejected(let reason)? = letters.last?.what, !notes.isAcceptedAfter(letters.last?.time) {
+    if case .rejected(let reason)? = letters.last?.what, !notes.isRedriven,
+      !notes.isAcceptedAfter(letters.last?.time)
+    {
       return (.rejected(reason: reason), isSettled)
     }
     if notes.isWithheld { return (.withheld, isSettled) }
@@ -174,6 +176,8 @@ private struct JourneyReader {
   private struct Notes {
     var steps: [Journey.Step] = []
     var isWithheld = false
+    /// Its last letter was accepted in a redrive.
+    var isRedriven = false
     var settledAt: Timestamp?
 
     func isAcceptedAfter(_ time: Timestamp?) -> Bool {
@@ -222,7 +226,8 @@ private struct JourneyReader {
       steps.append(Journey.Step(time: stored.time, provider: name, what: .rejected(reason: reason)))
       offsets.append(stored.offset)
     }
-    guard !offsets.isEmpty else { return steps }
+    guard let last = offsets.last else { return steps }
+    notes.isRedriven = AcceptedLetters(of: name, in: log.path).contains(last)
     readAll(AttemptLog.path(in: letters, provider: name), "the redrives of \(name)") { stored in
       guard case .attempt(let call)? = try? LoggedAttempt(stored) else { return }
       for attempt in offsets.compactMap({ Journey.Attempt(call, of: $0) }) {

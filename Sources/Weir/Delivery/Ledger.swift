@@ -47,9 +47,10 @@ public struct Ledger: Hashable, Sendable {
     public var offset: Offset
     /// Events that captures accepted since it began.
     public var accepted: UInt64
-    /// Of them, those that the provider has for good.
+    /// Of them, those that the provider has for good, those that it accepted in a redrive among them.
     public var acknowledged: UInt64
-    /// Of them, those that it will never take; they are in the dead-letter log.
+    /// Of them, those that it rejected, and has not accepted in a redrive since; they are in the dead-letter log. After
+    /// a kill in a redrive, or of one, it may be some more than there are, until the letters are redriven.
     public var rejected: UInt64
     /// Of them, those that are yet to be settled.
     public var pending: UInt64

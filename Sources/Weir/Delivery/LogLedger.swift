@@ -15,7 +15,10 @@ extension Dispatcher {
     let workers = self.workers
     let names = Set(workers.map(\.orders.name))
     var entries = workers.map { worker in
-      Ledger.Entry(worker.orders.name, worker.shared.read { $0.report }, LogDirectory(directory))
+      let log = LogDirectory(directory)
+      var entry = Ledger.Entry(worker.orders.name, worker.shared.read { $0.report }, log)
+      entry.countRedriven(in: log)
+      return entry
     }
     if let others = try? LogDirectory(directory).entries(but: names) { entries += others }
     return Ledger(entries.sorted { $0.provider < $1.provider })
@@ -66,6 +69,7 @@ extension LogDirectory {
           entry.error = "its cursor is damaged: it starts over from the log's beginning"
         case .position(let position):
           entry = Ledger.Entry(name, position, try tally(from: position.offset))
+          entry.countRedriven(in: self)
         }
       } catch {
         guard error.code == .version else { throw error }

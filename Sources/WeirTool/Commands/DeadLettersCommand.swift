@@ -11,8 +11,9 @@ struct DeadLettersCommand: ParsableCommand {
     abstract: "Print the events that destinations rejected, and why.",
     discussion: """
       Changes nothing. Dead letters stay where they are, in the log's directory under \
-      dead-letters/NAME, also after weir redrive has sent them again. Nothing removes \
-      them but you. Damage is passed over: a line on standard error, exit code 1.
+      dead-letters/NAME, also after weir redrive has sent them again: those that the \
+      destination accepted then are printed with --all only. Nothing removes dead \
+      letters but you. Damage is passed over: a line on standard error, exit code 1.
 
       Formats:
         text   For people: destination, attempts and reason, then the event.
@@ -41,6 +42,9 @@ struct DeadLettersCommand: ParsableCommand {
 
   @Option(help: "How many to print at most. All if it is left out.")
   var limit: UInt64?
+
+  @Flag(help: "Print those as well that weir redrive sent again and that were accepted then.")
+  var all = false
 
   private static let folder = "dead-letters"
 
@@ -76,8 +80,9 @@ struct DeadLettersCommand: ParsableCommand {
       writeDiagnostic("\(path): \(Damage.describe(skip))")
     }
     var joiner = DeadLetterJoiner()
+    let accepted = all ? nil : AcceptedLetters(of: name, in: directory)
     while left > 0, let stored = try reader.next() {
-      guard let letter = joiner.take(stored) else { continue }
+      guard let letter = joiner.take(stored), accepted?.contains(stored.offset) != true else { continue }
       var bytes: [UInt8] = []
       append(letter, to: &bytes)
       do { try writeAll(bytes, to: STDOUT_FILENO) } catch { throw ToolError(writing: error) }

@@ -1,6 +1,7 @@
 // Redriven dead letters: large ones, ones that were not finished, ones with fields that must not leave the process.
 
 import Foundation
+import Synchronization
 import Testing
 import WeirTesting
 
@@ -124,6 +125,138 @@ struct RedriveTests {
       let second = try await redrive(stage, to: provider)
       #expect(second.acknowledged == 2 && second.pending == 0 && provider.numbers == [1, 2, 3], "\(second)")
       await stage.kill()
+    }
+  }
+
+  /// A stage whose provider rejected events numbered from 0.
+  private func withRejected(_ count: Int, _ directory: String) async throws -> DeliveryStage {
+    let stage = try DeliveryStage(directory)
+    try stage.dispatcher.add(ScriptedProvider(finally: .reject("no")))
+    try stage.capture(count)
+    #expect(await stage.run { stage.entry().rejected == UInt64(count) && stage.entry().offset == Offset(count) })
+    return stage
+  }
+
+  /// The ledger as the dispatcher has it and as the files do, which are to say the same.
+  private func expectLedger(
+    _ stage: DeliveryStage, acknowledged: UInt64, rejected: UInt64, _ place: SourceLocation = #_sourceLocation
+  ) throws {
+    for ledger in [stage.dispatcher.ledger, try LogDirectory(stage.directory).ledger()] {
+      let entry = try #require(ledger["scripted"], sourceLocation: place)
+      #expect(
+        entry.acknowledged == acknowledged && entry.rejected == rejected && entry.isBalanced, "\(entry)",
+        sourceLocation: place)
+    }
+  }
+
+  @Test func `what a redrive had accepted is acknowledged, and no longer rejected`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try await withRejected(10, directory)
+      try expectLedger(stage, acknowledged: 0, rejected: 10)
+      // One is rejected again, and one kept back: they are what they were.
+      let picky = ScriptedProvider(finally: .each { $0.fields["n"] == .int(7) ? .rejected("still") : .accepted })
+      var options = DeliveryOptions()
+      options.preparation = Preparation(hooks: [EventHook("not 3") { $0.fields["n"] == .int(3) ? .drop : .keep }])
+      let report = try await redrive(stage, to: picky, options: options)
+      #expect(report.acknowledged == 8 && report.rejected == 1 && report.lost == [.withheld: 1], "\(report)")
+      try expectLedger(stage, acknowledged: 8, rejected: 2)
+      let log = LogDirectory(directory)
+      for offset in 0..<10 as Range<Offset> {
+        let fate = try #require(try log.journey(at: offset).outcomes.first).fate
+        #expect((fate == .acknowledged) == ![3, 7].contains(offset), "\(offset): \(fate)")
+      }
+      // What is rejected after that is, too.
+      try stage.capture(2, from: 10)
+      #expect(await stage.run { stage.entry().rejected == 4 && stage.entry().offset == 12 })
+      try expectLedger(stage, acknowledged: 8, rejected: 4)
+      #expect(try await redrive(stage, to: ScriptedProvider()).acknowledged == 2)
+      try expectLedger(stage, acknowledged: 10, rejected: 2)
+    }
+  }
+
+  @Test func `a redrive that was killed before it noted anything counts for nothing`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try await withRejected(5, directory)
+      let isGiven = Mutex(false)
+      let provider = ScriptedProvider(
+        finally: .each { _ in
+          isGiven.withLock { $0 = true }
+          return .accepted
+        })
+      var configuration = stage.redriveConfiguration()
+      // From the delivery on its cursor can't be moved.
+      configuration.calls.fault = { call in call == .write && isGiven.withLock { $0 } ? EIO : nil }
+      let made = Mutex<ProviderWorker?>(nil)
+      let register = configuration.madeWorker
+      configuration.madeWorker = { worker in
+        register?(worker)
+        made.withLock { $0 = worker }
+      }
+      let given = configuration
+      let redriving = Task {
+        try? await LogDirectory(directory).redrive(to: provider, configuration: given, timeout: .seconds(1 << 20))
+      }
+      #expect(await eventually { made.withLock { $0 }?.shared.read { $0.report.acknowledged } == 5 })
+      let worker = try #require(made.withLock { $0 })
+      worker.shared.order { $0.ending = .abandonment }
+      _ = await redriving.value
+      try expectLedger(stage, acknowledged: 0, rejected: 5)
+      let second = ScriptedProvider()
+      #expect(try await redrive(stage, to: second).acknowledged == 5)
+      #expect(second.numbers == [0, 1, 2, 3, 4])
+      try expectLedger(stage, acknowledged: 5, rejected: 0)
+    }
+  }
+
+  @Test func `letters that are there twice, or gone, make no event acknowledged that is not`() async throws {
+    func redriven(of rejected: UInt64, accepted: UInt64, others: UInt64) -> UInt64 {
+      var letters = RedrivenLetters()
+      (letters.accepted, letters.others) = (accepted, others)
+      return letters.redriven(of: rejected)
+    }
+    #expect(redriven(of: 10, accepted: 8, others: 2) == 8)
+    // Two of ten have a second letter, and one that has was rejected in both.
+    #expect(redriven(of: 10, accepted: 10, others: 2) == 8)
+    // Letters of events that were accepted in the end.
+    #expect(redriven(of: 3, accepted: 5, others: 0) == 3)
+    #expect(redriven(of: 0, accepted: 5, others: 0) == 0)
+    // Somebody removed the letters, and others were written and accepted after that.
+    #expect(redriven(of: 490, accepted: 3, others: 0) == 3)
+    #expect(redriven(of: 490, accepted: 0, others: 0) == 0)
+    #expect(redriven(of: 5, accepted: 5, others: .max) == 0)
+    try await withDirectoryAsync { directory in
+      let stage = try await withRejected(4, directory)
+      #expect(try await redrive(stage, to: ScriptedProvider()).acknowledged == 4)
+      try expectLedger(stage, acknowledged: 4, rejected: 0)
+      await stage.kill()
+      try FileManager.default.removeItem(atPath: DeadLetter.path(of: "scripted", in: directory))
+      #expect(try LogDirectory(directory).ledger()["scripted"]?.rejected == 4)
+    }
+  }
+
+  @Test func `letters that were accepted are told from the others`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try await withRejected(6, directory)
+      let letters = DeadLetter.path(of: "scripted", in: directory)
+      func accepted() -> [Bool] {
+        let accepted = AcceptedLetters(of: "scripted", in: directory)
+        return (0..<6).map { accepted.contains($0) }
+      }
+      #expect(accepted() == Array(repeating: false, count: 6))
+      let picky = ScriptedProvider(finally: .each { $0.fields["n"] == .int(2) ? .rejected("still") : .accepted })
+      #expect(try await redrive(stage, to: picky).rejected == 1)
+      #expect(accepted() == [true, true, false, true, true, true])
+      try FileManager.default.removeItem(atPath: AttemptLog.path(in: letters, provider: "scripted"))
+      #expect(accepted() == Array(repeating: false, count: 6))
+    }
+    try await withDirectoryAsync { directory in
+      let stage = try await withRejected(2, directory)
+      #expect(try await redrive(stage, to: ScriptedProvider()).acknowledged == 2)
+      let letters = DeadLetter.path(of: "scripted", in: directory)
+      try FileManager.default.removeItem(atPath: AttemptLog.path(in: letters, provider: "scripted"))
+      let accepted = AcceptedLetters(of: "scripted", in: directory)
+      #expect(accepted.contains(0) && accepted.contains(1) && !accepted.contains(2))
+      #expect(try LogDirectory(directory).journey(at: 1).outcomes.map(\.fate) == [.acknowledged])
     }
   }
 
