@@ -101,10 +101,11 @@
     /// | 402 | somebody must pay first: ``DeliveryStopped`` |
     /// | 415 | the form is wrong, gzip for one: ``DeliveryStopped`` |
     /// | 408, 409, 425, 429, 500–599 | all are to be retried, not before `Retry-After` |
-    /// | other 400–499 | ``BatchRefused`` |
+    /// | other 400–499 | ``BatchRefused``; with a web page for a body: ``DeliveryStopped``, unless it is 413 |
     /// | anything else | no answer to the request: ``HTTPFailure`` |
     ///
-    /// 413 is a refusal like any other: the halves of the batch are smaller.
+    /// 413 is a refusal like any other: the halves of the batch are smaller. A web page is what a proxy on the way says,
+    /// of the request and not of its events.
     public func standardReading(of batch: HTTPBatch) throws -> HTTPReading {
       switch status {
       case 200...299:
@@ -120,7 +121,7 @@
       case 415:
         throw DeliveryStopped("the endpoint does not take this form (\(summary)); try without compression")
       case 408, 409, 425, 429, 500...599: return try toBeRetried(batch)
-      case 400...499: throw BatchRefused(summary)
+      case 400...499: throw refusal
       default: throw HTTPFailure("an answer with the status \(status), which means nothing here")
       }
     }
@@ -130,6 +131,16 @@
     func toBeRetried(_ batch: HTTPBatch) throws -> HTTPReading {
       if let retryAfter { return HTTPReading(.retry(after: retryAfter), count: batch.count) }
       throw HTTPFailure(summary)
+    }
+
+    /// What is thrown where the vendor refuses the batch. What has a web page for its body does not come from the vendor:
+    /// delivery stops, or, where the server itself failed, all are to be given again.
+    var refusal: any Error {
+      guard status != 413, isPage else { return BatchRefused(summary) }
+      if status >= 500 || status == 408 || status == 409 || status == 425 { return notTheVendors }
+      return DeliveryStopped(
+        "a web page refuses, which does not come from the endpoint (\(summary)); see whether the address is right, "
+          + "and what a proxy on the way wants")
     }
 
     /// The same, for a vendor that acknowledges with a JSON object and nothing else: what has another body did not come
@@ -146,13 +157,17 @@
         || self["content-type"]?.lowercased().contains("json") == true
     }
 
-    /// A success that did not come from where the request was meant to go: all are to be given again.
+    /// An answer that did not come from where the request was meant to go: all are to be given again.
     var notTheVendors: HTTPFailure { HTTPFailure("an answer that is not the vendor's (\(summary))") }
 
-    private var isWebPage: Bool {
-      if self["content-type"]?.lowercased().hasPrefix("text/html") == true { return true }
-      let start = text.prefix(200).drop { $0.isWhitespace }.lowercased()
-      return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
+    private var isWebPage: Bool { isCalledPage || isPage }
+
+    private var isCalledPage: Bool { self["content-type"]?.lowercased().hasPrefix("text/html") == true }
+
+    /// By its bytes: many a framework calls text and JSON a web page, too.
+    private var isPage: Bool {
+      let start = text.prefix(200).drop { $0.isWhitespace || $0 == "\u{FEFF}" }.lowercased()
+      return start.hasPrefix("<!doctype html") || start.hasPrefix("<html") || isCalledPage && start.hasPrefix("<")
     }
 
     private var redirected: DeliveryStopped {

@@ -67,6 +67,38 @@
       #expect(try outcome(answer) == .failed)
     }
 
+    /// What nginx says of a request without TLS, or without the certificate that it wants.
+    private static let page = "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>"
+
+    @Test(arguments: HTTPPresetName.allCases)
+    func aWebPageIsNoVendorsRefusal(_ name: HTTPPresetName) throws {
+      let preset = try name.preset(endpoint: "http://127.0.0.1:1", key: Secret("abcdefgh"))
+      for status in [400, 406, 411, 422, 426, 431] {
+        let outcome = try Outcome(preset, answer(status, Self.page, ("content-type", "text/html")))
+        #expect(outcome == .stopped, "\(name): \(status)")
+      }
+      // Where the server behind it failed, or was too slow, that may be over soon.
+      for status in [408, 409, 425, 500, 502, 503, 504] {
+        #expect(try Outcome(preset, answer(status, Self.page)) == .failed, "\(name): \(status)")
+      }
+      // A proxy's limit of size is a limit: the halves are smaller.
+      #expect(try Outcome(preset, answer(413, Self.page, ("content-type", "text/html"))) == .refused, "\(name)")
+    }
+
+    @Test(arguments: [
+      answer(400, "bad event", ("content-type", "text/html; charset=utf-8")),
+      answer(400, #"{"error":"bad"}"#, ("content-type", "text/html")), answer(400, "", ("content-type", "text/html")),
+      answer(400, "a < b"),
+    ])
+    func whatIsOnlyCalledAPageRefuses(_ answer: HTTPAnswer) throws {
+      #expect(try outcome(answer) == .refused)
+    }
+
+    @Test(arguments: ["\u{FEFF}<!DOCTYPE html>", " \n<HTML lang=en>"])
+    func pagesAreKnownByTheirBeginning(_ page: String) throws {
+      #expect(try outcome(answer(400, page)) == .stopped)
+    }
+
     @Test func headersAreFoundInAnyCase() {
       #expect(answer(200, "", ("X-Thing", "1"), ("x-thing", "2"))["X-THING"] == "1")
     }

@@ -78,7 +78,7 @@
     }
 
     private func invalid(_ answer: HTTPAnswer, _ batch: HTTPBatch) throws -> HTTPReading {
-      guard let json = answer.json else { throw BatchRefused(answer.summary) }
+      guard let json = answer.json else { throw answer.refusal }
       try checkKey(json, answer)
       let error = json["error"]?.text ?? "refused"
       var reasons: [Int: String] = [:]

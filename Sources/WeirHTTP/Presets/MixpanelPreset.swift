@@ -97,7 +97,7 @@
     /// Every event that is named failed, and every other was imported; if that does not add up, nothing is believed.
     private func failures(in answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       guard let json = answer.json, let failed = json["failed_records"]?.array, !failed.isEmpty else {
-        throw BatchRefused(answer.summary)
+        throw answer.refusal
       }
       var reading = HTTPReading(.accepted, count: batch.count)
       var places = Set<Int>()

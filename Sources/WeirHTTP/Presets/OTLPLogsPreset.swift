@@ -114,7 +114,7 @@
         // Some receivers leave the empty object out.
         return answer.body.isEmpty ? HTTPReading(.accepted, count: batch.count) : try partial(answer, batch)
       case 429, 502, 503, 504: return try answer.toBeRetried(batch)
-      case 408, 409, 425, 500, 506...599: throw BatchRefused(answer.summary)
+      case 408, 409, 425, 500, 506...599: throw answer.refusal
       default: return try answer.standardReading(of: batch)
       }
     }

@@ -49,7 +49,7 @@
     }
 
     @Test(arguments: [
-      answer(400), answer(400, "<html>"), answer(400, #"{"error":"bad"}"#),
+      answer(400), answer(400, "what?"), answer(400, #"{"error":"bad"}"#),
       answer(400, #"{"error":"bad","events_with_invalid_fields":{"time":[3]}}"#),
       answer(400, #"{"error":"bad","events_with_missing_fields":{"time":[-1]}}"#),
       answer(400, #"{"error":"bad","silenced_events":["x"]}"#),

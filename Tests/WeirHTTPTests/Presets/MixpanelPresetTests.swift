@@ -78,7 +78,7 @@
       failed("", imported: 3), failed(record(3, nil), imported: 2), failed(record(-1, nil), imported: 2),
       failed(record(1, sampleID(2)), imported: 2), failed(record(nil, sampleID(7)), imported: 2),
       failed(record(1, nil), imported: 1), failed(record(nil, nil), imported: 2), failed("17", imported: 2),
-      answer(400), answer(400, "<html>"), answer(400, #"{"error":"bad JSON","failed_records":null}"#),
+      answer(400), answer(400, "what?"), answer(400, #"{"error":"bad JSON","failed_records":null}"#),
     ])
     func whatDoesNotAddUpRefusesTheBatch(_ answer: HTTPAnswer) throws {
       #expect(try Outcome(preset, answer) == .refused)
