@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import Synchronization
 import Testing
 import Weir
 
@@ -61,6 +62,7 @@ struct DeliveryOutcomeTests {
     let damaged = reported(lost: [.damaged: 1])
     let removed = reported(lost: [.removed: 1])
     let withheld = reported(lost: [.withheld: 1])
+    let stopped = reported(rejected: 1, pending: 1, state: .stopped(reason: "401"))
     #expect(outcome(fine).exitCode == .success)
     #expect(outcome(fine, withheld).exitCode == .success)
     #expect(outcome(fine, damaged).exitCode == .damaged)
@@ -76,10 +78,9 @@ struct DeliveryOutcomeTests {
   }
 
   @Test func complaintsSayWhatToDo() {
-    var stopped = DeliveryOutcome.Entry(before: nil, after: entry(pending: 1))
-    stopped.stopped = "no\u{1B}[31m key"
-    let rejecting = DeliveryOutcome.Entry(before: nil, after: entry(rejected: 2))
-    var waiting = DeliveryOutcome.Entry(before: nil, after: entry(pending: 1))
+    let stopped = reported(pending: 1, state: .stopped(reason: "no\u{1B}[31m key"))
+    let rejecting = reported(rejected: 2)
+    var waiting = reported(pending: 1)
     waiting.error = "refused"
     let lines = outcome(stopped, rejecting, waiting).complaints
     #expect(lines.count == 3)
@@ -90,6 +91,61 @@ struct DeliveryOutcomeTests {
   }
 }
 
+struct DeliveryWatchTests {
+  /// What is written when the states come at these seconds.
+  private func lines(_ states: [(Int, ProviderState, error: String?)], lost: [UInt64] = []) -> [String] {
+    let lines = Mutex<[String]>([])
+    var watch = DeliveryWatch(before: [], progress: nil, follows: true) { line in lines.withLock { $0.append(line) } }
+    let start = ContinuousClock.now
+    for (index, (second, state, error)) in states.enumerated() {
+      var entry = entry(pending: 3)
+      (entry.state, entry.error) = (state, error)
+      var report = DeliveryReport([])
+      if index < lost.count {
+        report.entries = [
+          DeliveryReport.Entry(
+            provider: "shop", acknowledged: 0, rejected: 0, pending: 3, state: state,
+            lost: [.damaged: lost[index], .withheld: 7])
+        ]
+      }
+      watch.show([entry], report, at: start + .seconds(second))
+    }
+    return lines.withLock { $0 }
+  }
+
+  @Test func aStopIsToldAtOnceAndThatItIsOver() {
+    let stop = ProviderState.stopped(reason: "404")
+    let told = lines([(0, .running, nil), (1, stop, "404"), (2, stop, "404"), (5, .running, nil), (6, .running, nil)])
+    #expect(told == ["shop stopped: 404; 3 pending: mend it, it is tried again now and then", "shop: goes on"])
+    // Also where a trouble was told just before.
+    let worse = lines([(0, .backingOff, "503"), (1, .stopped(reason: "404"), "404")])
+    #expect(worse.count == 2 && worse[1].hasPrefix("shop stopped: 404"))
+  }
+
+  @Test func aStopThatLastsIsToldEachHour() {
+    let told = lines((0...7200).map { ($0, .stopped(reason: "401"), "401") })
+    #expect(told.count == 3)
+  }
+
+  @Test func whatComesAndGoesIsToldAtABoundedRate() {
+    let told = lines(
+      (0..<1000).map { second in
+        second.isMultiple(of: 2) ? (second, .stopped(reason: "404"), "404") : (second, .running, nil)
+      })
+    #expect(told.count <= 202 && told.count >= 100, "\(told.count)")
+    let words = lines((0..<1000).map { ($0, .backingOff, "error \($0)") })
+    #expect(words.count == 100)
+  }
+
+  @Test func lossesAreToldAsTheyArePassedOver() {
+    let running: [(Int, ProviderState, error: String?)] = (0..<25).map { ($0, .running, nil) }
+    #expect(lines(running, lost: Array(repeating: 0, count: 25)).isEmpty)
+    let told = lines(running, lost: (0..<25).map { UInt64($0) })
+    #expect(
+      told == [
+        "shop: 1 lost (damaged: 1); passed over", "shop: 11 lost (damaged: 11); passed over",
+        "shop: 21 lost (damaged: 21); passed over",
+      ])
   }
 }
 
@@ -99,10 +155,12 @@ struct LedgerReportTests {
     (entry.from, entry.offset) = (5, 6)
     let report = LedgerReport(entry)
     #expect(report.text == "1 acknowledged, 2 rejected, 3 pending, 4 lost (removed: 4) of 10 accepted")
+    #expect(try Table.json(report).contains("\"stopped\" : null"))
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(try Table.json(report).utf8)) as? [String: Any])
     let keys = [
       "provider", "from", "offset", "accepted", "acknowledged", "rejected", "pending", "lost", "balanced",
+      "stopped",
     ]
     #expect(Set(object.keys) == Set(keys))
     let numbers = ["from": 5, "offset": 6, "accepted": 10, "acknowledged": 1, "rejected": 2, "pending": 3]
@@ -114,6 +172,14 @@ struct LedgerReportTests {
     for key in keys + LossReason.allCases.map(\.rawValue) {
       #expect(StatCommand.helpMessage().contains(key), "weir help stat does not tell of \(key)")
     }
+  }
+
+  @Test func aStopIsSaid() throws {
+    var entry = entry(pending: 1)
+    entry.state = .stopped(reason: "404\u{1B} Not Found")
+    let report = LedgerReport(entry)
+    #expect(report.stopped == "404\u{1B} Not Found" && report.text.contains("; stopped: 404"))
+    #expect(!report.text.contains("\u{1B}"))
   }
 
   @Test func whatDoesNotBalanceIsSaid() {

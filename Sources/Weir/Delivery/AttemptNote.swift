@@ -19,6 +19,11 @@ extension Attempt {
       retried: (settlement.retried.map(\.event) + settlement.batches.joined()).map(\.offset).sorted())
   }
 
+  /// That delivery stopped for this reason, without a call that was given events and said so.
+  init(stopped reason: String) {
+    self.init(number: 1, offsets: [], bytes: 0, began: .now, took: .zero, outcome: .stopped, answer: reason)
+  }
+
   private static func words(
     _ answer: DeliveryAnswer?, _ settlement: Settlement, count: Int
   ) -> (Outcome, String) {

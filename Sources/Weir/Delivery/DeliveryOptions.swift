@@ -19,7 +19,8 @@ public struct Backoff: Hashable, Sendable {
   /// The bound of the first wait. 500 ms.
   public var least = Duration.milliseconds(500)
 
-  /// The bound of all waits, and the longest that a provider may ask for. 5 minutes.
+  /// The bound of all waits, the longest that a provider may ask for, and the bound of the pauses between tries of one
+  /// that stopped delivery. 5 minutes.
   public var most = Duration.seconds(300)
 
   /// The defaults.

@@ -166,8 +166,8 @@ public final class Dispatcher: Sendable {
     try log.release(calls: configuration.calls)
   }
 
-  /// Goes on with a provider that stopped delivery with ``DeliveryStopped``, once what it complained of is mended. Does
-  /// nothing to others.
+  /// Goes on at once with a provider that stopped delivery with ``DeliveryStopped``, once what it complained of is
+  /// mended; without this call the provider is tried again after a pause. Does nothing to others.
   public func resume(_ name: String) {
     guard log.isOfThisProcess else { return }
     worker(named: name)?.shared.order { $0.isToResume = true }

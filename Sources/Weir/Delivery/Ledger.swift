@@ -22,9 +22,10 @@ public enum ProviderState: Hashable, Sendable {
   case backingOff
   /// Its circuit breaker is open: it is left alone for a while.
   case open
-  /// It said that somebody must mend something first: ``DeliveryStopped``.
+  /// It said that somebody must mend something first, ``DeliveryStopped``, and is tried again now and then. Of a
+  /// provider that is known by its files only: that is how its last call ended.
   case stopped(reason: String)
-  /// It is not delivered to: the dispatcher shut down, or it is known by its cursor only.
+  /// It is not delivered to: the dispatcher shut down, or it is known by its files only.
   case idle
 }
 

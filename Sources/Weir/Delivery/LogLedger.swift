@@ -70,6 +70,7 @@ extension LogDirectory {
         case .position(let position):
           entry = Ledger.Entry(name, position, try tally(from: position.offset))
           entry.countRedriven(in: self)
+          if let reason = stop(of: name) { entry.state = .stopped(reason: reason) }
         }
       } catch {
         guard error.code == .version else { throw error }
@@ -78,6 +79,26 @@ extension LogDirectory {
       entries.append(entry)
     }
     return entries
+  }
+}
+
+extension LogDirectory {
+  /// So many of the last notes about a provider are looked at: after the last call there may be some about events that
+  /// were kept back.
+  private static let lastNotes: UInt64 = 4096
+
+  /// What the provider said if it stopped delivery with the last call that its log of attempts has; nil if it did not.
+  private func stop(of provider: String) -> String? {
+    let path = AttemptLog.path(in: path, provider: provider)
+    guard let end = try? LogDirectory(path).tally(from: .max).nextOffset,
+      let reader = try? EventReader(directory: path, from: end - min(end, Self.lastNotes))
+    else { return nil }
+    var reason: String?
+    while let stored = try? reader.next() {
+      guard case .attempt(let call)? = try? LoggedAttempt(stored) else { continue }
+      reason = call.outcome == Attempt.Outcome.stopped.rawValue ? call.answer : nil
+    }
+    return reason
   }
 }
 

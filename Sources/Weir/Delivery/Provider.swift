@@ -13,7 +13,8 @@ public enum Verdict: Hashable, Sendable {
 /// Thrown by ``Provider/deliver(_:)``: the batch was refused as a whole, and nothing of it was taken.
 ///
 /// It is split in halves, which are given again, until the event that is at fault stands alone: that one is rejected
-/// for this reason.
+/// for this reason. Of a provider that never accepted an event, a hundred that are rejected so in a row for the same
+/// reason stop delivery, as ``DeliveryStopped`` does.
 public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
   /// What the destination said, without credentials.
   public var reason: String
@@ -28,7 +29,9 @@ public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Thrown by a provider: nothing can be delivered before somebody mends it, such as a wrong key or a wrong address.
 ///
-/// Delivery to this provider stops, says so, and keeps the events, until ``Dispatcher/resume(_:)`` or the next opening.
+/// Delivery to this provider stops, says so, and keeps the events. It is tried again with a few events, after about
+/// ``CircuitBreaker/openFor`` and then after pauses that double up to ``Backoff/most``, until it takes some; at once
+/// after ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait for it.
 public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong and what to do, without credentials.
   public var reason: String

@@ -73,25 +73,49 @@ extension ProviderWorker {
         event.backoff = wait
         return event
       })
-    judge(settlement.health)
+    judge(stopped(by: settlement) ?? settlement.health, isDecided: settlement.batches.isEmpty)
     publish()
   }
 
-  /// What an answer says of the provider itself.
-  private func judge(_ health: Settlement.Health) {
+  /// The stop that refusals amount to; nil if they do not.
+  private func stopped(by settlement: Settlement) -> Settlement.Health? {
+    if !settlement.accepted.isEmpty { refusals.accepted() }
+    guard let refusal = settlement.refusal, refusals.refused(refusal) else { return nil }
+    let reason =
+      "it never accepted an event, and refused \(refusals.count) in a row, one by one, for the same reason "
+      + "(\(refusal)); see whether the address and the form are right, and what a proxy on the way wants"
+    attempts.write(Attempt(stopped: reason))
+    return .stopped(reason: reason)
+  }
+
+  /// What an answer says of the provider itself. A batch that was refused as a whole is not decided on: of what was
+  /// stopped only its parts can tell that it goes on.
+  private func judge(_ health: Settlement.Health, isDecided: Bool = true) {
     switch health {
     case .answered:
       backoff.succeeded()
-      if breaker.succeeded() { signal(.reachable) }
+      let isReachable = breaker.succeeded()
+      guard stop == nil || isDecided else { return }
+      if stop != nil || isReachable { signal(.reachable) }
+      stop = nil
       clear("provider")
     case .failed(let reason, let after):
       let now = clock.now
+      stop = nil
       quietUntil = now + backoff.failed(retryAfter: after, random: configuration.random())
       breaker.failed(at: now)
       report(reason, "provider")
     case .cutShort(let reason): report(reason, "provider")
     case .stopped(let reason):
-      stopReason = reason.inOneLine(of: LoggedAttempt.answerBytes)
+      let line = reason.inOneLine(of: LoggedAttempt.answerBytes)
+      let random = configuration.random()
+      guard stop == nil else {
+        stop?.again(line, at: clock.now, random: random)
+        return report("delivery is stopped: \(reason)", "provider")
+      }
+      stop = StopState(line, orders.options, at: clock.now, random: random)
+      // Said also where failures were said before.
+      troubles["provider"] = nil
       report("delivery is stopped: \(reason)", "provider")
     }
   }
@@ -112,7 +136,9 @@ extension ProviderWorker {
     case .verdicts:
       judge(.answered)
       return true
-    case .stopped(let reason): judge(.stopped(reason: reason))
+    case .stopped(let reason):
+      attempts.write(Attempt(stopped: reason))
+      judge(.stopped(reason: reason))
     case .refused(let reason), .failed(let reason):
       judge(.failed(reason: "\(name) failed: \(reason)", retryAfter: nil))
     case .cutShort(let reason): judge(.cutShort(reason: reason))

@@ -104,7 +104,7 @@ extension ProviderWorker {
   }
 
   private var currentState: ProviderState {
-    if let stopReason { return .stopped(reason: stopReason) }
+    if let stop { return .stopped(reason: stop.reason) }
     if overdue != nil { return .backingOff }
     if case .open = breaker.phase { return .open }
     if backoff.failures > 0 { return isSetUp ? .backingOff : .starting }

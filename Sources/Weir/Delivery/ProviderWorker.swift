@@ -47,7 +47,9 @@ actor ProviderWorker {
   // What the provider did.
   var isSetUp = false
   var wasTried = false
-  var stopReason: String?
+  /// It stopped delivery, and has not taken anything since.
+  var stop: StopState?
+  var refusals: RefusalWatch
   var backoff: BackoffState
   var breaker: BreakerState
   /// No call before this time.
@@ -93,6 +95,7 @@ actor ProviderWorker {
     backoff = BackoffState(options.backoff)
     breaker = BreakerState(options.breaker, most: options.backoff.most)
     signals = SignalWatch(orders)
+    refusals = RefusalWatch(hasAccepted: keeper.start.counts?.acknowledged ?? 0 > 0)
     deadLetters = DeadLetterLog(orders.name, of: orders.log.directory, calls: orders.configuration.calls)
     attempts = AttemptLog(
       in: orders.log.directory, provider: orders.name, byteLimit: orders.configuration.attemptLogBytes)
@@ -150,7 +153,7 @@ actor ProviderWorker {
       defer { call = nil }
       return await wait(until: nil)
     }
-    if stopReason != nil { return await wait(until: nil) }
+    if let stop, now < stop.nextTry { return await wait(until: stop.nextTry) }
     guard now >= quietUntil else { return await wait(until: quietUntil) }
     // What it rejects would only be held as well.
     guard !isBurialHeldUp else { return await wait(until: nextBurial) }
@@ -230,8 +233,8 @@ actor ProviderWorker {
   }
 
   private func resume() {
-    guard stopReason != nil else { return }
-    stopReason = nil
+    guard stop != nil else { return }
+    stop = nil
     quietUntil = .zero
     signal(.demand)
   }
@@ -243,7 +246,7 @@ actor ProviderWorker {
     case .removal, .abandonment: return true
     case .shutdown(let target, let deadline):
       let now = clock.now
-      if now >= deadline || stopReason != nil || !orders.options.flush.triggers.contains(.shutdown) { return true }
+      if now >= deadline || stop != nil || !orders.options.flush.triggers.contains(.shutdown) { return true }
       // What comes after the deadline anyway is not waited for.
       if quietUntil > deadline { return true }
       if case .open(let until) = breaker.phase, until > deadline { return true }

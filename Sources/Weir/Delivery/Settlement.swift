@@ -40,6 +40,8 @@ struct Settlement: Sendable {
   var retried: [(event: HeldEvent, after: Duration?)] = []
   /// Batches that are to be given again as they are, before anything new: the whole, or its halves.
   var batches: [[HeldEvent]] = []
+  /// Why an event was refused that was alone in its call; nil if none was.
+  var refusal: String?
   var health = Health.answered
 
   /// What `answer` makes of `batch`, whose events have been in one call more.
@@ -83,6 +85,7 @@ struct Settlement: Sendable {
   private mutating func split(_ batch: [HeldEvent], _ reason: String) {
     guard batch.count > 1 else {
       rejected = batch.map { Rejection(event: $0, reason: reason) }
+      refusal = reason
       return
     }
     let middle = batch.count / 2

@@ -33,7 +33,11 @@ struct DeliverCommand: ParsableCommand {
       ended, where standard output was closed on the way.
 
       A trouble is told once, and delivery tried again, with pauses up to 5 minutes: \
-      --budget bounds that. SIGINT and SIGTERM end it in order, a second one at once.
+      --budget bounds that. A destination that takes nothing before somebody mends \
+      something (404, a wrong key, a proxy's page) stops: it is told at once, and again \
+      each hour. It is tried again now and then while others go on, and with --follow; \
+      otherwise weir ends when all that are left have stopped. weir stat shows it too. \
+      SIGINT and SIGTERM end it in order, a second one at once.
 
       Presets for URLs: json posts an array of objects {"id","offset","time","name",\
       "fields","context","flags"}, jsonl the same a line each, the others what the \

@@ -21,8 +21,10 @@ struct StatCommand: ParsableCommand {
         there is no event), ledger
       The ledger has an object for each destination that the log knows: provider, from \
       and offset (where it began, and the first that is not settled), accepted (since \
-      it began), acknowledged, rejected, pending, lost (an object: removed, damaged, \
-      withheld, overwritten), balanced (whether accepted is the sum of the others).
+      it began), acknowledged, rejected (and not accepted in a redrive since), pending, \
+      lost (an object: removed, damaged, withheld, overwritten), balanced (whether \
+      accepted is the sum of the others), stopped (what it said if its last call \
+      stopped delivery, or null).
       The reasons: full, no_lane, too_large, closed, detached, storage, invalid, \
       sampled (left out on purpose; a live writer's up to now); \
       and of events that had been accepted, but are lost: overwritten (in a full lane, \

@@ -5,10 +5,15 @@ import Weir
 struct DeliveryRun: Sendable {
   /// How often the ledger is looked at.
   private static let interval = Duration.milliseconds(200)
+  /// The same of a delivery that follows the log: it may have nothing to do for days.
+  private static let followInterval = Duration.seconds(1)
   /// How often it is looked whether to stop.
   private static let pause = Duration.milliseconds(20)
+  private static let followPause = Duration.milliseconds(250)
   /// How often it is looked how far other processes have come.
   private static let releaseInterval = Duration.seconds(1)
+  /// How often it is looked, while events are captured, whether their delivery is in trouble.
+  private static let showInterval = Duration.seconds(5)
   /// How long a delivery that is stopped by a signal may go on.
   private static let lastBudget = Duration.seconds(2)
 
@@ -17,30 +22,43 @@ struct DeliveryRun: Sendable {
   private let names: [String]
   private let before: [Ledger.Entry]
   private let start = monotonicNanoseconds()
-  /// Looks what other processes delivered.
+  /// All that is left is to deliver, and its own watch tells of trouble.
+  private let isEnding: Latch
+  /// Looks what other processes delivered, and tells of trouble.
   private let releasing: Task<Void, Never>?
 
   /// Begins the delivery of the log in a directory, beside whoever writes it.
   init(log: String, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
     let before = try LogDirectory(log).ledger()
     let dispatcher = try Dispatcher(directory: log, configuration: Self.configuration)
-    try await self.init(log, dispatcher, providers, options, before, releasing: nil)
+    try await self.init(log, dispatcher, providers, options, before, Latch(), releasing: nil)
   }
 
   /// Begins the delivery of a log that this process writes.
   init(of tracker: Tracker, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
     let before = try LogDirectory(tracker.directory).ledger()
     let dispatcher = try Dispatcher(tracker, configuration: Self.configuration)
+    let names = Set(providers.map(\.name))
+    let isEnding = Latch()
     let releasing = Task.detached {
-      while (try? await Task.sleep(for: Self.releaseInterval)) != nil { try? dispatcher.release() }
+      // What goes wrong while events are still captured. Progress is shown of the capture.
+      var watch = DeliveryWatch(before: [], progress: nil, follows: true)
+      var nextShow = ContinuousClock.now + Self.showInterval
+      while (try? await Task.sleep(for: Self.releaseInterval)) != nil {
+        try? dispatcher.release()
+        guard !isEnding.isSet, ContinuousClock.now >= nextShow else { continue }
+        watch.show(dispatcher.ledger.entries.filter { names.contains($0.provider) }, dispatcher.report)
+        nextShow = .now + Self.showInterval
+      }
     }
-    try await self.init(tracker.directory, dispatcher, providers, options, before, releasing: releasing)
+    try await self.init(tracker.directory, dispatcher, providers, options, before, isEnding, releasing: releasing)
   }
 
   private init(
     _ log: String, _ dispatcher: Dispatcher, _ providers: [any Provider], _ options: DeliveryOptions, _ before: Ledger,
-    releasing: Task<Void, Never>?
+    _ isEnding: Latch, releasing: Task<Void, Never>?
   ) async throws(WeirError) {
+    self.isEnding = isEnding
     self.releasing = releasing
     do throws(WeirError) {
       try dispatcher.add(contentsOf: providers, options: options)
@@ -62,9 +80,10 @@ struct DeliveryRun: Sendable {
     return configuration
   }
 
-  /// Delivers until nothing is pending, or, if it follows, until the switch is thrown; at most until the deadline, and
-  /// no longer than anybody takes anything. Shows how far it is.
+  /// Delivers until nothing is pending but for destinations that stopped, or, if it follows, until the switch is thrown;
+  /// at most until the deadline. Shows how far it is.
   func end(follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch) async -> DeliveryOutcome {
+    isEnding.set()
     let stopped = await watch(follows: follows, deadline: deadline, stop: stop)
     releasing?.cancel()
     _ = await dispatcher.shutdown(budget: stop.isThrown ? Self.lastBudget : .zero)
@@ -88,7 +107,7 @@ struct DeliveryRun: Sendable {
   private func watch(
     follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch
   ) async -> [String: String] {
-    var watch = DeliveryWatch(before: before, progress: Progress())
+    var watch = DeliveryWatch(before: before, progress: Progress(), follows: follows)
     defer { watch.end() }
     let isFlushed = Latch()
     let flushing = follows ? nil : Task { await flush(isFlushed) }
@@ -97,11 +116,12 @@ struct DeliveryRun: Sendable {
     while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
       if ContinuousClock.now >= next {
         let entries = entries
-        watch.show(entries)
-        if Self.reasons(entries).count == names.count { break }
-        next = .now + Self.interval
+        // Told at the end, with what to do.
+        if !follows, Self.reasons(entries).count == names.count { break }
+        watch.show(entries, dispatcher.report)
+        next = .now + (follows ? Self.followInterval : Self.interval)
       }
-      try? await Task.sleep(for: Self.pause)
+      try? await Task.sleep(for: follows ? Self.followPause : Self.pause)
     }
     return Self.reasons(entries)
   }

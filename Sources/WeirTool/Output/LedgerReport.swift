@@ -13,6 +13,8 @@ struct LedgerReport: Encodable {
   var pending: UInt64
   var lost: [String: UInt64]
   var balanced: Bool
+  /// What it said when it stopped delivery with its last call; nil if it did not.
+  @Nullable var stopped: String?
 
   init(_ entry: Ledger.Entry) {
     provider = entry.provider
@@ -24,9 +26,10 @@ struct LedgerReport: Encodable {
     pending = entry.pending
     lost = Dictionary(uniqueKeysWithValues: LossReason.allCases.map { ($0.rawValue, entry.lost[$0] ?? 0) })
     balanced = entry.isBalanced
+    stopped = if case .stopped(let reason) = entry.state { reason } else { nil }
   }
 
-  /// "6 acknowledged, 1 rejected, 3 pending, 0 lost of 10 accepted".
+  /// "6 acknowledged, 1 rejected, 3 pending, 0 lost of 10 accepted; stopped: 404 Not Found".
   var text: String {
     let losses = lost.filter { $0.value > 0 }.sorted { $0.key < $1.key }
     let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
@@ -35,6 +38,6 @@ struct LedgerReport: Encodable {
     return "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
       + "\(Quantity.count(pending)) pending, \(Quantity.count(total)) lost"
       + (reasons.isEmpty ? "" : " (\(reasons))") + " of \(Quantity.count(accepted)) accepted"
-      + (balanced ? "" : ": does not balance")
+      + (balanced ? "" : ": does not balance") + (stopped.map { "; stopped: \(Terminal.printable($0))" } ?? "")
   }
 }

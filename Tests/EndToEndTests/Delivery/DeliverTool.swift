@@ -157,6 +157,31 @@ import Testing
         #expect(after.lost[reason] == lost && after.pending == 0 && after.balanced, "\(after)")
       }
 
+      @Test func `of several destinations one that stops is told at once and shown, and the others go on`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...20))
+        let collector = try Collecting(log: scratch("collected"), faults: "status=404")
+        let follower = try Child(
+          Tool.path,
+          [
+            "deliver", scratch("log"), "--to", collector.url, "--name", "shop", "--to", scratch("out"), "--name", "out",
+            "--follow",
+          ])
+        follower.serve(until: Moment.now + 60) { $0.complaints.contains { $0.hasPrefix("weir: shop stopped: ") } }
+        let isTold = follower.complaints.contains { $0.contains("404") && $0.contains("20 pending") }
+        #expect(isTold, "\(follower.complaints)")
+        follower.serve(until: Moment.now + 60) { _ in (try? Self.delivered(scratch("out")).count) == 20 }
+        follower.serve(until: Moment.now + 60) { _ in
+          (try? LedgerLine.read(scratch("log"), "shop").stopped?.contains("404")) == true
+        }
+        #expect(try LedgerLine.read(scratch("log"), "shop").stopped?.contains("404") == true)
+        #expect(try LedgerLine.read(scratch("log"), "out").stopped == nil)
+        follower.signal(SIGINT)
+        #expect(try follower.wait(60).code == 130)
+        #expect(try Tool.run("stat", scratch("log")).text.contains("; stopped: "))
+        try collector.stop()
+      }
+
       @Test func `an endpoint that is down leaves everything pending when the budget ends`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))

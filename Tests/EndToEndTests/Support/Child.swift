@@ -35,6 +35,8 @@ final class Child {
   private var outputs: [(descriptor: Int32, isError: Bool)] = []
   private(set) var output = Data()
   private var errors = Data()
+  /// The lines of the standard error stream so far.
+  var complaints: [Substring] { String(decoding: errors, as: UTF8.self).split(separator: "\n") }
 
   /// Starts `executable`. With `outputFile`, standard output goes there (appended) and not into `output`.
   init(

@@ -127,6 +127,7 @@ import Glibc
     var pending: UInt64
     var lost: [String: UInt64]
     var balanced: Bool
+    var stopped: String?
 
     static func read(_ log: String) throws -> [LedgerLine] {
       struct Report: Decodable { var ledger: [LedgerLine] }
