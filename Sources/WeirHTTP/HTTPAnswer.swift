@@ -82,15 +82,28 @@
     /// What happened, without credentials.
     public var reason: String
 
+    /// The time for the request was over before its answer was there.
+    var isLate = false
+
     /// A failure for this reason.
     public init(_ reason: String) {
       self.reason = reason
+    }
+
+    /// A failure for this reason, which is that the time was over.
+    static func late(_ reason: String) -> HTTPFailure {
+      var failure = HTTPFailure(reason)
+      failure.isLate = true
+      return failure
     }
 
     public var description: String { reason }
   }
 
   extension HTTPAnswer {
+    /// Whether it says that the request took too long on its way, or behind a gateway.
+    var isLate: Bool { status == 408 || status == 504 }
+
     /// What the status means where the vendor says nothing else:
     ///
     /// | status | meaning |

@@ -17,7 +17,8 @@
   /// A call of ``deliver(_:)`` is cut into requests within the vendor's limits, sent one after the other over a
   /// connection that stays open, compressed with gzip. The answers' verdicts are put together: if the third of five
   /// requests fails, what the first two say stands, and the rest is to be given again. An event that is larger than the
-  /// vendor allows is rejected here, never cut.
+  /// vendor allows is rejected here, never cut. A request that does not end in its time, over a slow link, makes the next
+  /// ones smaller, down to one event; they grow back slowly.
   ///
   /// **What is not sent twice.** Every event carries its id in the vendor's own field for that, so an endpoint that
   /// keeps to its documents has it once, however often it comes.
@@ -38,6 +39,9 @@
     private let transport: HTTPTransport
     private let scrubber: Scrubber
     private let counted = Mutex(HTTPCounts())
+    /// How many bytes of a body can be sent and answered in time.
+    private let size = Mutex(CallSize())
+
 
     /// What it did since it was made.
     public var counts: HTTPCounts { counted.withLock { $0 } }
@@ -139,9 +143,39 @@
           counts.unanswered += 1
         }
         // Which endpoint it was, the words of the system do not tell.
-        if let failure = error as? HTTPFailure { throw HTTPFailure("\(endpoint): \(failure.reason)") }
+        if var failure = error as? HTTPFailure {
+          failure.reason = "\(endpoint): \(failure.reason)"
+          throw failure
+        }
         throw error
       }
+    }
+
+    /// Sends the request of a batch, and learns from the time that it takes how large the next ones may be.
+    fileprivate func send(_ batch: HTTPBatch) async throws -> HTTPAnswer {
+      let post = preset.post(batch)
+      let bytes = post.body.count
+      let clock = ContinuousClock()
+      let start = clock.now
+      do {
+        let answer = try await send(post)
+        if answer.isLate {
+          timedOut(batch, bytes)
+        } else if (200...299).contains(answer.status) {
+          let took = clock.now - start
+          size.withLock { $0.succeeded(bytes, in: took, of: configuration.timeout) }
+        }
+        return answer
+      } catch let failure as HTTPFailure where failure.isLate {
+        timedOut(batch, bytes)
+        throw failure
+      }
+    }
+
+    private func timedOut(_ batch: HTTPBatch, _ bytes: Int) {
+      // One event can't be cut.
+      guard batch.count > 1 else { return }
+      size.withLock { $0.timedOut(bytes) }
     }
 
     fileprivate func note(_ reading: HTTPReading) {
@@ -167,7 +201,7 @@
       init(of events: [PreparedEvent], by provider: HTTPProvider) {
         self.provider = provider
         self.events = events
-        let cut = RequestCutter(events, for: provider.preset)
+        let cut = RequestCutter(events, for: provider.preset, most: provider.size.withLock { $0.most })
         encoded = cut.encoded
         waiting = cut.requests.reversed()
         decided = Array(repeating: nil, count: events.count)
@@ -197,7 +231,7 @@
 
       private mutating func settle(_ request: [Int]) async throws {
         let batch = HTTPBatch(events: request.map { events[$0] }, encoded: request.map { encoded[$0] })
-        let answer = try await provider.send(provider.preset.post(batch))
+        let answer = try await provider.send(batch)
         let reading = try provider.preset.read(answer, of: batch)
         guard reading.verdicts.count == batch.count else {
           throw HTTPFailure("the preset read \(reading.verdicts.count) verdicts for \(batch.count) events")

@@ -125,7 +125,7 @@
         // Both are there, so one comes first.
         guard let result = try await group.next() ?? nil else {
           try Task.checkCancellation()
-          throw HTTPFailure("no answer within \(time)")
+          throw HTTPFailure.late("no answer within \(time)")
         }
         return result
       }
@@ -143,7 +143,9 @@
         if error.shortDescription.hasPrefix("Invalid header") {
           return DeliveryStopped("a header can't be sent: \(error.shortDescription); set the right key")
         }
-        return HTTPFailure("no answer: \(error.shortDescription)")
+        let reason = "no answer: \(error.shortDescription)"
+        let isLate = [.readTimeout, .writeTimeout, .deadlineExceeded].contains(error)
+        return isLate ? HTTPFailure.late(reason) : HTTPFailure(reason)
       case let error as NIOConnectionError:
         guard let first = error.connectionErrors.first else {
           return HTTPFailure("no connection: no host of this name is found")

@@ -12,12 +12,14 @@
     /// Each event as it is encoded; empty for those that are unfit.
     private(set) var encoded: [[UInt8]] = []
 
-    init(_ events: [PreparedEvent], for preset: some HTTPPreset) {
+    /// `most`: so many bytes of a body at most, unless a single event has more; nil for the vendor's limit.
+    init(_ events: [PreparedEvent], for preset: some HTTPPreset, most wanted: Int? = nil) {
       let limits = preset.limits
       let frame = preset.post(HTTPBatch(events: [], encoded: [])).body.count
       let mostEvents = max(limits.events, 1)
       let most = max(limits.bytes - frame, 1)
       let mostOfOne = min(limits.eventBytes ?? .max, most)
+      let mostOfRequest = min(most, max((wanted ?? .max) - frame, 1))
       var request: [Int] = []
       var bytes = 0
       encoded.reserveCapacity(events.count)
@@ -36,7 +38,7 @@
         }
         // One more for what separates it from the event before.
         let size = encoded[index].count + 1
-        if request.count == mostEvents || (!request.isEmpty && bytes + size > most) {
+        if request.count == mostEvents || (!request.isEmpty && bytes + size > mostOfRequest) {
           requests.append(request)
           request = []
           bytes = 0

@@ -52,6 +52,13 @@
       #expect(cut.requests == [[0, 2]] && cut.unfit == [1: "unfit for this"])
     }
 
+    @Test(arguments: [(nil, [3]), (100, [3]), (99, [2, 1]), (67, [2, 1]), (66, [1, 1, 1]), (0, [1, 1, 1])])
+    func bytesThatArriveInTimeBoundARequestAndNoEvent(_ most: Int?, _ expected: [Int]) {
+      let events = (0..<3).map { sampleEvent($0) }
+      let cut = RequestCutter(events, for: StandardPreset(), most: most)
+      #expect(cut.requests.map(\.count) == expected && cut.unfit.isEmpty)
+    }
+
     @Test func limitsOfNothingStillGoOneByOne() {
       #expect(cut(3, HTTPLimits(events: 0)).requests == [[0], [1], [2]])
     }

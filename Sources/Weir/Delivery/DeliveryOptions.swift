@@ -61,7 +61,8 @@ public struct DeliveryOptions: Sendable {
   /// When to leave it alone for a while.
   public var breaker = CircuitBreaker()
 
-  /// How long one call of the provider may take before it is cancelled. 30 s.
+  /// How long one call of the provider may take before it is cancelled. 30 s. A call of several events that took longer
+  /// makes the next ones smaller, down to one event; they grow back slowly.
   public var attemptTimeout = Duration.seconds(30)
 
   /// The defaults.

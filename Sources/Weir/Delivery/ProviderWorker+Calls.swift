@@ -39,8 +39,13 @@ extension ProviderWorker {
     let answer = await answer(of: call)
     guard ending != .abandonment else { return }
     let settlement = Settlement(batch, answer ?? unanswered("deliver(_:)"))
-    attempts.write(
-      Attempt(batch, answer, settlement, began: began, took: clock.now - start))
+    let took = clock.now - start
+    attempts.write(Attempt(batch, answer, settlement, began: began, took: took))
+    switch answer {
+    case .verdicts: callSize.succeeded(batch.count, in: took, of: orders.options.attemptTimeout)
+    case nil where cutShort == nil && batch.count > 1: callSize.timedOut(batch.count)
+    default: break
+    }
     settle(settlement)
   }
 
@@ -70,7 +75,9 @@ extension ProviderWorker {
         var event = retried.event
         var wait = event.backoff ?? BackoffState(orders.options.backoff)
         event.notBefore = now + wait.failed(retryAfter: retried.after, random: random)
-        event.backoff = wait
+        // The call had no time for it, and took others: that is no failure, after which to wait longer and longer.
+        let isUntried = retried.after == .zero && !settlement.accepted.isEmpty
+        if !isUntried { event.backoff = wait }
         return event
       })
     judge(stopped(by: settlement) ?? settlement.health, isDecided: settlement.batches.isEmpty)

@@ -49,6 +49,8 @@ actor ProviderWorker {
   var wasTried = false
   /// It stopped delivery, and has not taken anything since.
   var stop: StopState?
+  /// How many events a call may have that is to end in time.
+  var callSize = CallSize()
   var refusals: RefusalWatch
   var backoff: BackoffState
   var breaker: BreakerState
@@ -158,10 +160,12 @@ actor ProviderWorker {
     // What it rejects would only be held as well.
     guard !isBurialHeldUp else { return await wait(until: nextBurial) }
     guard isSetUp else { return await setUp() }
+    let most = min(orders.options.flush.maximumEvents, callSize.most ?? .max)
     switch breaker.permission(at: now) {
     case .nothing(let until): await wait(until: until)
-    case .everything: await deliver(most: orders.options.flush.maximumEvents)
-    case .probe(let events): await deliver(most: min(events, orders.options.flush.maximumEvents))
+    case .everything where stop == nil: await deliver(most: most)
+    case .everything: await deliver(most: min(most, orders.options.breaker.probeEvents))
+    case .probe(let events): await deliver(most: min(most, events))
     }
   }
 

@@ -33,6 +33,30 @@
       Array(repeating: .accepted, count: accepted) + Array(repeating: rest, count: 10 - accepted)
     }
 
+    /// A link, or a server, that is too slow for more than a few events.
+    @Test(arguments: [nil, 408, 504])
+    func whatTakesTooLongIsSentSmallerAndNotAgainAsItIs(_ status: Int?) async throws {
+      let most = 200
+      let server = try TestServer { request in
+        if request.content.count <= most { return .answer(200) }
+        return status.map { .answer($0) } ?? .hang
+      }
+      defer { server.stop() }
+      var configuration = HTTPConfiguration.patient
+      if status == nil { configuration.timeout = .milliseconds(300) }
+      let provider = try HTTPProvider(StandardPreset(endpoint: server.url), configuration: configuration)
+      var rest = events(40)
+      for _ in 0..<20 where !rest.isEmpty {
+        guard let verdicts = try? await provider.deliver(rest) else { continue }
+        rest = zip(rest, verdicts).filter { $0.1 != .accepted }.map(\.0)
+      }
+      #expect(rest.isEmpty, "\(rest.count) of 40 events never arrived")
+      // 40 events, then 9, and then what fits.
+      let large = server.requests.map(\.content.count).filter { $0 > most }
+      #expect(large == [1321, 298], "\(server.requests.map(\.content.count))")
+      await provider.shutdown()
+    }
+
     @Test func requestsGoInOrder() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }
