@@ -430,6 +430,15 @@ int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload
 weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
 /*
+ * Has `drained` called, with `context`, after each pass of the drainer that moved events into the log, and before
+ * weir_drain returns for that pass. So a follower of the log in this process sleeps while nothing comes, in place of
+ * looking at intervals. It is called on the drainer's thread, must not block, and may call nothing of this log but
+ * weir_count; captures are allowed in it. A log has one such function: another one takes its place, null ends it. When
+ * this returns, the one before is neither running nor called again. In a child of a fork it does nothing. Cost: a lock.
+ */
+void weir_on_drained(weir_log *log, void (*drained)(void *context), void *context);
+
+/*
  * Durability: what a power cut leaves. Without any of what follows, that is what the kernel had written by then: all
  * segments that were sealed (they are synced first), and some of the rest. With the option sync_interval_ns the log is
  * synced so often while it grows, off the captures' threads. And whoever needs to know waits for an event: all who wait

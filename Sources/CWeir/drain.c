@@ -592,6 +592,14 @@ static void fail_requests(event_log *log, uint64_t requested) {
   sealer_drained(log);
 }
 
+/* Tells who follows the log that something came into it. */
+static void tell_drained(event_log *log) {
+  if (!__atomic_load_n(&log->drained, __ATOMIC_RELAXED)) return;
+  pthread_mutex_lock(&log->drained_lock);
+  if (log->drained) log->drained(log->drained_context);
+  pthread_mutex_unlock(&log->drained_lock);
+}
+
 void *drain_main(void *argument) {
   event_log *log = argument;
   log->can_flush_lines = lines_can_be_released();
@@ -605,7 +613,10 @@ void *drain_main(void *argument) {
     refresh_tick(log);
     uint64_t end = log->next_offset;
     drain_result result = drain_all(log, &moved);
-    if (moved > 0 || log->next_offset != end) sealer_expect(log);
+    if (moved > 0 || log->next_offset != end) {
+      sealer_expect(log);
+      tell_drained(log);
+    }
     if (result == DRAIN_COMPLETE) {
       /* Whatever it was, everything is in the log. */
       if (__atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(log, 0);

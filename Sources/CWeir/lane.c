@@ -221,6 +221,7 @@ static void destroy_locks(event_log *log) {
   pthread_mutex_destroy(&log->types_lock);
   pthread_mutex_destroy(&log->wait_lock);
   pthread_mutex_destroy(&log->close_lock);
+  pthread_mutex_destroy(&log->drained_lock);
   pthread_mutex_destroy(&log->supply.mutex);
   pthread_cond_destroy(&log->supply.preparer_wakes);
   pthread_cond_destroy(&log->sealer.wakes);

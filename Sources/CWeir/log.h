@@ -254,6 +254,9 @@ typedef struct event_log {
   pthread_cond_t wait_done;
   uint32_t waiters;        /* callers that use the open log; close waits for them. Guarded by wait_lock */
   pthread_mutex_t close_lock;
+  pthread_mutex_t drained_lock;   /* held while `drained` runs; guards it and its context */
+  void (*drained)(void *context); /* null: nobody is told; the drainer looks at it without the lock first */
+  void *drained_context;
   uint64_t drains_requested; /* atomics; done follows requested */
   uint64_t drains_done;
   uint64_t drains_failed;    /* the last request that a failing pass of the drainer knew of */

@@ -176,6 +176,55 @@ static void test_notify(void) {
   scratch_remove(path);
 }
 
+/* ---- The drainer's word ------------------------------------------------------------------------------------------ */
+
+typedef struct follower {
+  weir_log *log;
+  uint64_t calls;
+  uint64_t seen; /* the log's end at the last call */
+} follower;
+
+static void follow(void *context) {
+  follower *follower = context;
+  weir_counters counters;
+  weir_count(follower->log, &counters);
+  __atomic_store_n(&follower->seen, counters.next_offset, __ATOMIC_RELEASE);
+  __atomic_add_fetch(&follower->calls, 1, __ATOMIC_RELEASE);
+}
+
+static void test_drained(void) {
+  test("whoever follows the log is told of what is drained before weir_drain returns, until that is ended");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  uint32_t type = define_numbered(log);
+  follower first = {.log = log}, second = {.log = log};
+  weir_on_drained(log, follow, &first);
+  for (uint64_t number = 0; number < 100; number++) {
+    uint64_t calls = __atomic_load_n(&first.calls, __ATOMIC_ACQUIRE), end;
+    capture_one(log, type, 0, number, 40);
+    CHECK_EQUAL(weir_drain(log, UINT64_MAX, &end, NULL), WEIR_OK);
+    CHECK(__atomic_load_n(&first.calls, __ATOMIC_ACQUIRE) > calls);
+    CHECK_EQUAL(__atomic_load_n(&first.seen, __ATOMIC_ACQUIRE), end);
+  }
+  uint64_t calls = __atomic_load_n(&first.calls, __ATOMIC_ACQUIRE);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  CHECK_EQUAL(__atomic_load_n(&first.calls, __ATOMIC_ACQUIRE), calls); /* nothing came */
+  weir_on_drained(log, follow, &second);
+  capture_one(log, type, 0, 100, 40);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  CHECK(second.calls > 0);
+  weir_on_drained(log, NULL, NULL);
+  uint64_t last = second.calls;
+  capture_one(log, type, 0, 101, 40);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  CHECK_EQUAL(first.calls, calls);
+  CHECK_EQUAL(second.calls, last);
+  weir_on_drained(log, follow, &first); /* of a closed log nothing comes */
+  weir_free(log);
+  CHECK_EQUAL(first.calls, calls);
+  scratch_remove(path);
+}
+
 /* ---- The interval ------------------------------------------------------------------------------------------------ */
 
 /* Whether no file is synced for a while. */
@@ -476,6 +525,7 @@ int main(void) {
   test_watermark();
   test_bad_ids();
   test_notify();
+  test_drained();
   test_interval();
   test_one_failure();
   test_failure_at_sealing();

@@ -19,6 +19,8 @@ final class DeliveredLog: Sendable {
     nonisolated(unsafe) var log: LogHandle?
     /// Below it everything was said to be delivered.
     var released: Offset = 0
+    /// The drainer rings ``bell``.
+    var isRung = false
   }
 
   /// As an absolute path.
@@ -26,6 +28,7 @@ final class DeliveredLog: Sendable {
   /// What the log may take on the disk; nil without a limit, or if only the process that writes it knows.
   let byteLimit: Int?
   private let state: Mutex<State>
+  private let bell = DrainBell()
   private let process = getpid()
 
   /// A log that another process has open, or nobody.
@@ -42,14 +45,55 @@ final class DeliveredLog: Sendable {
     state = Mutex(State(log: tracker.handle))
   }
 
+  deinit { forgetLog() }
+
   /// False in a child of a fork, which has no threads to deliver with.
   var isOfThisProcess: Bool { getpid() == process }
 
-  /// The tracker frees its log. To be called before that.
+  /// Has the drainer wake workers that wait for news, from now on. The log has one bell: that of the dispatcher which it
+  /// has.
+  func listen() {
+    state.withLock { state in
+      guard let log = state.log else { return }
+      log.ringWhenDrained(bell)
+      state.isRung = true
+    }
+  }
+
+  /// The tracker frees its log, or has another dispatcher. To be called before that.
   func forgetLog() {
     guard isOfThisProcess else { return }
-    state.withLock { $0.log = nil }
+    state.withLock { state in
+      if state.isRung { state.log?.ringWhenDrained(nil) }
+      state.isRung = false
+      state.log = nil
+    }
   }
+
+  /// What a worker finds that wants to sleep at the log's end.
+  enum News {
+    /// Nobody will tell it: it has to look from time to time.
+    case untold
+    /// There is something after the end that it knows.
+    case there
+    /// Its alarm will be rung: see ``disarm(_:)``.
+    case armed
+  }
+
+  /// Has this alarm rung when something comes after `end`.
+  func arm(_ alarm: Alarm, after end: Offset) -> News {
+    state.withLock { state in
+      guard state.isRung, let log = state.log else { return .untold }
+      bell.arm(alarm)
+      // After that: what came before it was armed rang for nobody.
+      guard log.counters().nextOffset > end else { return .armed }
+      _ = bell.disarm(alarm)
+      return .there
+    }
+  }
+
+  /// Ends that. True if it was rung.
+  func disarm(_ alarm: Alarm) -> Bool { !bell.disarm(alarm) }
 
   /// The offset after the last event in the log; nil if only the files can tell.
   var nextOffset: Offset? { state.withLock { $0.log?.counters().nextOffset } }

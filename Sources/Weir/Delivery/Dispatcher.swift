@@ -58,6 +58,7 @@ public final class Dispatcher: Sendable {
   public convenience init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
     self.init(DeliveredLog(tracker), tracker, configuration)
     try tracker.attach(self)
+    log.listen()
   }
 
   /// Delivers the log in `directory` beside the process that writes it, or after that has ended.
@@ -86,6 +87,8 @@ public final class Dispatcher: Sendable {
     for worker in state.withLock({ $0.workers.values }) {
       worker.shared.order { if $0.ending == nil { $0.ending = .removal } }
     }
+    // From now on the tracker has nobody to tell that it frees the log.
+    log.forgetLog()
   }
 
   // MARK: Providers

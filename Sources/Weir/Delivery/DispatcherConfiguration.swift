@@ -19,10 +19,12 @@ extension Dispatcher {
     /// which is also the least: anything shorter counts as that.
     public var shortestPause = Duration.milliseconds(1)
 
-    /// The longest pause between two looks for new events. 50 ms; at least 1 ms, anything shorter counts as that.
+    /// The longest pause between two looks for new events. 1 s; at least 1 ms, anything shorter counts as that.
     ///
-    /// In the process that captures a look is a load of some counters, beside another's it is five system calls.
-    public var longestPause = Duration.milliseconds(50)
+    /// Only a log that nothing came into for two seconds is looked at so seldom. In the process that captures, events
+    /// end a pause of more than 50 ms at once; beside another's process they wait for its end, and a look is five system
+    /// calls.
+    public var longestPause = Duration.seconds(1)
 
     /// How long the end of a provider is waited for: the return of a call that was cancelled and
     /// ``Provider/shutdown()`` together; and before that, when it is removed, a call in progress. 5 s.

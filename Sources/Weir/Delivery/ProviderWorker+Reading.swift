@@ -22,6 +22,26 @@ extension ProviderWorker {
     }
   }
 
+  /// Waits at the log's end, until `time` at most: with the drainer's word if this process captures, so that the look
+  /// at the log that comes then is all that an idle worker does.
+  func waitForNews(until time: Duration?) async {
+    let isLong = nextRead > clock.now + Self.shortPause
+    switch isLong ? orders.log.arm(shared.alarm, after: max(span.end, reader.seenEnd)) : .untold {
+    case .untold: await wait(until: time)
+    case .there: readSoon()
+    case .armed:
+      await wait(until: time)
+      if orders.log.disarm(shared.alarm) { readSoon() }
+    }
+  }
+
+  private static var shortPause: Duration { .milliseconds(50) }
+
+  private func readSoon() {
+    nextRead = .zero
+    pause = configuration.firstPause
+  }
+
   /// There is room for more.
   var isReading: Bool { !plan.isFull && !queue.isHeldUp && !isBurialHeldUp }
 

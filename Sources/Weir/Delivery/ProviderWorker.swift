@@ -182,7 +182,8 @@ actor ProviderWorker {
       // A time that has passed meanwhile ends the wait at once: to leave it out would be to wait for ever.
       let look = isReading ? nextRead : signals.nextLook
       let turn = due == 0 ? plan.nextLook(after: now) : nil
-      await wait(until: [until, turn, look].compactMap { $0 }.min())
+      let time = [until, turn, look].compactMap { $0 }.min()
+      if isReading { await waitForNews(until: time) } else { await wait(until: time) }
     }
   }
 

@@ -85,6 +85,15 @@ struct LogHandle {
     }
   }
 
+  /// Has the drainer ring `bell` after events came into the log; nil for none any more. Waits for a ring that goes on.
+  /// The caller keeps the bell until another one, or none, has taken its place.
+  func ringWhenDrained(_ bell: DrainBell?) {
+    guard let bell else { return weir_on_drained(log, nil, nil) }
+    weir_on_drained(
+      log, { context in context.map { Unmanaged<DrainBell>.fromOpaque($0).takeUnretainedValue().ring() } },
+      Unmanaged.passUnretained(bell).toOpaque())
+  }
+
   /// What is to be called, as an object that C can hand through.
   private final class Call: Sendable {
     let done: @Sendable (WeirError?) -> Void

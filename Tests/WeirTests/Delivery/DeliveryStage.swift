@@ -49,6 +49,8 @@ final class DeliveryStage: Sendable {
     configuration.clock = clock
     configuration.logger = nil
     configuration.random = { 0.5 }
+    // The log is looked at by the clock that is moved, and never on a ring, which comes when it comes.
+    configuration.longestPause = .milliseconds(50)
     change(&configuration)
     return configuration
   }

@@ -432,6 +432,35 @@ struct DispatcherTests {
     }
   }
 
+  // MARK: News of the log
+
+  @Test(arguments: [false, true])
+  func `what is captured ends a worker's sleep, and does not wait for its next look`(isSecond: Bool) async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try reopen(directory)
+      var configuration = Dispatcher.Configuration()
+      configuration.logger = nil
+      // The machine's clock: without the drainer's word nothing comes before the test's patience is over.
+      configuration.shortestPause = .seconds(1 << 20)
+      configuration.longestPause = .seconds(1 << 20)
+      var options = DeliveryOptions()
+      options.flush = FlushPolicy([.count])
+      options.flush.queueLimit = 1
+      // After another one that ended, and is released later.
+      var ended = isSecond ? try Dispatcher(tracker, configuration: configuration) : nil
+      _ = ended?.close()
+      let dispatcher = try Dispatcher(tracker, configuration: configuration)
+      ended = nil
+      let providers = ["a", "b"].map { ScriptedProvider(name: $0) }
+      for provider in providers { try dispatcher.add(provider, options: options) }
+      for round in 1...20 {
+        #expect(tracker.track("e", fields: ["n": .int(Int64(round))]).isAccepted)
+        #expect(await eventually { providers.allSatisfy { $0.delivered.count == round } })
+      }
+      await dispatcher.finish(dispatcher.workers, .abandonment)
+    }
+  }
+
   @Test func `a report tells what was passed over, and no loss that lies ahead`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
