@@ -7,7 +7,7 @@ extension ProviderWorker {
     guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
     do throws(WeirError) {
       while isReading {
-        switch try reader.next(from: span.end, orders.log) {
+        switch try reader.next(from: span.end) {
         case .event(let event, let bytes): take(event, bytes)
         case .skip(let skip): try passOver(skip)
         case .end: return reachedEnd()

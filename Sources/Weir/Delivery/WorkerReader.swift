@@ -23,6 +23,9 @@ struct WorkerReader {
   private var held: (event: StoredEvent, bytes: Int)?
   /// Everything below it that is in the files was read.
   private(set) var seenEnd: Offset = 0
+  /// The log's end when it was asked for last: what is below it is in the files, if it is anywhere. Not asked for at
+  /// each event, since all workers share the lock before the answer.
+  private var knownEnd: Offset?
 
   init(_ directory: String) {
     self.directory = directory
@@ -32,30 +35,29 @@ struct WorkerReader {
   /// otherwise some system calls.
   mutating func mayHaveMore(after offset: Offset, _ log: DeliveredLog) -> Bool {
     if held != nil || !skips.all.isEmpty { return true }
-    if let end = log.nextOffset { return end > max(offset, seenEnd) }
+    knownEnd = log.nextOffset
+    if let knownEnd { return knownEnd > max(offset, seenEnd) }
     return reader?.wait(upTo: .zero) ?? true
   }
 
-  /// The next event or gap; `offset` is where to begin if nothing was read yet. If it throws, the next call begins
+  /// The next event or gap, after ``mayHaveMore(after:_:)`` was asked; `offset` is where to begin if nothing was read yet. If it throws, the next call begins
   /// there anew.
-  mutating func next(from offset: Offset, _ log: DeliveredLog) throws(WeirError) -> Found {
+  mutating func next(from offset: Offset) throws(WeirError) -> Found {
     if !skips.all.isEmpty { return .skip(skips.all.removeFirst()) }
     if let held {
       self.held = nil
       return .event(held.event, bytes: held.bytes)
     }
-    // Asked first: what is below it is in the files by now, if it is anywhere.
-    let end = log.nextOffset
     do throws(WeirError) {
       let reader = try opened(offset)
       let event = try reader.next()
-      if let event { held = (event, reader.lastBytes) } else if let end { seenEnd = max(seenEnd, end) }
+      if let event { held = (event, reader.lastBytes) } else if let knownEnd { seenEnd = max(seenEnd, knownEnd) }
     } catch {
       forget()
       throw error
     }
     if held == nil && skips.all.isEmpty { return .end }
-    return try next(from: offset, log)
+    return try next(from: offset)
   }
 
   /// Begins anew at the next call, with files that may be others.
