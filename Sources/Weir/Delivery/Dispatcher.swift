@@ -176,6 +176,13 @@ public final class Dispatcher: Sendable {
     worker(named: name)?.shared.order { $0.isToResume = true }
   }
 
+  /// What ``DeliveryOptions/preparation`` came to for the provider named so, since the provider was added; nil if this
+  /// dispatcher does not deliver to it. An event that comes again after a kill is prepared again, and counted again.
+  public func preparationCounts(of name: String) -> Preparation.Counts? {
+    guard log.isOfThisProcess else { return nil }
+    return worker(named: name)?.shared.read { $0.report.preparation }
+  }
+
   /// The names of the providers that are delivered to, in order.
   public var providers: [String] {
     guard log.isOfThisProcess else { return [] }

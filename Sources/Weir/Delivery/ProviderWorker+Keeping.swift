@@ -100,6 +100,7 @@ extension ProviderWorker {
     report.open = span.open
     report.state = currentState
     report.error = troubles.values.sorted().first
+    report.preparation = preparation.counts
     shared.publish { $0.report = report }
   }
 

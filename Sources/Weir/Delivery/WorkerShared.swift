@@ -22,6 +22,8 @@ struct WorkerReport: Sendable {
   var open = 0
   var state = ProviderState.starting
   var error: String?
+  /// What became of the events that were prepared.
+  var preparation = Preparation.Counts()
 }
 
 /// How a worker is to end.

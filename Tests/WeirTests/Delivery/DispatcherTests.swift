@@ -461,6 +461,20 @@ struct DispatcherTests {
     }
   }
 
+  @Test func `the counts of a preparation are there while its provider is delivered to`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      var options = DeliveryOptions()
+      options.preparation = Preparation(hooks: [EventHook("not 1") { $0.fields["n"] == .int(1) ? .drop : .keep }])
+      try stage.dispatcher.add(ScriptedProvider(), options: options)
+      try stage.capture(5)
+      #expect(await stage.run { stage.entry().acknowledged == 4 })
+      let counts = try #require(stage.dispatcher.preparationCounts(of: "scripted"))
+      #expect(counts.prepared == 4 && counts.dropped == ["not 1": 1])
+      #expect(stage.dispatcher.preparationCounts(of: "nobody") == nil)
+    }
+  }
+
   @Test func `a report tells what was passed over, and no loss that lies ahead`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
