@@ -10,6 +10,7 @@ import Synchronization
 /// let dispatcher = try Dispatcher(tracker)
 /// try dispatcher.add(ClosureProvider("warehouse") { events in
 ///   try await warehouse.insert(events)
+///   return events.map { _ in .accepted }
 /// })
 /// …
 /// let report = await dispatcher.shutdown(budget: .seconds(10))
