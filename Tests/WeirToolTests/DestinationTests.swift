@@ -175,13 +175,31 @@ struct KeySourceTests {
 }
 
 struct StartArgumentTests {
-  @Test func words() {
-    #expect(StartArgument(argument: "beginning")?.position == .beginning)
-    #expect(StartArgument(argument: "end")?.position == .end)
-    #expect(
-      StartArgument(argument: "1970-01-01T00:00:01Z")?.position == .time(Timestamp(nanosecondsSince1970: 1_000_000_000))
-    )
-    #expect(StartArgument(argument: "middle") == nil)
+  @Test func words() throws {
+    #expect(try StartArgument(parsing: "beginning").position == .beginning)
+    #expect(try StartArgument(parsing: "end").position == .end)
+    let second = Timestamp(nanosecondsSince1970: 1_000_000_000)
+    #expect(try StartArgument(parsing: "1970-01-01T00:00:01Z").position == .time(second))
+    #expect(throws: ValidationError.self) { try StartArgument(parsing: "middle") }
+  }
+
+  @Test(arguments: [
+    (["--from", "wrong"], "give beginning, end, or a time"), (["--budget", "5"], "such as 90s"),
+    (["--budget", "0s"], "such as 90s"), (["--budget", "s"], "such as 90s"),
+  ])
+  func whatIsWrongIsAnsweredWithWhatIsRight(_ arguments: [String], _ words: String) throws {
+    let error = try #require(throws: (any Error).self) {
+      try DeliverCommand.parse(["log", "--to", "out"] + arguments)
+    }
+    #expect(DeliverCommand.message(for: error).contains(words), "\(DeliverCommand.message(for: error))")
+  }
+
+  @Test func helpSaysNothingInSwift() {
+    func words(_ help: String) -> String { help.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+    let helps = [DeliverCommand.helpMessage(), RecordCommand.helpMessage(), RedriveCommand.helpMessage()].map(words)
+    #expect(helps[0].contains("2026-11-21T09:30:00Z (default: beginning)"))
+    for help in helps { #expect(!help.contains("StartArgument") && !help.contains("TimeSpan("), "\(help)") }
+    #expect(helps[1].components(separatedBy: "a second one ends at once").count == 2)
   }
 
   @Test(arguments: [

@@ -63,14 +63,16 @@ struct DeliverCommand: ParsableCommand {
 
   @Option(
     help: """
-      Where a name begins that has no place in the log yet: beginning, end, or a time such as 2026-11-21T09:30:00Z.
-      """)
-  var from = StartArgument(.beginning)
+      Where a name begins that has no place in the log yet: beginning, end, or a time such as 2026-11-21T09:30:00Z \
+      (default: beginning).
+      """,
+    transform: StartArgument.init(parsing:))
+  var from = StartArgument.beginning
 
   @Flag(help: "Go on as events come, until SIGINT or SIGTERM.")
   var follow = false
 
-  @Option(help: "End after so long with what is pending, such as 90s or 10m.")
+  @Option(help: "End after so long with what is pending, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
   var budget: TimeSpan?
 
   @Flag(help: "Remove the directories of dead processes' logs that are delivered to the end.")

@@ -44,7 +44,6 @@ struct RecordCommand: ParsableCommand {
       --drop-oldest and --retain remove as they were told to is counted in the last \
       line, and is no error. SIGINT and SIGTERM close \
       the log in order, a second one ends at once. After any other end, kill -9 \
-      the log in order, a second one ends at once. After any other end, kill -9 \
       included, the next opening recovers everything that was captured.
 
       With --to the events are delivered too, as weir deliver would, from the first \
@@ -103,7 +102,9 @@ struct RecordCommand: ParsableCommand {
   @Flag(help: "At --max-bytes remove the oldest events, and count them, instead of stopping.")
   var dropOldest = false
 
-  @Option(help: "Remove segments that were filled longer ago, such as 7d, 12h, 30m or 90s.")
+  @Option(
+    help: "Remove segments that were filled longer ago, such as 7d, 12h, 30m or 90s.",
+    transform: TimeSpan.init(parsing:))
   var retain: TimeSpan?
 
   @Option(help: "Remove the oldest sealed segments beyond so many bytes, such as 512M.")
@@ -117,7 +118,9 @@ struct RecordCommand: ParsableCommand {
   @Flag(help: "Remove segments whose events were all delivered.")
   var removeDelivered = false
 
-  @Option(help: "How long delivery may go on after the input's end, such as 90s. Until all is delivered if left out.")
+  @Option(
+    help: "How long delivery may go on after the input's end, such as 90s. Until all is delivered if left out.",
+    transform: TimeSpan.init(parsing:))
   var budget: TimeSpan?
 
   func validate() throws {

@@ -31,7 +31,7 @@ struct RedriveCommand: ParsableCommand {
 
   @OptionGroup var destination: DestinationOptions
 
-  @Option(help: "End after so long with what is pending, such as 90s or 10m.")
+  @Option(help: "End after so long with what is pending, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
   var budget: TimeSpan?
 
   private static let longest = Duration.seconds(365 * 86_400)

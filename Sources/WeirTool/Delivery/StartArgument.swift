@@ -3,20 +3,29 @@
 import ArgumentParser
 import Weir
 
-struct StartArgument: ExpressibleByArgument, Sendable {
+struct StartArgument: CustomStringConvertible, Sendable {
   var position: StartPosition
+  /// As it was given.
+  let description: String
 
-  init(_ position: StartPosition) {
+  static let beginning = StartArgument(position: .beginning, description: "beginning")
+
+  private init(position: StartPosition, description: String) {
     self.position = position
+    self.description = description
   }
 
-  init?(argument: String) {
-    switch argument {
+  init(parsing text: String) throws(ValidationError) {
+    let position: StartPosition
+    switch text {
     case "beginning": position = .beginning
     case "end": position = .end
     default:
-      guard let instant = Instant(argument: argument) else { return nil }
+      guard let instant = Instant(argument: text) else {
+        throw ValidationError("give beginning, end, or a time such as 2026-11-21T09:30:00Z")
+      }
       position = .time(instant.timestamp)
     }
+    self.init(position: position, description: text)
   }
 }
