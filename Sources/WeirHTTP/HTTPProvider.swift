@@ -42,6 +42,8 @@
     /// How many bytes of a body can be sent and answered in time.
     private let size = Mutex(CallSize())
 
+    /// The longest name of a cursor.
+    private static let maximumNameBytes = 64
 
     /// What it did since it was made.
     public var counts: HTTPCounts { counted.withLock { $0 } }
@@ -62,8 +64,10 @@
       client: HTTPClient? = nil
     ) throws(WeirError) {
       let name = name ?? preset.providerName
-      guard !name.isEmpty, name.utf8.allSatisfy(\.isOfName) else {
-        throw WeirError(.invalid, "\(name.debugDescription) can't name a provider: letters, digits, - and _ can")
+      guard (1...Self.maximumNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(\.isOfName) else {
+        throw WeirError(
+          .invalid,
+          "\(name.debugDescription) can't name a provider: 1 to \(Self.maximumNameBytes) letters, digits, - and _ can")
       }
       self.name = name
       self.preset = preset

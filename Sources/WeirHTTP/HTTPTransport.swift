@@ -155,6 +155,8 @@
         return HTTPFailure("no connection: \(String(cString: strerror(error.errnoCode)))")
       case let error as NIOSSLExtraError:
         return DeliveryStopped("the endpoint's certificate is not for this host: \(error)")
+      case let error as HTTPParserError where error == .invalidConstant:
+        return HTTPFailure("no answer: what listens there does not speak HTTP/1.1; see whether it speaks HTTP/2 alone")
       case NIOSSLError.handshakeFailed(let reason):
         return explained(handshake: "\(reason)")
       default: return HTTPFailure("no answer: \(error)")

@@ -103,8 +103,16 @@ struct SystemCalls: Sendable {
     let at = directory.number
     let path = directory.path + "/" + name
     // Not blocking, or a pipe that somebody put in its place would be waited for.
-    let number = try check(.open, path, besides: ENOENT) {
-      openat(at, name, (isWritten ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let number: Int32
+    do throws(WeirError) {
+      number = try check(.open, path, besides: ENOENT) {
+        openat(at, name, (isWritten ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      }
+    } catch {
+      guard error.systemError == ELOOP || error.systemError == EISDIR else { throw error }
+      let what = error.systemError == ELOOP ? "a symbolic link" : "a directory"
+      throw WeirError(
+        .unsafe, "\(path) is \(what), and not a plain file; remove it", path: path, systemError: error.systemError)
     }
     guard number >= 0 else { return nil }
     let file = Descriptor(number, path)

@@ -57,6 +57,14 @@
       await provider.shutdown()
     }
 
+    @Test func aNameHasAsManyLettersAsACursorsMay() throws {
+      let longest = String(repeating: "x", count: 64)
+      #expect(try HTTPProvider(StandardPreset(), name: longest).name == longest)
+      for name in ["", longest + "x", "a b"] {
+        #expect(throws: WeirError.self) { try HTTPProvider(StandardPreset(), name: name) }
+      }
+    }
+
     @Test func requestsGoInOrder() async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }

@@ -205,8 +205,15 @@ struct CursorTests {
       #expect(throws: WeirError.self) { try found(directory) }
       unlink(path)
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hostname")
-      #expect(throws: WeirError.self) { try found(directory) }
+      let link = #expect(throws: WeirError.self) { try found(directory) }
+      #expect(link?.message == "\(path) is a symbolic link, and not a plain file; remove it" && link?.code == .unsafe)
       unlink(path)
+      // And of the lock beside it.
+      try FileManager.default.createDirectory(atPath: path + ".lock", withIntermediateDirectories: false)
+      let folder = #expect(throws: WeirError.self) {
+        try CursorLock((path as NSString).lastPathComponent, of: directory, calls: SystemCalls())
+      }
+      #expect(folder?.message == "\(path).lock is a directory, and not a plain file; remove it")
       try FileManager.default.removeItem(atPath: directory + "/cursors")
       try FileManager.default.createSymbolicLink(atPath: directory + "/cursors", withDestinationPath: "/tmp")
       #expect(throws: WeirError.self) { try found(directory) }
