@@ -119,7 +119,8 @@ struct DeadLetterTests {
       #expect(third.delivered.isEmpty)
       // What is rejected after that is.
       try stage.capture(1, from: 20)
-      #expect(await stage.run { stage.entry().rejected == 10 })
+      // Eight of nine were accepted meanwhile.
+      #expect(await stage.run { stage.entry().rejected == 2 })
       #expect(try await redrive(to: third).acknowledged == 1)
       #expect(third.numbers == [20])
       await #expect(throws: WeirError.self) {
