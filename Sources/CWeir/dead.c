@@ -74,7 +74,7 @@ int dead_is_current(const dead_ring *ring, int directory) {
 /* `anothers` where the ring is not of the opening that wrote the newest segment. */
 static int check_owner(int directory, const segment_list *list, uint64_t opening, uint64_t base_offset, int anothers) {
   ring_owner owner;
-  int error = ring_owner_find(directory, list, opening, base_offset, &owner);
+  int error = ring_owner_find(directory, list, 1, opening, base_offset, &owner);
   return error != 0 ? error : owner == RING_ANOTHERS ? anothers : 0;
 }
 

@@ -212,11 +212,11 @@ static int ring_being_made(recovery *recovery) {
 /* Whose the ring is, by the segments: first by the last ones, by all of them where those do not say. */
 static int find_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, ring_owner *owner) {
   int directory = recovery->log->directory;
-  int error = ring_owner_find(directory, &recovery->list, opening, base_offset, owner);
+  int error = ring_owner_find(directory, &recovery->list, 0, opening, base_offset, owner);
   if (error != 0 || *owner != RING_UNKNOWN || recovery->list.count == 0) return error;
   segment_list all;
   error = segment_list_read(directory, &all);
-  if (error == 0) error = ring_owner_find(directory, &all, opening, base_offset, owner);
+  if (error == 0) error = ring_owner_find(directory, &all, 1, opening, base_offset, owner);
   segment_list_free(&all);
   return error;
 }

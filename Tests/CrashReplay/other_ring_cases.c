@@ -345,6 +345,33 @@ static void swapped_rings(const char *folder, uint64_t before_one, uint64_t befo
   }
 }
 
+/* Segments that somebody brought from a longer log say nothing of this log's ring. */
+static void segments_of_another_log(const char *folder) {
+  test("the segments of a longer log are put among those of a log that was killed: its ring is its own");
+  const char *path = join(folder, "log"), *other = join(folder, "other");
+  for (uint64_t i = 0; i < 3; i++) live(other, NULL, 2 + i, CLOSED);
+  live(other, NULL, 5, KILLED);
+  live(path, NULL, 1, KILLED);
+  DIR *list = opendir(other);
+  REQUIRE(list);
+  uint64_t brought = 0;
+  for (struct dirent *entry; (entry = readdir(list));) {
+    /* Of segments alone, and not the first, whose name is taken. */
+    if (!strstr(entry->d_name, ".weir") || strtoull(entry->d_name, NULL, 10) == 0) continue;
+    copy_file(join(other, entry->d_name), join(path, entry->d_name));
+    brought++;
+  }
+  closedir(list);
+  CHECK_EQUAL(brought, 3);
+  weir_recovery recovery = recover_it(path, NULL);
+  CHECK_EQUAL(recovery.ring_replaced, 0);
+  seen seen = look(path);
+  CHECK_EQUAL(seen.holes, 0);
+  check_events(&seen, 1, 1);
+  remove_tree(path);
+  remove_tree(other);
+}
+
 /* ---- Killed on the way ------------------------------------------------------------------------------------------- */
 
 /* Opens in a child that is killed at the n-th call. Whether there was one before the opening returned. */
@@ -421,6 +448,7 @@ int main(void) {
   swapped_rings(folder, 0, 0);
   swapped_rings(folder, 0, 2);
   swapped_rings(folder, 3, 1);
+  segments_of_another_log(folder);
   killed(folder);
   scratch_remove(folder);
   return finish();
