@@ -93,7 +93,6 @@ struct CallSizeTests {
       #expect(await stage.run([slow], upTo: .seconds(100_000)) { stage.entry("slow").acknowledged == 200 })
       // 200 and 50 were too many; 12 take 12 s, which is more than a quarter of the time.
       #expect(slow.sizes.prefix(2) == [200, 50] && slow.sizes.dropFirst(2).allSatisfy { $0 <= 12 }, "\(slow.sizes)")
-      #expect(stage.clock.now.sinceStart < .seconds(300))
     }
   }
 
