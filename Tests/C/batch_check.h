@@ -73,6 +73,16 @@ static inline uint64_t raw_ones(const char *directory) { return count_names(dire
 static inline uint64_t batches(const char *directory) { return count_names(directory, BATCH_SUFFIX); }
 static inline uint64_t temporaries(const char *directory) { return count_names(directory, BATCH_PREFIX); }
 
+/* Whether a file is a batch segment in the making. By its name: a thread has its own only a while after it began. */
+static inline int is_batch_file(int fd) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t bytes = readlink(link, path, sizeof path - 1);
+  path[bytes < 0 ? 0 : bytes] = 0;
+  const char *name = strrchr(path, '/');
+  return name && strncmp(name + 1, BATCH_PREFIX, strlen(BATCH_PREFIX)) == 0;
+}
+
 /* The name of the n-th segment. */
 static inline segment_name segment_at(const char *directory, uint64_t index) {
   segment_list list;

@@ -43,10 +43,7 @@ static _Atomic int holding, held;
 
 /* Holds up whoever is about to sync a batch that is written, its room taken. */
 static void hold_writers(const weir_call *call, int after) {
-  char name[16];
-  if (after || strcmp(call->operation, "sys_sync_data") != 0) return;
-  pthread_getname_np(pthread_self(), name, sizeof name);
-  if (strcmp(name, "weir-batch") != 0) return;
+  if (after || strcmp(call->operation, "sys_sync_data") != 0 || !is_batch_file(call->fd)) return;
   held++;
   while (holding) sleep_ns(1000000);
 }

@@ -252,10 +252,8 @@ static _Atomic int holding, held;
 
 /* Holds up whoever writes a batch segment. */
 static void hold_writers(const weir_call *call, int after) {
-  char name[16];
-  if (after || strcmp(call->operation, "sys_write_at") != 0) return;
-  pthread_getname_np(pthread_self(), name, sizeof name);
-  while (strcmp(name, "weir-batch") == 0 && holding) {
+  if (after || strcmp(call->operation, "sys_write_at") != 0 || !is_batch_file(call->fd)) return;
+  while (holding) {
     held = 1;
     sleep_ns(1000000);
   }
