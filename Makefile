@@ -125,10 +125,10 @@ BUILD_TRAITS = --traits YAML,HTTP,Collector
 # A few tests at a time: all 1,200 begun at once stand in one queue of as many threads as there are cores, where each
 # step of a test waits for a step of every other, and time-outs that are generous end. For the same reason the tests
 # that wait for processes, and hold a thread while they do, have a run of their own.
-# Without SwiftPM's lock, which one of two runs at a time would wait for.
-SWIFT_RUN = SWIFT_BACKTRACE=enable=no $(SWIFT) test -j $(JOBS) --scratch-path $(BUILD) --skip-build --ignore-lock \
-  $(TEST_TRAITS) $(SWIFT_FLAGS)
-SWIFT_TEST = $(SWIFT_RUN) --disable-xctest --experimental-maximum-parallelization-width 6
+# Without SwiftPM, of which two at a time lock each other's database.
+TEST_BUNDLE = $(BUILD)/debug/weirPackageTests.xctest
+SWIFT_TEST = SWIFT_BACKTRACE=enable=no NO_COLOR=1 $(TEST_BUNDLE) --testing-library swift-testing \
+  --experimental-maximum-parallelization-width 6
 
 demo: need-swift need-lz4
 	$(SWIFT_BUILD) -c release --product weir
@@ -157,7 +157,7 @@ test-swift-parts: test-end-to-end test-dependents test-release test-packages tes
 
 test-packages:
 	$(SWIFT_TEST) --skip EndToEndTests
-	$(SWIFT_RUN) --disable-swift-testing --filter WeirTestingTests.XCTestTests
+	SWIFT_BACKTRACE=enable=no $(TEST_BUNDLE) WeirTestingTests.XCTestTests
 
 test-end-to-end:
 	$(SWIFT_TEST) --filter EndToEndTests
