@@ -167,17 +167,17 @@ import Testing
             "deliver", scratch("log"), "--to", collector.url, "--name", "shop", "--to", scratch("out"), "--name", "out",
             "--follow",
           ])
-        follower.serve(until: Moment.now + 60) { $0.complaints.contains { $0.hasPrefix("weir: shop stopped: ") } }
+        try follower.waitUntil { $0.complaints.contains { $0.hasPrefix("weir: shop stopped: ") } }
         let isTold = follower.complaints.contains { $0.contains("404") && $0.contains("20 pending") }
         #expect(isTold, "\(follower.complaints)")
-        follower.serve(until: Moment.now + 60) { _ in (try? Self.delivered(scratch("out")).count) == 20 }
-        follower.serve(until: Moment.now + 60) { _ in
+        try follower.waitUntil { _ in (try? Self.delivered(scratch("out")).count) == 20 }
+        try follower.waitUntil { _ in
           (try? LedgerLine.read(scratch("log"), "shop").stopped?.contains("404")) == true
         }
         #expect(try LedgerLine.read(scratch("log"), "shop").stopped?.contains("404") == true)
         #expect(try LedgerLine.read(scratch("log"), "out").stopped == nil)
         follower.signal(SIGINT)
-        #expect(try follower.wait(60).code == 130)
+        #expect(try follower.wait().code == 130)
         #expect(try Tool.run("stat", scratch("log")).text.contains("; stopped: "))
         try collector.stop()
       }

@@ -437,7 +437,7 @@ struct DispatcherTests {
   @Test(arguments: [false, true])
   func `what is captured ends a worker's sleep, and does not wait for its next look`(isSecond: Bool) async throws {
     try await withDirectoryAsync { directory in
-      let tracker = try reopen(directory)
+      let tracker = try Tracker(directory: directory, configuration: quiet())
       var configuration = Dispatcher.Configuration()
       configuration.logger = nil
       // The machine's clock: without the drainer's word nothing comes before the test's patience is over.
