@@ -167,8 +167,8 @@ typedef struct weir_options {
  * segment goes as a whole; the last sealed one always stays. Removal is the sealer thread's: one sync of 512 bytes and
  * an unlink for each segment, no part of any capture.
  *
- * What was captured since the machine started goes by the monotonic clock, which nobody sets and which stands still while
- * the machine sleeps. What is older is dated by the wall clock, as it was set last before the machine went down. It is
+ * What was captured since the machine started goes by the monotonic clock, which nobody sets and which stands still
+ * while the machine sleeps. What is older is dated by the wall clock, as it was set last before the machine went down. It is
  * removed when one of these is true: the wall clock has said for an hour (retain_ns if that is less), without being set
  * meanwhile, that it is too old; the last event of another boot in between says so too; the log is known for retain_ns
  * since the machine started, whatever the wall clock says.

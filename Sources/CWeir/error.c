@@ -123,16 +123,16 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
   }
   if (negative_errno == -MAPPING_LOST) {
     return fail(error, status, 0, path,
-                "cannot %s %s: a page of a file of the log was lost (SIGBUS): the file was cut short by someone else, or "
-                "the disk could not read it back, or it is full and shares the file's blocks with a copy (use "
+                "cannot %s %s: a page of a file of the log was lost (SIGBUS): the file was cut short by someone else, "
+                "or the disk could not read it back, or it is full and shares the file's blocks with a copy (use "
                 "'cp --reflink=never') or a snapshot; captures are refused from now on; close the log and open it "
                 "again to recover what is left",
                 action, path);
   }
   if (negative_errno == -DESCRIPTOR_LOST || negative_errno == -EBADF) {
     return fail(error, status, 0, path,
-                "cannot %s %s: the program closed files that the log has open (closefrom, close_range, as a daemon does "
-                "when it starts), and their numbers may be those of other files by now, to which nothing is written; "
+                "cannot %s %s: the program closed files that the log has open (closefrom, close_range, as a daemon "
+                "does when it starts), and their numbers may be those of other files by now, to which nothing is written; "
                 "close the log, and open it after the program has closed what it was given",
                 action, path);
   }

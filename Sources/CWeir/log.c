@@ -361,7 +361,9 @@ weir_status log_fail(const event_log *log, int negative_errno, const char *actio
                 "from now on; close the log, and open one in a directory that stays",
                 log->path);
   }
-  if (status != WEIR_ERROR_ACCESS || user == log->user) return fail_system(error, negative_errno, action, log->path, NULL);
+  if (status != WEIR_ERROR_ACCESS || user == log->user) {
+    return fail_system(error, negative_errno, action, log->path, NULL);
+  }
   return fail(error, status, -negative_errno, log->path,
               "cannot %s %s: it was opened by user %u, the process is user %u by now, who may not write to the log's "
               "directory; open logs after dropping privileges",

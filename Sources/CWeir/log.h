@@ -338,7 +338,7 @@ int sealer_stop(event_log *log);  /* retires what is left, as it can. 0, or nega
 int sealer_change(event_log *log, segment *next);
 uint64_t sealer_waiting(const event_log *log); /* full segments that are not on the disk yet */
 int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
-void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and with a sync interval the disk */
+void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and the disk */
 void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
 void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to); /* before it is handed over */
 void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
