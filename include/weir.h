@@ -168,10 +168,10 @@ typedef struct weir_options {
  * an unlink for each segment, no part of any capture.
  *
  * What was captured since the machine started goes by the monotonic clock, which nobody sets and which stands still
- * while the machine sleeps. What is older is dated by the wall clock, as it was set last before the machine went down. It is
- * removed when one of these is true: the wall clock has said for an hour (retain_ns if that is less), without being set
- * meanwhile, that it is too old; the last event of another boot in between says so too; the log is known for retain_ns
- * since the machine started, whatever the wall clock says.
+ * while the machine sleeps. What is older is dated by the wall clock, as it was set last before the machine went down.
+ * It is removed when one of these is true: the wall clock has said for an hour (retain_ns if that is less), without
+ * being set meanwhile, that it is too old; the last event of another boot in between says so too; the log is known for
+ * retain_ns since the machine started, whatever the wall clock says.
  *
  * What is removed is gone for readers: they pass over it with one weir_skip, whose `removed` is 1. The file `start`
  * says what was removed, and is on the disk before anything is unlinked: killed at any moment, what was removed is
@@ -285,9 +285,9 @@ typedef struct weir_recovery {
  * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest
  * record)) and two segments, mapped, or four once the drainer had to wait for one. Killed at any instruction, the next
  * call recovers the same events with the same offsets and ids. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED,
- * VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID. Open it after the process has dropped privileges (setuid) and closed
- * descriptors (closefrom, as a daemon does): a log that loses the right to its directory, or its descriptors, does not
- * grow any more, and says so: ACCESS, IO. LOCKED takes a tenth of a second, in which a process that was just
+ * VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID. Open it after the process has dropped privileges (setuid) and
+ * closed descriptors (closefrom, as a daemon does): a log that loses the right to its directory, or its descriptors,
+ * does not grow any more, and says so: ACCESS, IO. LOCKED takes a tenth of a second, in which a process that was just
  * being started when the log was closed lets go of its copy of the lock.
  */
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **log, weir_recovery *recovery,

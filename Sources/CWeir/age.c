@@ -68,8 +68,8 @@ int age_start(ages *ages) {
 
 /*
  * The monotonic time after which none of a segment's events was captured. Those of a ring whose writer died may be
- * later than the last calibration; so are those that the drainer came to late, and by the look of it those whose wall clock
- * was set back before the seal.
+ * later than the last calibration; so are those that the drainer came to late, and by the look of it those whose wall
+ * clock was set back before the seal.
  */
 static int64_t latest(const contents *segment) {
   int64_t ahead = minus(segment->summary.last_ns, segment->calibration.wall_ns);

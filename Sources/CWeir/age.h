@@ -6,8 +6,8 @@
  * older than it is, nor keeps it.
  *
  * Across boots there is only the wall clock, and one of its readings alone is not believed. A segment of an earlier
- * boot has the date that the last reading of its own boot gives it, because a clock that was wrong is set right later. It is
- * too old if one of these is true:
+ * boot has the date that the last reading of its own boot gives it, because a clock that was wrong is set right later.
+ * It is too old if one of these is true:
  *   - The wall clock says so, and has kept step with the monotonic clock for TRUST_NS, as far as the log knows.
  *   - The wall clock says so, and so does the last reading of another earlier boot.
  *   - The log knows this boot for as long as is to be retained, whatever the wall clock says: nothing stays for ever.

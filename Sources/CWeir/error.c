@@ -132,8 +132,8 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
   if (negative_errno == -DESCRIPTOR_LOST || negative_errno == -EBADF) {
     return fail(error, status, 0, path,
                 "cannot %s %s: the program closed files that the log has open (closefrom, close_range, as a daemon "
-                "does when it starts), and their numbers may be those of other files by now, to which nothing is written; "
-                "close the log, and open it after the program has closed what it was given",
+                "does when it starts), and their numbers may be those of other files by now, to which nothing is "
+                "written; close the log, and open it after the program has closed what it was given",
                 action, path);
   }
   if (strerror_r(-negative_errno, reason, sizeof reason) != 0) {
