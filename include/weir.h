@@ -532,8 +532,8 @@ void weir_count(const weir_log *log, weir_counters *counters);
 /*
  * Opt-in, for hosts that want to live on when somebody cuts a file of an open log short (truncate on the live ring, or
  * on a segment that is being written), or the disk can't read a page of it back, or is full while the file's blocks are
- * shared with a copy (`cp` on XFS, unless with --reflink=never) or a snapshot: the kernel then sends SIGBUS to whichever
- * thread touches the page, which by default ends the process. Installs a handler of SIGBUS for the process. A
+ * shared with a copy (`cp` on XFS, unless with --reflink=never) or a snapshot: the kernel then sends SIGBUS to
+ * whichever thread touches the page, which by default ends the process. Installs a handler of SIGBUS for the process. A
  * fault in a file of a log stops that log: what was being captured and every later capture is refused with
  * WEIR_DROP_STORAGE, weir_drain and all that wait for the disk answer IO with a message that says so, nothing more is
  * said to be durable, and nothing that may have come from a lost page is written. weir_close answers IO; the next
