@@ -2,7 +2,6 @@
 
 #if HTTP
   public import AsyncHTTPClient
-  import Synchronization
   public import Weir
 
   /// Delivers events over HTTP, in the form of a vendor.
@@ -37,7 +36,7 @@
     private let configuration: HTTPConfiguration
     private let transport: HTTPTransport
     private let scrubber: Scrubber
-    private let counted = Mutex(HTTPCounts())
+    private let counted = Lock(HTTPCounts())
 
     /// What it did since it was made.
     public var counts: HTTPCounts { counted.withLock { $0 } }
