@@ -506,6 +506,15 @@ typedef struct weir_counters {
 void weir_count(const weir_log *log, weir_counters *counters);
 
 /*
+ * Has `call` called with `context` after captures were refused (for any reason but SAMPLED, CLOSED and DETACHED), so that
+ * a host can say so while it happens: once for however many there were since the last call, until weir_close returns.
+ * It is called on the thread that drains, so later while that thread waits for the disk; it must not block, and of this
+ * log's functions it may call weir_count alone. To be set once, before the log has refused anything. Captures that are
+ * accepted pay nothing for it.
+ */
+void weir_refusal_notify(weir_log *log, void (*call)(void *context), void *context);
+
+/*
  * Opt-in, for hosts that want to live on when somebody cuts a file of an open log short (truncate on the live ring, or
  * on a segment that is being written), or the disk can't read a page of it back: the kernel then sends SIGBUS to
  * whichever thread touches the page, which by default ends the process. Installs a handler of SIGBUS for the process. A

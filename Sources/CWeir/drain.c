@@ -518,7 +518,7 @@ static int anything_to_do(const event_log *log) {
     const lane_control *control = log->lanes[i].control;
     if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != head_position(load(&control->head))) return 1; /* L6 */
   }
-  return __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE) ||
+  return __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE) || __atomic_load_n(&log->refused, __ATOMIC_ACQUIRE) ||
          __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE) != load(&log->drains_done);
 }
 
@@ -567,6 +567,14 @@ static void fail_requests(event_log *log, uint64_t requested) {
   sealer_drained(log);
 }
 
+/* Tells the host, if it asked for that, that captures were refused since it was last told. */
+static void tell_refusals(event_log *log) {
+  if (!__atomic_load_n(&log->refused, __ATOMIC_RELAXED)) return;
+  __atomic_exchange_n(&log->refused, 0, __ATOMIC_ACQUIRE); /* what is counted from here on is told of the next time */
+  void (*call)(void *) = __atomic_load_n(&log->refusal_call, __ATOMIC_ACQUIRE);
+  if (call) call(log->refusal_context);
+}
+
 void *drain_main(void *argument) {
   event_log *log = argument;
   log->can_flush_lines = lines_can_be_released();
@@ -580,6 +588,7 @@ void *drain_main(void *argument) {
     refresh_tick(log);
     drain_result result = drain_all(log, &moved);
     if (moved > 0) sealer_expect(log);
+    tell_refusals(log);
     if (result == DRAIN_COMPLETE) {
       /* Whatever it was, everything is in the log. */
       if (__atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(log, 0);

@@ -558,5 +558,11 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   if (mapped) log_leave(log);
 }
 
+void weir_refusal_notify(weir_log *producer, void (*call)(void *context), void *context) {
+  event_log *log = (event_log *)producer;
+  log->refusal_context = context;
+  __atomic_store_n(&log->refusal_call, call, __ATOMIC_RELEASE);
+}
+
 const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->path; }
 uint64_t weir_opening(const weir_log *log) { return log->opening; }

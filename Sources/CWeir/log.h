@@ -177,6 +177,9 @@ typedef struct event_log {
   int membarrier;       /* works on this kernel */
   int can_flush_lines;  /* the processor has clflushopt */
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
+  uint32_t refused; /* atomic: captures were refused since the drainer last told of it */
+  void (*refusal_call)(void *context); /* atomic: what it calls then; null: nothing */
+  void *refusal_context;
   uint64_t kept_overwritten; /* events evicted, once counters_kept */
   int counters_kept;         /* the ring's counters are in the two above. Guarded by wait_lock */
   uint32_t visitors; /* captures without a lane that touch the ring's header */

@@ -94,6 +94,13 @@ struct LogHandle {
     }
   }
 
+  /// Has the watch rung when captures were refused. It must live until the log is freed.
+  func notifyRefusals(_ watch: RefusalWatch) {
+    weir_refusal_notify(
+      log, { context in if let context { Unmanaged<RefusalWatch>.fromOpaque(context).takeUnretainedValue().ring() } },
+      Unmanaged.passUnretained(watch).toOpaque())
+  }
+
   /// Every provider has what is below `offset`: it may be removed, if the log was opened for that.
   func setDelivered(_ offset: Offset) {
     weir_set_delivered(log, offset)
