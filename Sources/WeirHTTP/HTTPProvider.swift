@@ -55,7 +55,8 @@
     ///   - name: The provider's name, which must stay; the preset's if it is not given.
     ///   - configuration: How it connects and sends.
     ///   - client: A client to be used; nil for one of its own. A client that is given is not shut down, and its own
-    ///     settings for connecting, TLS, proxy and redirects hold, which must not be followed.
+    ///     settings for connecting, TLS, proxy and redirects hold, which must not be followed; make it with
+    ///     ``hardened(_:)``, or a server can end the program with an answer.
     ///
     /// Throws `invalid` for an address that is none, for a name that can't name a cursor, and for a key or another
     /// header that no request can carry. Makes no connection.

@@ -228,7 +228,7 @@
           client.proxy = .server(host: proxy.host, port: proxy.port, authorization: authorization)
         }
       }
-      return client
+      return HTTPProvider.hardened(client)
     }
 
     private func tls() throws -> TLSConfiguration {

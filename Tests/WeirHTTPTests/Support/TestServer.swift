@@ -34,8 +34,8 @@
     case answer(Int, headers: [String: String] = [:], body: String = "")
     /// An answer with a body that is not text.
     case bytes(Int, headers: [String: String], body: [UInt8])
-    /// These bytes, and the end of the connection.
-    case raw(String)
+    /// These bytes, and the end of the connection if it closes.
+    case raw(String, closes: Bool = true)
     /// Nothing, until the server is stopped.
     case hang
     /// An answer whose body comes a byte every so often.
@@ -151,9 +151,8 @@
         var head = "HTTP/1.1 \(status) Test\r\ncontent-length: \(body.count)\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         return write(Array(head.utf8) + Array("\r\n".utf8) + body, on: connection)
-      case .raw(let text):
-        _ = write(Array(text.utf8), on: connection)
-        return false
+      case .raw(let text, let closes):
+        return write(Array(text.utf8), on: connection) && !closes
       case .hang:
         while !state.withLock({ $0.isStopped }) { usleep(5_000) }
         return false
