@@ -159,15 +159,20 @@
         return HTTPFailure("no answer: what listens there does not speak HTTP/1.1; see whether it speaks HTTP/2 alone")
       case NIOSSLError.handshakeFailed(let reason):
         return explained(handshake: "\(reason)")
+      case HTTPParserError.invalidConstant, HTTPParserError.invalidVersion:
+        return HTTPFailure(noHTTP)
       default: return HTTPFailure("no answer: \(error)")
       }
     }
+
+    private static let noHTTP = "no answer: what listens there does not speak HTTP/1.1; set the right address and port"
 
     static func explained(handshake reason: String) -> any Error {
       // A certificate does not become right by waiting; a handshake that was cut off may.
       if reason.contains("CERTIFICATE_VERIFY_FAILED") {
         return DeliveryStopped("the endpoint's certificate is not trusted; set the authorities that are")
       }
+      if reason.contains("NO_APPLICATION_PROTOCOL") { return HTTPFailure(noHTTP) }
       if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
         return HTTPFailure("no answer: what listens there does not speak TLS; see whether the address is http")
       }

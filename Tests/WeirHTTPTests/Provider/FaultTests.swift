@@ -79,6 +79,14 @@
       #expect(try await error(server) is HTTPFailure)
     }
 
+    /// A server of HTTP/2 alone begins with its settings, whatever it was asked.
+    @Test func aServerOfHTTP2Alone() async throws {
+      let server = try TestServer(.raw("\u{0}\u{0}\u{6}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{3}\u{0}\u{0}\u{0}\u{64}"))
+      defer { server.stop() }
+      let failure = try #require(try await error(server) as? HTTPFailure)
+      #expect(failure.reason.contains("no answer: what listens there does not speak HTTP/1.1"), "\(failure)")
+    }
+
     @Test func anAnswerThatIsTooLong() async throws {
       let server = try TestServer(.answer(200, body: String(repeating: " ", count: (1 << 20) + 1)))
       defer { server.stop() }
