@@ -20,9 +20,10 @@
   /// batch that is cut in another way when it comes again is a different one; `id` tells such rows apart, or a
   /// `ReplacingMergeTree` ordered by it.
   ///
-  /// What an error means is told by ClickHouse's own code, also where it comes with status 200 or 500: data that fits
-  /// no column refuses the batch, so that the row that is at fault is found; an unknown table, column, user or setting
-  /// stops delivery; all else is to be retried.
+  /// What an error means is told by ClickHouse's own code, also where it comes with status 200 or 500: an unknown table,
+  /// column, user or setting stops delivery; what passes by itself, such as a lack of memory, of a replica or of room for
+  /// parts, is to be retried; all else is the data's and refuses the batch, so that the row that is at fault is found,
+  /// and so that a batch of too many partitions is halved.
   public struct ClickHousePreset: HTTPPreset {
     /// What a row is.
     public enum Row: Hashable, Sendable {
@@ -118,12 +119,18 @@
         if (200...299).contains(answer.status), !answer.body.isEmpty { throw answer.notTheVendors }
         return try answer.standardReading(of: batch)
       }
-      if Self.dataCodes.contains(code) { throw BatchRefused(answer.summary) }
-      if Self.stoppingCodes.contains(code) {
-        throw DeliveryStopped("ClickHouse refuses (\(answer.summary)); mend that")
+      // Of one code with an insert that must wait, and told apart by its words alone.
+      if code == Self.tooManyParts, answer.text.contains("Too many partitions for single INSERT block") {
+        throw BatchRefused(answer.summary)
       }
-      return try answer.toBeRetried(batch)
+      switch ClickHouseMeaning(code: code, status: answer.status) {
+      case .refused: throw BatchRefused(answer.summary)
+      case .stops: throw DeliveryStopped("ClickHouse refuses (\(answer.summary)); mend that")
+      case .passes: return try answer.toBeRetried(batch)
+      }
     }
+
+    private static let tooManyParts = 252
 
     /// The code of ClickHouse's exception: from the header, else from a body such as `Code: 27. DB::Exception: …`.
     private func exceptionCode(of answer: HTTPAnswer) -> Int? {
@@ -131,20 +138,5 @@
       guard let start = answer.text.firstRange(of: "Code: "), answer.text.contains("DB::Exception") else { return nil }
       return Int(answer.text[start.upperBound...].prefix { $0.isNumber })
     }
-
-    /// Data that fits no column: CANNOT_PARSE_… (6, 25, 26, 27, 38, 41, 72, 376, 467, 675, 676), what is cut off (33),
-    /// TYPE_MISMATCH (53), ARGUMENT_OUT_OF_BOUND (69), CANNOT_CONVERT_TYPE (70), INCORRECT_DATA (117),
-    /// TOO_LARGE_ARRAY_SIZE (128), TOO_LARGE_STRING_SIZE (131), QUERY_IS_TOO_LARGE (191),
-    /// VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE (321), CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN (349), DECIMAL_OVERFLOW (407),
-    /// VIOLATED_CONSTRAINT (469), UNKNOWN_ELEMENT_OF_ENUM (691).
-    private static let dataCodes: Set<Int> = [
-      6, 25, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 128, 131, 191, 321, 349, 376, 407, 467, 469, 675, 676, 691,
-    ]
-
-    /// What somebody must mend: NO_SUCH_COLUMN_IN_TABLE (16), UNKNOWN_IDENTIFIER (47), UNKNOWN_TABLE (60), SYNTAX_ERROR
-    /// (62), UNKNOWN_FORMAT (73), UNKNOWN_DATABASE (81), UNKNOWN_SETTING (115), READONLY (164), UNKNOWN_USER (192),
-    /// WRONG_PASSWORD (193), REQUIRED_PASSWORD (194), IP_ADDRESS_NOT_ALLOWED (195), ACCESS_DENIED (497),
-    /// SET_NON_GRANTED_ROLE (512), AUTHENTICATION_FAILED (516).
-    private static let stoppingCodes: Set<Int> = [16, 47, 60, 62, 73, 81, 115, 164, 192, 193, 194, 195, 497, 512, 516]
   }
 #endif

@@ -55,7 +55,7 @@
 
     @Test(arguments: [
       (answer(200), Outcome.accepted), (exception(400, 27), .refused), (exception(500, 27), .refused),
-      (exception(500, 117), .refused), (exception(500, 349), .refused), (exception(413, 191), .refused),
+      (exception(500, 117), .refused), (exception(500, 349), .refused), (exception(413, 229), .refused),
       (exception(404, 60), .stopped), (exception(404, 81), .stopped), (exception(400, 62), .stopped),
       (exception(403, 516), .stopped), (exception(401, 194), .stopped), (exception(500, 497), .stopped),
       (exception(500, 16), .stopped), (exception(500, 241), .failed), (exception(500, 252), .failed),
@@ -70,6 +70,57 @@
     ])
     func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
       #expect(try Outcome(preset, answer) == expected)
+    }
+
+    /// What values come to, also in a default, a materialized column or a view, and limits that a half may keep.
+    @Test(arguments: [
+      6, 9, 13, 19, 25, 26, 27, 32, 33, 36, 38, 41, 43, 44, 53, 69, 70, 72, 117, 120, 127, 128, 130, 131, 135, 153,
+      158, 169, 170, 190, 191, 229, 248, 306, 307, 321, 346, 349, 353, 366, 376, 386, 395, 396, 407, 427, 441,
+      467, 469, 490, 503, 563, 621, 632, 645, 675, 676, 691, 718, 728, 754, 760,
+    ])
+    func whatOnlyTheDataDecidesRefusesTheBatch(_ code: Int) throws {
+      for status in [200, 400, 500] { #expect(try Outcome(preset, Self.exception(status, code)) == .refused) }
+    }
+
+    @Test(arguments: [
+      3, 23, 24, 40, 49, 74, 75, 76, 95, 96, 107, 156, 159, 160, 173, 198, 201, 202, 203, 204, 209, 210, 218, 225, 236,
+      241, 242, 243, 244, 246, 252, 254, 265, 271, 279, 285, 286, 289, 297, 319, 341, 364, 373, 384, 389, 394, 410, 412,
+      415, 416, 425, 439, 473, 499, 500, 517, 529, 571, 574, 593, 618, 649, 660, 677, 692, 693, 695, 700, 710, 733, 734,
+      735, 745, 749, 762, 776, 777, 778, 900, 905, 999, 1_000, 1_001, 1_002, 1_017, 1_019, 2_345,
+    ])
+    func whatTheServerDecidesIsTriedAgain(_ code: Int) throws {
+      for status in [200, 400, 500] { #expect(try Outcome(preset, Self.exception(status, code)) == .failed) }
+    }
+
+    @Test(arguments: [
+      8, 16, 34, 35, 42, 46, 47, 48, 50, 60, 62, 63, 73, 78, 81, 89, 115, 164, 180, 192, 193, 194, 195, 291, 392, 446,
+      452, 472, 495, 497, 511, 512, 516, 620, 720, 764, 767, 774, 779,
+    ])
+    func whatSomebodyMustMendStops(_ code: Int) throws {
+      for status in [200, 400, 500] { #expect(try Outcome(preset, Self.exception(status, code)) == .stopped) }
+    }
+
+    /// A code of a later version: the data, unless the status says that it will pass.
+    @Test func whatIsNotKnownRefusesTheBatchUnlessItsStatusPasses() throws {
+      for status in [200, 400, 413, 422, 500] {
+        #expect(try Outcome(preset, Self.exception(status, 899)) == .refused, "\(status)")
+      }
+      for status in [408, 429, 502, 503, 504] {
+        #expect(try Outcome(preset, Self.exception(status, 899)) == .failed, "\(status)")
+      }
+    }
+
+    @Test func tooManyPartitionsAreFewerInAHalfAndTooManyPartsAreMerged() throws {
+      func outcome(_ words: String, _ header: [(String, String)] = [("X-ClickHouse-Exception-Code", "252")]) throws
+        -> Outcome
+      {
+        let body = Array("Code: 252. DB::Exception: \(words) (TOO_MANY_PARTS)".utf8)
+        return try Outcome(preset, HTTPAnswer(status: 500, headers: header, body: body))
+      }
+      let partitions = "Too many partitions for single INSERT block (more than 100). The limit is controlled by"
+      #expect(try outcome(partitions) == .refused)
+      #expect(try outcome(partitions, []) == .refused)
+      #expect(try outcome("Too many parts (300 with average size of 1.00 KiB) in table 'd.t'.") == .failed)
     }
 
     @Test func thereIsNoAssociation() {
