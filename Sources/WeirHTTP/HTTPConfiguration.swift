@@ -45,7 +45,8 @@
       /// A PEM file of the certificate that this program shows, with those above it; nil for none.
       public var certificate: String?
 
-      /// The PEM file of that certificate's private key.
+      /// The PEM file of that certificate's private key, without a passphrase; nil for the certificate's file, which
+      /// then holds both.
       public var privateKey: String?
 
       /// The system's authorities, and no certificate of its own.

@@ -83,6 +83,11 @@
       return next
     }
 
+    /// The host, an address of IPv6 without its brackets.
+    var host: String { String((components.host ?? "").drop { $0 == "[" }.prefix { $0 != "]" }) }
+
+    var port: Int { components.portOrDefault }
+
     var description: String { Self.printable(url()) }
 
     /// An address without user, password, query and fragment.

@@ -61,7 +61,7 @@
         request.method = .POST
         request.headers = headers
         request.body = .bytes(ByteBuffer(bytes: bytes))
-        let answer = try await exchange(request, by: client)
+        let answer = try await exchange(request, with: target, by: client)
         // The others lead clients to ask for a page in place of sending: what answers there with 200 has nothing of it.
         guard [307, 308].contains(answer.status), let location = answer["location"],
           let next = target.redirected(to: location)
@@ -84,7 +84,9 @@
 
     // MARK: One request
 
-    private func exchange(_ request: HTTPClientRequest, by client: HTTPClient) async throws -> HTTPAnswer {
+    private func exchange(
+      _ request: HTTPClientRequest, with endpoint: HTTPEndpoint, by client: HTTPClient
+    ) async throws -> HTTPAnswer {
       let most = configuration.maximumAnswerBytes
       return try await within(configuration.timeout) {
         do {
@@ -104,10 +106,27 @@
           if "\(type(of: error))" == "DecompressionError" {
             throw HTTPFailure("the answer can't be unpacked, or not within \(most) bytes: \(error)")
           }
-          throw Self.explained(error)
+          let explained = Self.explained(error)
+          guard explained is CertificateNotTrusted else { throw explained }
+          throw DeliveryStopped(await self.whyNotTrusted(endpoint))
         }
       }
     }
+
+    /// The endpoint is asked for its certificates once more, and for nothing else: delivery stops behind it.
+    private func whyNotTrusted(_ endpoint: HTTPEndpoint) async -> String {
+      var shown: [NIOSSLCertificate] = []
+      // What a proxy, or a client that was given, sees is not to be seen from here.
+      if configuration.proxy == nil, case .own = client.withLock({ $0 }) {
+        shown = await UntrustedCertificate.shown(by: endpoint.host, port: endpoint.port)
+      }
+      return UntrustedCertificate.reason(
+        shown: shown, authorities: configuration.tls.authorities,
+        now: Int(Timestamp.now.nanosecondsSince1970 / 1_000_000_000))
+    }
+
+    /// The handshake failed at the endpoint's certificate.
+    struct CertificateNotTrusted: Error {}
 
     /// Runs `body`, and cancels it when the time is over.
     private func within<Result: Sendable>(
@@ -159,6 +178,9 @@
         return HTTPFailure("no answer: what listens there does not speak HTTP/1.1; see whether it speaks HTTP/2 alone")
       case NIOSSLError.handshakeFailed(let reason):
         return explained(handshake: "\(reason)")
+      // A server looks at a certificate of this program when the handshake is over here.
+      case let error as BoringSSLError:
+        return explained(handshake: "\(error)")
       case HTTPParserError.invalidConstant, HTTPParserError.invalidVersion:
         return HTTPFailure(noHTTP)
       default: return HTTPFailure("no answer: \(error)")
@@ -167,10 +189,23 @@
 
     private static let noHTTP = "no answer: what listens there does not speak HTTP/1.1; set the right address and port"
 
+    private static var alertOfCertificate: Regex<(Substring, Substring)> {
+      #/ALERT_((?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:EXPIRED|REVOKED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/#
+    }
+
     static func explained(handshake reason: String) -> any Error {
       // A certificate does not become right by waiting; a handshake that was cut off may.
-      if reason.contains("CERTIFICATE_VERIFY_FAILED") {
-        return DeliveryStopped("the endpoint's certificate is not trusted; set the authorities that are")
+      if reason.contains("CERTIFICATE_VERIFY_FAILED") { return CertificateNotTrusted() }
+      if reason.contains("ALERT_CERTIFICATE_REQUIRED") {
+        return DeliveryStopped("the endpoint wants a certificate of this program; set one")
+      }
+      if let alert = reason.firstMatch(of: alertOfCertificate) {
+        return DeliveryStopped(
+          "the endpoint wants another certificate of this program, or one at all (\(alert.1)); set the right one")
+      }
+      if reason.contains("ALERT_HANDSHAKE_FAILURE") {
+        return HTTPFailure(
+          "no answer: the endpoint refuses the TLS handshake; see whether it wants a certificate of this program")
       }
       if reason.contains("NO_APPLICATION_PROTOCOL") { return HTTPFailure(noHTTP) }
       if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
@@ -237,20 +272,11 @@
     }
 
     private func tls() throws -> TLSConfiguration {
-      let wanted = configuration.tls
-      var tls = TLSConfiguration.makeClientConfiguration()
-      do {
-        if let file = wanted.authorities { tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file)) }
-        if let file = wanted.certificate {
-          tls.certificateChain = try NIOSSLCertificate.fromPEMFile(file).map { .certificate($0) }
-        }
-        if let file = wanted.privateKey {
-          tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: file, format: .pem))
-        }
+      do throws(WeirError) {
+        return try configuration.tls.clientConfiguration()
       } catch {
-        throw DeliveryStopped("a certificate or key can't be read; set the right file: \(error)")
+        throw DeliveryStopped(error.message)
       }
-      return tls
     }
   }
 

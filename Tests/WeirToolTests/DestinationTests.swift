@@ -123,6 +123,20 @@ struct DestinationOptionsTests {
     #expect(throws: Never.self) { try DestinationOptions.parse(Array(arguments.prefix(0))).destinations() }
   }
 
+  @Test(arguments: [["--cacert", "f"], ["--cert", "f"], ["--cert", "f", "--cert-key", "k"]])
+  func optionsOfTLSAreRefusedWithoutIt(arguments: [String]) throws {
+    for to in ["out", "http://host"] {
+      let error = try #require(throws: ToolError.self) {
+        try DestinationOptions.parse(["--to", to] + arguments).destinations()
+      }
+      #expect(error.message.hasPrefix("\(arguments[0]) goes with") && error.message.contains("https://"))
+    }
+    #expect(throws: Never.self) {
+      try DestinationOptions.parse(["--to", "out", "--to", "HTTPS://host"] + arguments).destinations()
+    }
+    #expect(throws: (any Error).self) { try DestinationOptions.parse(["--to", "https://host", "--cert-key", "k"]) }
+  }
+
   @Test func aTableNeedsAName() throws {
     #expect(throws: ToolError.self) {
       try DestinationOptions.parse(["--to", "http://host", "--table", ""]).destinations()

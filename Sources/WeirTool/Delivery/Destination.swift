@@ -61,6 +61,11 @@ enum Destination: Equatable, Sendable {
     if case .endpoint = self { true } else { false }
   }
 
+  /// Whether it is spoken to over TLS.
+  var isEncrypted: Bool {
+    if case .endpoint(let url) = self { url.lowercased().hasPrefix("https:") } else { false }
+  }
+
   /// For messages: without what may be a key, in front of the host or in a query.
   var shown: String {
     switch self {

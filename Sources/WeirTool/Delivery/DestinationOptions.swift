@@ -47,6 +47,24 @@ struct DestinationOptions: ParsableArguments {
 
   var table: String { givenTable ?? "events" }
 
+  @Option(
+    name: .customLong("cacert"),
+    help: """
+      A PEM file of the authorities that are trusted for https, in place of the system's (default: the file that the \
+      variable SSL_CERT_FILE names, if it is set).
+      """)
+  var authorities: String?
+
+  @Option(
+    name: .customLong("cert"),
+    help: "A PEM file of the certificate to show to an endpoint that wants one, with those above it.")
+  var certificate: String?
+
+  @Option(
+    name: .customLong("cert-key"),
+    help: "The PEM file of that certificate's private key, without a passphrase (default: the file of --cert).")
+  var certificateKey: String?
+
   @Flag(help: "Pack what is sent to a URL with gzip, where the preset allows that.")
   var gzip = false
 
@@ -64,6 +82,7 @@ struct DestinationOptions: ParsableArguments {
     guard names.isEmpty || names.count == to.count else {
       throw ValidationError("--name must be given as often as --to, or not at all")
     }
+    guard certificateKey == nil || certificate != nil else { throw ValidationError("--cert-key goes with --cert") }
     for name in names where !Self.isName(name) {
       throw ValidationError("--name \(Terminal.quoted(name)) must be 1 to 64 letters, digits, - and _")
     }
@@ -93,6 +112,9 @@ struct DestinationOptions: ParsableArguments {
     if urls == 0, !named.isEmpty, let option = optionOfURLs {
       throw ToolError("\(option) goes with a URL, and --to is a path; a URL begins with http:// or https://")
     }
+    if let option = optionOfTLS, !named.isEmpty, !named.contains(where: \.destination.isEncrypted) {
+      throw ToolError("\(option) goes with a URL that begins with https://; no --to does")
+    }
     guard givenTable?.isEmpty != true else { throw ToolError("--table is empty; name ClickHouse's table") }
     guard !gzip || urls > 0 else { throw ToolError("--gzip goes with a URL; files are packed with --lz4") }
     guard !lz4 || urls < named.count else { throw ToolError("--lz4 goes with a path; a URL is sent to with --gzip") }
@@ -112,6 +134,10 @@ struct DestinationOptions: ParsableArguments {
       ("--user", !user.isEmpty), ("--project", !project.isEmpty), ("--table", givenTable != nil),
     ]
     return given.first(where: \.1)?.0
+  }
+
+  private var optionOfTLS: String? {
+    [("--cacert", authorities), ("--cert", certificate)].first { $0.1 != nil }?.0
   }
 
   private static func isName(_ name: String) -> Bool {

@@ -1,5 +1,6 @@
 // ProviderSource.swift: makes the providers for the destinations of a command line.
 
+import Foundation
 import Weir
 
 #if HTTP
@@ -20,16 +21,31 @@ struct ProviderSource: Sendable {
     var table: String
     var usesGzip: Bool
     var usesLZ4: Bool
+    /// PEM files: of the authorities that are trusted, of the certificate that is shown, and of its key.
+    var authorities: String?
+    var certificate: String?
+    var certificateKey: String?
   }
 
   /// Reads the key, and looks whether a provider can be made of everything, so that a mistake is told before anything
   /// is touched.
-  init(_ given: DestinationOptions) throws {
+  init(_ given: DestinationOptions, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     destinations = try given.destinations()
+    let named = environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
     options = Options(
       preset: given.preset, key: try given.key?.read(), user: given.user, project: given.project, table: given.table,
-      usesGzip: given.gzip, usesLZ4: given.lz4)
+      usesGzip: given.gzip, usesLZ4: given.lz4, authorities: given.authorities ?? named,
+      certificate: given.certificate, certificateKey: given.certificateKey)
     _ = try providers()
+    #if HTTP
+      guard destinations.contains(where: \.destination.isEncrypted) else { return }
+      var trust = HTTPConfiguration.TLS()
+      trust.authorities = options.authorities
+      try Self.check(trust, given.authorities == nil ? "SSL_CERT_FILE" : "--cacert")
+      var own = HTTPConfiguration.TLS()
+      (own.certificate, own.privateKey) = (options.certificate, options.certificateKey)
+      try Self.check(own, "--cert")
+    #endif
   }
 
   func providers() throws -> [any Provider] {
@@ -49,6 +65,14 @@ struct ProviderSource: Sendable {
   }
 
   #if HTTP
+    private static func check(_ tls: HTTPConfiguration.TLS, _ option: String) throws {
+      do throws(WeirError) {
+        try tls.check()
+      } catch {
+        throw ToolError("\(option): \(error.message)")
+      }
+    }
+
     private func endpoint(_ url: String, _ name: String) throws -> any Provider {
       guard let preset = HTTPPresetName(rawValue: options.preset.rawValue) else {
         throw ToolError("--preset \(options.preset.rawValue) is not in this weir; build it anew")
@@ -56,6 +80,9 @@ struct ProviderSource: Sendable {
       var configuration = HTTPConfiguration()
       configuration.compression = options.usesGzip ? .gzip : .identity
       configuration.logger = nil
+      configuration.tls.authorities = options.authorities
+      configuration.tls.certificate = options.certificate
+      configuration.tls.privateKey = options.certificateKey
       return try HTTPProvider(
         preset.preset(
           endpoint: url, key: options.key.map { Secret($0) }, user: options.user, project: options.project,

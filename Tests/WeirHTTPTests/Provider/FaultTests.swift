@@ -157,7 +157,18 @@
       #expect("\(plain)" == "no answer: what listens there does not speak TLS; see whether the address is http")
       let other = HTTPTransport.explained(handshake: reason + "INAPPROPRIATE_FALLBACK at /build/ssl/x.cc:1])")
       #expect("\(other)" == "no answer: TLS failed: \(reason)INAPPROPRIATE_FALLBACK])")
-      #expect(HTTPTransport.explained(handshake: "CERTIFICATE_VERIFY_FAILED at /b/x.cc:1") is DeliveryStopped)
+      let untrusted = HTTPTransport.explained(handshake: "CERTIFICATE_VERIFY_FAILED at /b/x.cc:1")
+      #expect(untrusted is HTTPTransport.CertificateNotTrusted)
+    }
+
+    @Test(arguments: [
+      ("TLSV1_ALERT_CERTIFICATE_REQUIRED", "the endpoint wants a certificate of this program; set one"),
+      ("TLSV1_ALERT_UNKNOWN_CA", "(UNKNOWN_CA)"), ("SSLV3_ALERT_BAD_CERTIFICATE", "(BAD_CERTIFICATE)"),
+      ("SSLV3_ALERT_CERTIFICATE_EXPIRED", "(CERTIFICATE_EXPIRED)"), ("TLSV1_ALERT_ACCESS_DENIED", "(ACCESS_DENIED)"),
+    ])
+    func whatAServerSaysOfTheCertificateStops(_ alert: String, _ words: String) {
+      let error = HTTPTransport.explained(handshake: "sslError([SSL routines:OPENSSL_internal:\(alert) at /b/x.cc:1])")
+      #expect((error as? DeliveryStopped)?.reason.contains(words) == true, "\(error)")
     }
 
     @Test(arguments: [401, 403, 404])

@@ -7,7 +7,7 @@
   import NIOPosix
   import NIOSSL
 
-  /// A certificate that signed itself, for 127.0.0.1, and its key, in PEM files of a folder of their own.
+  /// A certificate for 127.0.0.1, and its key, in PEM files of a folder of their own.
   struct TestCertificate {
     static let tool = "/usr/bin/openssl"
     /// Without the tool these tests are skipped, and the run says so.
@@ -17,20 +17,36 @@
     var certificate: String { folder + "/certificate.pem" }
     var key: String { folder + "/key.pem" }
 
-    /// For another host than 127.0.0.1 if one is given.
-    init(subject: String = "IP:127.0.0.1") throws {
-      folder = FileManager.default.temporaryDirectory.appending(path: "weir-\(UUID().uuidString)").path
+    /// One that signed itself, or that an authority signed; for another host than 127.0.0.1 if one is given; expired if
+    /// its days are negative.
+    init(subject: String = "IP:127.0.0.1", days: Int = 2, signedBy authority: TestCertificate? = nil) throws {
+      let name = "weir-\(UUID().uuidString)"
+      folder = FileManager.default.temporaryDirectory.appending(path: name).path
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let request = folder + "/request.pem"
+      try Self.run([
+        "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(name)", "-addext",
+        "subjectAltName=\(subject)", "-addext", "basicConstraints=critical,CA:TRUE", "-keyout", key, "-out", request,
+      ])
+      let signer = authority.map { ["-CA", $0.certificate, "-CAkey", $0.key, "-CAcreateserial"] } ?? ["-signkey", key]
+      try Self.run(
+        ["x509", "-req", "-in", request, "-days", "\(days)", "-copy_extensions", "copy", "-out", certificate] + signer)
+    }
+
+    private static func run(_ arguments: [String]) throws {
       let process = Process()
-      process.executableURL = URL(filePath: Self.tool)
-      process.arguments = [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-        "/CN=weir", "-addext", "subjectAltName=\(subject)", "-keyout", key, "-out", certificate,
-      ]
+      process.executableURL = URL(filePath: tool)
+      process.arguments = arguments
       process.standardError = FileHandle.nullDevice
       try process.run()
       process.waitUntilExit()
       guard process.terminationStatus == 0 else { throw CocoaError(.featureUnsupported) }
+    }
+
+    /// A file beside it.
+    func file(_ name: String, _ text: String) throws -> String {
+      try text.write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)
+      return "\(folder)/\(name)"
     }
 
     func remove() { try? FileManager.default.removeItem(atPath: folder) }
@@ -41,13 +57,24 @@
     private let channel: any Channel
     var url: String { "https://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
 
-    init(_ certificate: TestCertificate) async throws {
+    /// Wants a certificate of the client's that `authority` signed, if there is one.
+    init(
+      _ certificate: TestCertificate, wanting authority: TestCertificate? = nil, upTo version: TLSVersion? = nil,
+      protocols: [String] = []
+    ) async throws {
       let chain = try NIOSSLCertificate.fromPEMFile(certificate.certificate).map {
         NIOSSLCertificateSource.certificate($0)
       }
       let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
-      let context = try NIOSSLContext(
-        configuration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))
+      var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: chain, privateKey: .privateKey(key))
+      configuration.maximumTLSVersion = version
+      configuration.applicationProtocols = protocols
+      if let authority {
+        configuration.certificateVerification = .noHostnameVerification
+        configuration.trustRoots = .file(authority.certificate)
+      }
+      let context = try NIOSSLContext(configuration: configuration)
       channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
