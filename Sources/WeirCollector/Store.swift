@@ -135,16 +135,21 @@
       }
     }
 
-    /// Waits until everything taken so far is held against the contract, and what was found is where readers see it.
-    func inspect() async throws {
-      let found: UInt64
+    /// Waits until everything taken so far is held against the contract; a closed log has done so. Answers what was
+    /// found.
+    func inspected() throws(WeirError) -> ViolationCounts {
       do throws(WeirError) {
-        let counts = try tracker.inspect(timeout: .seconds(5))
-        found = counts.violations - min(counts.violations, counts.unlogged)
+        return try tracker.inspect(timeout: .seconds(5))
       } catch {
         guard error.code == .closed else { throw error }
-        return
+        return tracker.violations
       }
+    }
+
+    /// Waits until everything taken so far is held against the contract, and what was found is where readers see it.
+    func inspect() async throws {
+      let counts = try inspected()
+      let found = counts.violations - min(counts.violations, counts.unlogged)
       // Their log is the inspector's, which drains it by and by. Of more than a hundred in one event not all are there.
       for _ in 0..<400 {
         let end = (try? LogDirectory(violationsDirectory).statistics())?.nextOffset ?? 0
@@ -155,8 +160,6 @@
 
     /// Everything below it survives a power cut.
     var durableOffset: Offset { tracker.durableOffset }
-
-    var violationCounts: ViolationCounts { tracker.violations }
 
     func events(from: Offset, limit: Int) throws -> [CollectedEvent] {
       try read(directory, from: from, limit: limit) { CollectedEvent($0) }

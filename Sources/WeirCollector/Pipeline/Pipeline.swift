@@ -25,7 +25,7 @@
     func statistics() async throws -> CollectorStatistics {
       var statistics = try await reader.current()
       statistics.faults = faults.counts
-      statistics.violations = store.violationCounts.violations
+      statistics.violations = try store.inspected().violations
       return statistics
     }
 

@@ -53,6 +53,20 @@
       }
     }
 
+    @Test func violationsAreCountedAsFarAsEventsWereTaken() async throws {
+      try await withCollector {
+        $0.contract = Contract("shop", version: "1") { EventRule("paid") {} }
+      } _: { collector, client in
+        for round in 1...5 {
+          let events = (0..<1_000).map { segmentEvent("m\(round)-\($0)", "unheard") }
+          let answer = try await client.post("/v1/batch", segmentBatch(events))
+          let shown = try await client.get("/_weir/stats").json["violations"] as? Int
+          let counted = try await collector.statistics().violations
+          #expect(answer.status == 200 && shown == 1_000 * round && counted == UInt64(1_000 * round))
+        }
+      }
+    }
+
     @Test func countsByVendorAndName() async throws {
       try await withCollector { collector, client in
         for _ in 0..<2 {
