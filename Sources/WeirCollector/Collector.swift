@@ -31,9 +31,14 @@
   public final class Collector: Sendable {
     private enum Phase {
       case new
-      case starting
-      case running(ServiceGroup, Task<Void, any Error>, port: Int)
+      case starting(Running)
+      case running(Running, port: Int)
       case stopped
+    }
+
+    private struct Running {
+      let group: ServiceGroup
+      let task: Task<Void, any Error>
     }
 
     private let phase = Mutex(Phase.new)
@@ -57,15 +62,10 @@
     /// Begins to listen; answers the port.
     ///
     /// Throws what the system says of the address, such as that the port is in use, and a ``CollectorError`` if it was
-    /// started before.
+    /// started before, or is stopped before it listens. If its task is cancelled before, it does not listen, and throws
+    /// `CancellationError`.
     @discardableResult
     public func start() async throws -> Int {
-      let isNew = phase.withLock { phase in
-        guard case .new = phase else { return false }
-        phase = .starting
-        return true
-      }
-      guard isNew else { throw CollectorError("a collector starts once; make another one") }
       var logger = configuration.logger ?? Logger(label: "weir.collector") { _ in SwiftLogNoOpLogHandler() }
       if configuration.logger == nil { logger.logLevel = .critical }
       let bound = AsyncStream<Int>.makeStream()
@@ -74,28 +74,42 @@
         bound.continuation.finish()
       }
       let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
-      let task = Task {
-        defer { bound.continuation.finish() }
-        try await group.run()
-      }
-      for await port in bound.stream {
-        let isStopped = phase.withLock { phase in
-          if case .stopped = phase { return true }
-          phase = .running(group, task, port: port)
-          return false
+      let begun = phase.withLock { phase -> Running? in
+        guard case .new = phase else { return nil }
+        let task = Task {
+          defer { bound.continuation.finish() }
+          try await group.run()
         }
-        if isStopped { task.cancel() }
-        return port
+        let running = Running(group: group, task: task)
+        phase = .starting(running)
+        return running
       }
-      // The server ended before it listened: its error says why.
-      try await task.value
+      guard let running = begun else { throw CollectorError("a collector starts once; make another one") }
+      let port = await withTaskCancellationHandler {
+        await bound.stream.first { _ in true }
+      } onCancel: {
+        running.task.cancel()
+      }
+      if let port, !running.task.isCancelled, isRunning(running, at: port) { return port }
+      // The server ended before it listened, and its error says why; or it ends, for it is not wanted any more.
+      try await running.task.value
+      if case .stopped = phase.withLock({ $0 }) { throw CollectorError("the collector was stopped before it listened") }
       throw CancellationError()
+    }
+
+    /// Notes that it listens; false if it was stopped before.
+    private func isRunning(_ running: Running, at port: Int) -> Bool {
+      phase.withLock { phase in
+        guard case .starting = phase else { return false }
+        phase = .running(running, port: port)
+        return true
+      }
     }
 
     /// The port that it listens on; nil before ``start()`` and after ``stop()``.
     public var port: Int? {
       phase.withLock { phase in
-        if case .running(_, _, let port) = phase { port } else { nil }
+        if case .running(_, let port) = phase { port } else { nil }
       }
     }
 
@@ -106,9 +120,13 @@
 
     /// Listens until the task is cancelled or somebody calls ``stop()``, then stops.
     public func run() async throws {
-      try await start()
+      do {
+        try await start()
+      } catch is CancellationError {
+        return try await stop()
+      }
       let task = phase.withLock { phase -> Task<Void, any Error>? in
-        if case .running(_, let task, _) = phase { task } else { nil }
+        if case .running(let running, _) = phase { running.task } else { nil }
       }
       await withTaskCancellationHandler {
         _ = await task?.result
@@ -121,21 +139,22 @@
     /// Stops listening, lets requests in progress end for ``Configuration/stopTime``, closes the logs. A second call
     /// does nothing.
     public func stop() async throws {
-      let running = phase.withLock { phase in
-        let running = phase
-        phase = .stopped
-        return running
+      let before = phase.withLock { phase in
+        defer { phase = .stopped }
+        return phase
       }
-      if case .stopped = running { return }
-      if case .running(let group, let task, _) = running {
-        await group.triggerGracefulShutdown()
+      switch before {
+      case .new: break
+      case .starting(let running), .running(let running, _):
+        await running.group.triggerGracefulShutdown()
         let time = min(configuration.stopTime, Configuration.longest)
         let impatience = Task {
           try await Task.sleep(for: time)
-          task.cancel()
+          running.task.cancel()
         }
-        _ = await task.result
+        _ = await running.task.result
         impatience.cancel()
+      case .stopped: return
       }
       try store.close()
     }

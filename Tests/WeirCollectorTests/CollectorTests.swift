@@ -91,6 +91,63 @@
       #expect(!statistics.isLive)
     }
 
+    private func expectNobodyListens(_ port: Int) async {
+      await #expect(throws: POSIXError.self) { try await RawClient(port: port).get("/_weir/health") }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aStartThatIsCancelledEndsAndLeavesNoServer() async throws {
+      let scratch = try Scratch()
+      for wait in 0..<20 {
+        var configuration = smallConfiguration(scratch)
+        let held = try HeldPort()
+        configuration.port = held.port
+        let collector = try Collector(configuration)
+        let task = Task {
+          if wait == 0 { withUnsafeCurrentTask { $0?.cancel() } }
+          return try await collector.start()
+        }
+        for _ in 0..<wait { await Task.yield() }
+        task.cancel()
+        switch await task.result {
+        case .success(let port): #expect(port == configuration.port && collector.port == port)
+        case .failure(let error):
+          #expect(error is CancellationError && collector.port == nil, "\(error)")
+          await expectNobodyListens(configuration.port)
+        }
+        try await collector.stop()
+        await expectNobodyListens(held.port)
+      }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aRunThatIsCancelledAsItStartsEndsInOrder() async throws {
+      let scratch = try Scratch()
+      let collector = try Collector(smallConfiguration(scratch))
+      let task = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        try await collector.run()
+      }
+      try await task.value
+      #expect(collector.port == nil)
+      #expect(try !LogDirectory(scratch.path + "/log").statistics().isLive)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aStopWhileItStartsLeavesNoServer() async throws {
+      let scratch = try Scratch()
+      for wait in 0..<20 {
+        var configuration = smallConfiguration(scratch)
+        let held = try HeldPort()
+        configuration.port = held.port
+        let collector = try Collector(configuration)
+        let start = Task { try await collector.start() }
+        for _ in 0..<wait { await Task.yield() }
+        try await collector.stop()
+        await expectNobodyListens(configuration.port)
+        if case .failure(let error) = await start.result { #expect(error is CollectorError, "\(error)") }
+        #expect(collector.port == nil)
+        await expectNobodyListens(held.port)
+      }
+    }
+
     @Test(arguments: ["0.0.0.0", "192.168.1.1", "::", "example.com", "127.example.com"])
     func anAddressThatOthersReachHasToBeAllowed(host: String) throws {
       let scratch = try Scratch()

@@ -19,6 +19,32 @@
     deinit { try? FileManager.default.removeItem(atPath: path) }
   }
 
+  /// A port that only who names it can listen on, and which refuses connections until then.
+  final class HeldPort: Sendable {
+    let port: Int
+    private let descriptor: Int32
+
+    init() throws {
+      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var reuses: Int32 = 1
+      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = in_addr_t(UInt32(0x7F00_0001).bigEndian)
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let descriptor = descriptor
+      let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
+        }
+      }
+      port = Int(UInt16(bigEndian: address.sin_port))
+      guard isBound else { throw POSIXError(.EADDRINUSE) }
+    }
+
+    deinit { close(descriptor) }
+  }
+
   /// A collector's configuration with a small log: many tests run at a time.
   func smallConfiguration(_ scratch: Scratch) -> Collector.Configuration {
     var configuration = Collector.Configuration(directory: scratch.path + "/log")
