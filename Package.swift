@@ -110,6 +110,7 @@ let package = Package(
         .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Collector"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Collector"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Collector"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Collector"])),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Collector"])),
       ],
       swiftSettings: swiftSettings

@@ -40,7 +40,9 @@
       let seconds = min(configuration.idleTime, Collector.Configuration.longest).components.seconds
       let idle = TimeAmount.seconds(max(1, seconds))
       return Application(
-        responder: self, server: .http1(configuration: .init(idleTimeout: idle)),
+        responder: self,
+        server: .http1(
+          configuration: .init(additionalChannelHandlers: [KeepAliveHandler.Installer()], idleTimeout: idle)),
         configuration: .init(
           address: .hostname(configuration.host, port: configuration.port), serverName: "weir-collector",
           availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnections, logger: logger)),
@@ -58,7 +60,7 @@
     func respond(to request: Request, context: CollectorContext) async throws -> Response {
       let path = request.uri.path
       if path == "/_weir" || path.hasPrefix("/_weir/") {
-        return response(await pipelineAnswer(request))
+        return response(await pipelineAnswer(request, context))
       }
       guard let route = Route(path: path) else {
         let answer = Answer.text(404, "there is nothing at \(path.cut(to: 200)); see weir collect --help\n")
@@ -78,7 +80,7 @@
         return await unwanted(request, .text(400, "X-Weir-Fault: \(error)\n"))
       }
       let fault = faults.next(asked: asked)
-      let answer = await answer(to: request, by: route, fault)
+      let answer = await answer(to: request, over: context.channel, by: route, fault)
       return await response(answer, with: fault, context)
     }
 
@@ -93,11 +95,11 @@
 
     private static let faultHeader = HTTPField.Name("X-Weir-Fault")!
 
-    private func pipelineAnswer(_ request: Request) async -> Answer {
+    private func pipelineAnswer(_ request: Request, _ context: CollectorContext) async -> Answer {
       var body: [UInt8] = []
       if request.method == .post {
         do throws(IntakeProblem) {
-          body = try await intake.read(request)
+          body = try await intake.read(request, over: context.channel)
         } catch {
           return .text(400, "the body can't be read\n").closing()
         }
@@ -108,10 +110,12 @@
     }
 
     /// Reads the body, stores what is good in it, and says so.
-    private func answer(to request: Request, by route: Route, _ fault: DrawnFault?) async -> Answer {
+    private func answer(
+      to request: Request, over connection: any Channel, by route: Route, _ fault: DrawnFault?
+    ) async -> Answer {
       let body: [UInt8]
       do throws(IntakeProblem) {
-        body = try await intake.read(request)
+        body = try await intake.read(request, over: connection)
       } catch {
         return await refused(error, by: route.vendor(for: nil))
       }

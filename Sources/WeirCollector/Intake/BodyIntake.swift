@@ -1,7 +1,10 @@
 // BodyIntake: reads a request's body within its limits of size, memory and time.
 
 #if Collector
+  import HTTPTypes
   import Hummingbird
+  import NIOCore
+  import NIOHTTPTypes
   import Synchronization
 
   /// Why a body was not read.
@@ -44,7 +47,10 @@
     var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
 
     /// The body, unpacked. It counts against the memory for bodies until `release` is called with its size.
-    func read(_ request: Request) async throws(IntakeProblem) -> [UInt8] {
+    ///
+    /// A client that waits for word before it sends the body is told over the connection to go on, but for a body that
+    /// is refused for its head.
+    func read(_ request: Request, over connection: any Channel) async throws(IntakeProblem) -> [UInt8] {
       let encoding = request.headers[.contentEncoding]?.lowercased() ?? "identity"
       guard ["identity", "", "gzip", "x-gzip"].contains(encoding) else {
         await discard(request)
@@ -54,6 +60,7 @@
         await discard(request)
         throw .tooLarge(limit: bytesLimit)
       }
+      if request.expectsContinue { try await goOn(connection) }
       let packed = try await collect(request.body)
       guard encoding.hasSuffix("gzip") else { return packed }
       defer { release(packed.count) }
@@ -68,6 +75,14 @@
         case .damaged: throw .damaged
         case .busy: throw .busy
         }
+      }
+    }
+
+    private func goOn(_ connection: any Channel) async throws(IntakeProblem) {
+      do {
+        try await connection.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)))
+      } catch {
+        throw .ended
       }
     }
 
@@ -99,8 +114,9 @@
     }
 
     /// Reads a body that nobody wants, within bounds: a client that is in the middle of sending sees the answer only
-    /// after that. In place of `read`, for a body can be read once.
+    /// after that; one that waits for word sees it at once. In place of `read`, for a body can be read once.
     func discard(_ request: Request) async {
+      guard !request.expectsContinue else { return }
       let limit = Self.discardedBodies * bytesLimit
       _ = await withDeadline(min(time, .seconds(5))) {
         var count = 0
@@ -170,5 +186,10 @@
         return await group.next() ?? nil
       }
     }
+  }
+
+  extension Request {
+    /// The client sends the body when it is told to go on, and not before.
+    fileprivate var expectsContinue: Bool { headers[.expect]?.lowercased() == "100-continue" }
   }
 #endif

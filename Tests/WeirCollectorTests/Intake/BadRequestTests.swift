@@ -53,6 +53,80 @@
       }
     }
 
+    private static let event = #"{"id":"1","name":"n"}"#
+
+    private func head(_ lines: String..., path: String = "/events", version: String = "1.1") -> String {
+      (["POST \(path) HTTP/\(version)", "Host: x"] + lines).map { $0 + "\r\n" }.joined() + "\r\n"
+    }
+
+    @Test func whoWaitsForWordBeforeTheBodyIsToldToGoOn() async throws {
+      try await withCollector { collector, client in
+        let length = "Content-Length: \(Self.event.utf8.count)"
+        let expecting = head("Expect: 100-continue", length)
+        let chunked = head("Expect: 100-Continue", "Transfer-Encoding: chunked", "Connection: close")
+        let chunks = "\(String(Self.event.utf8.count, radix: 16))\r\n\(Self.event)\r\n0\r\n\r\n"
+        let (answers, ends) = try await client.talk([
+          expecting, Self.event, head(length) + Self.event, expecting, Self.event, chunked, chunks,
+        ])
+        #expect(answers.map(\.status) == [100, 200, 200, 100, 200, 100, 200])
+        #expect(answers[0].headers.isEmpty && ends)
+        #expect(try collector.events().count == 4)
+        // Who does not wait gets the word all the same, before the answer.
+        let both = try await client.talk([head("Expect: 100-continue", length, "Connection: close") + Self.event, ""])
+        #expect(both.answers.map(\.status) == [100, 200])
+        let order = #"{"faults":""}"#
+        let faults = head(
+          "Expect: 100-continue", "Content-Length: \(order.utf8.count)", "Connection: close", path: "/_weir/faults")
+        #expect(try await client.talk([faults, order]).answers.map(\.status) == [100, 200])
+      }
+    }
+
+    @Test func whoWaitsForWordIsRefusedBeforeTheBody() async throws {
+      try await withCollector {
+        $0.maximumBodyBytes = 64 << 10
+      } _: { collector, client in
+        let waits = "Expect: 100-continue"
+        let cases = [
+          (head(waits, "Content-Length: \((64 << 10) + 1)"), 413), (head(waits, "Content-Length: 2000000000"), 413),
+          (head(waits, "Content-Length: 5", "Content-Encoding: br"), 415),
+          (head(waits, "Content-Length: 5", path: "/nowhere"), 404),
+          (head(waits, "Content-Length: 5", "X-Weir-Fault: none-such"), 400),
+          (head(waits, "Content-Length: 5").replacing("POST", with: "PUT"), 405),
+          (head(waits, "Content-Length: 5", path: "/_weir/stats").replacing("POST", with: "PUT"), 405),
+        ]
+        for (head, status) in cases {
+          let (answers, ends) = try await client.talk([head])
+          #expect(answers.map(\.status) == [status], "\(head)")
+          #expect(answers[0].headers["connection"] == "close" && answers[0].isWhole && ends, "\(head)")
+        }
+        #expect(try collector.events().isEmpty && collector.bufferedBytes == 0)
+      }
+    }
+
+    /// A client of HTTP/1.0 knows no answer before the answer, and keeps a connection only if it asks to.
+    @Test func clientsOfHTTP10() async throws {
+      try await withCollector { collector, client in
+        let length = "Content-Length: \(Self.event.utf8.count)"
+        let (answers, ends) = try await client.talk([head("Expect: 100-continue", length, version: "1.0") + Self.event])
+        #expect(answers.map(\.status) == [200] && answers[0].headers["connection"] == "close" && ends)
+        let kept = head("Connection: keep-alive", length, version: "1.0") + Self.event
+        let last = try await client.talk([kept, head(length, version: "1.0") + Self.event])
+        #expect(last.answers.map(\.status) == [200, 200] && last.ends)
+        #expect(last.answers.map { $0.headers["connection"] } == [nil, "close"])
+        #expect(try collector.events().count == 3)
+      }
+    }
+
+    @Test(arguments: ["close", "Close", "keep-alive, close"])
+    func anAnswerSaysThatTheConnectionEndsIfTheClientWantsThat(_ word: String) async throws {
+      try await withCollector { _, client in
+        let get = "GET /_weir/health HTTP/1.1\r\nHost: x\r\n"
+        let (answers, ends) = try await client.talk(["\(get)\r\n", "\(get)Connection: \(word)\r\n\r\n"])
+        #expect(answers.map(\.status) == [200, 200] && ends)
+        #expect(answers.map { $0.headers["connection"] } == [nil, "close"])
+      }
+    }
+
     @Test func bodiesAtAndAboveTheCollectorsOwnLimit() async throws {
       try await withCollector {
         $0.maximumBodyBytes = 64 << 10

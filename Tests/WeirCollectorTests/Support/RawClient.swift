@@ -68,6 +68,36 @@
       }
     }
 
+    /// Sends the pieces over one connection, and after each reads an answer; `ends` tells whether the connection ends
+    /// behind the last one.
+    func talk(_ pieces: [String]) async throws -> (answers: [RawAnswer], ends: Bool) {
+      let port = port
+      return try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(with: Result { try Self.blockingTalk(port, pieces) })
+        }
+      }
+    }
+
+    private static func blockingTalk(_ port: Int, _ pieces: [String]) throws -> (answers: [RawAnswer], ends: Bool) {
+      let descriptor = try connected(port)
+      defer { close(descriptor) }
+      var answers: [RawAnswer] = []
+      for piece in pieces {
+        guard write(Array(piece.utf8), to: descriptor) else { break }
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        var answer = RawAnswer()
+        while !answer.isWhole, Glibc.read(descriptor, &byte, 1) == 1 {
+          bytes.append(byte)
+          answer = RawAnswer(bytes)
+        }
+        answers.append(answer)
+      }
+      var byte: UInt8 = 0
+      return (answers, Glibc.read(descriptor, &byte, 1) == 0)
+    }
+
     /// A connection that has sent bytes, and stays open until it leaves.
     struct Held {
       fileprivate let descriptor: Int32
