@@ -122,7 +122,7 @@ private struct JourneyReader {
     let directory = try calls.openDirectory(log.path)
     var names: Set<String> = []
     for place in [Cursor.directoryName, AttemptLog.directoryName, DeadLetter.directoryName] {
-      names.formUnion(try calls.list(place, in: directory).filter(Cursor.isProviderName))
+      names.formUnion(try calls.names(in: place, of: directory).filter(Cursor.isProviderName))
     }
     var providersSteps: [Journey.Step] = []
     for name in names.sorted() {

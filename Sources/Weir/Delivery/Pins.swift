@@ -31,6 +31,6 @@ struct Pins {
   /// The names of the providers that have a cursor in the log in `directory`, in order.
   static func names(_ directory: String, calls: SystemCalls) throws(WeirError) -> [String] {
     let log = try calls.openDirectory(directory)
-    return try calls.list(Cursor.directoryName, in: log).filter(Cursor.isProviderName).sorted()
+    return try calls.names(in: Cursor.directoryName, of: log).filter(Cursor.isProviderName).sorted()
   }
 }

@@ -74,7 +74,7 @@ struct SystemCalls: Sendable {
     try syncDirectory(try openDirectory(around + "/"))
   }
 
-  /// The names of what is in a directory, in no order.
+  /// The names of what is in a directory, in no order: all of them, or an error.
   func names(in directory: Descriptor) throws(WeirError) -> [String] {
     let at = directory.number
     // A description of its own: reading moves its position.
@@ -87,13 +87,30 @@ struct SystemCalls: Sendable {
     defer { closedir(stream) }
     var names: [String] = []
     while true {
-      errno = 0
-      guard let entry = readdir(stream) else { break }
+      var entry: UnsafeMutablePointer<dirent>?
+      _ = try check(.list, directory.path) {
+        // Only errno tells an error from the end.
+        errno = 0
+        entry = readdir(stream)
+        return entry == nil && errno != 0 ? -1 : 0
+      }
+      guard let entry else { break }
       // Not as the array of 256 that it is declared as: an entry ends with its name.
       names.append(withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) })
     }
-    if errno != 0 { throw WeirError(system: errno, "\(Call.list.phrase) \(directory.path)", path: directory.path) }
     return names.filter { $0 != "." && $0 != ".." }
+  }
+
+  /// The names of what is in a directory inside another one; none if it is not there.
+  func names(in name: String, of directory: Descriptor) throws(WeirError) -> [String] {
+    let inner: Descriptor
+    do throws(WeirError) {
+      inner = try openDirectory(name, in: directory)
+    } catch {
+      guard error.systemError == ENOENT else { throw error }
+      return []
+    }
+    return try names(in: inner)
   }
 
   /// Opens a plain file for reading and, unless told otherwise, writing; nil if it is not there.
@@ -129,27 +146,6 @@ struct SystemCalls: Sendable {
     let path = directory.path + "/" + name
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     return Descriptor(try check(.create, path) { openat(at, name, flags, 0o600) }, path)
-  }
-
-  /// The names in a directory, without `.` and `..`; none if it is not there.
-  func list(_ name: String, in directory: Descriptor) throws(WeirError) -> [String] {
-    let at = directory.number
-    let path = directory.path + "/" + name
-    let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-    let number = try check(.openDirectory, path, besides: ENOENT) { openat(at, name, flags) }
-    guard number >= 0 else { return [] }
-    guard let stream = fdopendir(number) else {
-      let error = errno
-      close(number)
-      throw WeirError(system: error, "listing \(path)", path: path)
-    }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = text(ofCArray: entry.pointee.d_name)
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names
   }
 
   /// So many bytes from a place in a file; fewer only at its end.

@@ -155,6 +155,41 @@ struct DeliveryFaultTests {
     try await stage.close()
   }
 
+  /// The provider that a listing leaves out would not have had what is removed then.
+  @Test func `a listing of the cursors that fails half-way removes nothing`() async throws {
+    try await withDirectoryAsync { directory in
+      let failing = Mutex(0)
+      let listings = Mutex(0)
+      let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true }) { configuration in
+        configuration.calls.fault = { call in
+          guard call == .list else { return nil }
+          let number = listings.withLock { count in
+            count += 1
+            return count
+          }
+          return failing.withLock { $0 == number } ? EIO : nil
+        }
+      }
+      let text = FieldValue.string(String(repeating: "x", count: 50_000))
+      for _ in 0..<100 { #expect(stage.tracker.track("e", fields: ["text": text]).isAccepted) }
+      let end = try stage.tracker.drain()
+      for (name, offset) in [("a", end), ("b", 0), ("c", end)] {
+        try Cursor(name, of: directory).move(to: CursorPosition(offset: offset, counts: DeliveryCounts()))
+      }
+      var failures = 0
+      while failures < 100 {
+        failing.withLock { $0 = failures + 1 }
+        listings.withLock { $0 = 0 }
+        guard code({ () throws(WeirError) in try stage.dispatcher.release() }) == .io else { break }
+        failures += 1
+      }
+      // The opening of the directory, each of three names and of two that every directory has, and the end.
+      #expect(failures == 7)
+      #expect(try LogDirectory(directory).statistics().firstOffset == 0)
+      await stage.kill()
+    }
+  }
+
   @Test func `a cursor that can't be written keeps a provider from being added`() async throws {
     try await withDirectoryAsync { directory in
       for call in [SystemCalls.Call.create, .write, .syncData, .rename, .makeDirectory] {
