@@ -116,14 +116,21 @@ public var currentContext: FieldObject { EncodedScope.current?.fields ?? [:] }
 // Results go through a `Result`, because binding a task-local value forgets what type of error is thrown.
 
 func bind<Answer, Failure: Error>(
-  _ scope: EncodedScope, _ body: () throws(Failure) -> Answer
+  _ scope: EncodedScope?, _ body: () throws(Failure) -> Answer
 ) throws(Failure) -> Answer {
   Tracker.willBindScopes()
+  let address = scope?.address ?? BoundScope(address: nil)
   return try EncodedScope.$current.withValue(scope) { () -> Result<Answer, Failure> in
-    EncodedScope.$bound.withValue(scope.address) { () -> Result<Answer, Failure> in
+    EncodedScope.$bound.withValue(address) { () -> Result<Answer, Failure> in
       do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
     }
   }.get()
+}
+
+/// Runs `body` with what was bound elsewhere, nil for nothing, in the place of what is bound here.
+func rebind<Answer>(_ scope: EncodedScope?, _ body: () -> Answer) -> Answer {
+  // Nearly always it is the same: then nothing is bound, and a process that binds nothing goes on paying nothing.
+  scope === EncodedScope.current ? body() : bind(scope, body)
 }
 
 func bind<Answer, Failure: Error>(

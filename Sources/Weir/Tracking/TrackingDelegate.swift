@@ -6,8 +6,9 @@
 /// names an event, and a test can put a delegate of its own in the place of the real one. A page's own happenings go
 /// into a protocol that refines this one, or into methods of the coordinator.
 ///
-/// **Threads.** Called on the thread on which it happened, one call after the other for one handler. It must not block:
-/// it runs inside the page's own calls.
+/// **Threads.** Called on the thread on which it happened, or on one that is telling of something before it; one call
+/// after the other for one handler, with the user, the fields and the view that are bound where it happened. It must not
+/// block: it runs inside the page's own calls.
 public protocol TrackingDelegate<Info>: Sendable {
   /// What is known about the page when something happens.
   associatedtype Info: Sendable

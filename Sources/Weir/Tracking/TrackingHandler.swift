@@ -34,9 +34,9 @@ import Synchronization
 /// itself stays so when the process goes on.
 ///
 /// **Threads.** Every call may be made from any thread. What the delegate is told comes in the order in which it
-/// happened, one call at a time; a thread that finds another one telling leaves its own to that one. A subclass says
-/// `@unchecked Sendable` again, as the compiler asks, and so promises as much of what it adds: advice runs on the threads
-/// of the page's calls.
+/// happened, one call at a time; a thread that finds another one telling leaves its own to that one, which tells it with
+/// the user, the fields and the view that are bound where it happened. A subclass says `@unchecked Sendable` again, as
+/// the compiler asks, and so promises as much of what it adds: advice runs on the threads of the page's calls.
 ///
 /// Sendable though its members are not checked: they are behind a lock, or never change, but for the weak reference,
 /// which any thread may read.
@@ -169,9 +169,11 @@ open class TrackingHandler<
 
   /// Changes the state, and tells the delegate what comes of it, after all that came before.
   private func tell(_ change: (inout State) -> (@Sendable (Delegate) -> Void)?) {
+    // Another thread may tell it: one that works for another request, with another user bound.
+    let scope = EncodedScope.current
     let isToTell = state.withLock { state in
       guard let news = change(&state) else { return false }
-      state.news.append(news)
+      state.news.append { delegate in rebind(scope) { news(delegate) } }
       defer { state.isTelling = true }
       return !state.isTelling
     }

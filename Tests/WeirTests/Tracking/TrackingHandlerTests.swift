@@ -241,6 +241,57 @@ import WeirTesting
     }
   }
 
+  // MARK: For whom
+
+  /// Two requests use one page: while one of them is telling, the other one's news are told on its thread.
+  @Test(arguments: ["bob", nil]) func whatAnotherThreadTellsIsOfTheRequestInWhichItHappened(second: String?) throws {
+    let spy = try SpyTracker()
+    let page = ListenedPage()
+    let coordinator = HeldCoordinator(spy.tracker)
+    let handler = TrackingHandler<ListenedPage, Void, HeldCoordinator>(page, delegate: coordinator) { _ in }
+    handler.enters(on: ListenedPage.opened)
+    handler.exits(on: ListenedPage.closed)
+    withUser("ada") { page.open() }
+    nonisolated(unsafe) let shared = page
+    onThreads(2) { index in
+      guard index == 1 else { return withUser("ada") { shared.close() } }
+      // The other one is telling that the page is left.
+      coordinator.isTelling.wait()
+      if let second { withUser(second) { shared.open() } } else { shared.open() }
+      coordinator.goesOn.signal()
+    }
+    let users = spy.recorded(of: PageView.self).map { [$0.event.page, $0.context.user?.id ?? "nobody"] }
+    #expect(users == [["entered", "ada"], ["exited", "ada"], ["entered", second ?? "nobody"]])
+    // The scope's own events are of those who began it.
+    #expect(spy.recorded(of: ScopeEvent.self).map(\.context.user?.id) == ["ada", "ada", second])
+    withExtendedLifetime(handler) {}
+  }
+
+  /// Captures events of its own, and holds the first exit until it may go on.
+  private final class HeldCoordinator: ScopeCoordinator {
+    typealias Info = Void
+    let page: ScopeSlot
+    let isTelling = DispatchSemaphore(value: 0)
+    let goesOn = DispatchSemaphore(value: 0)
+    private let wasHeld = Atomic<Bool>(false)
+
+    init(_ tracker: Tracker) { page = ScopeSlot("cart", tracker: tracker) }
+
+    func entered(_ info: Void) {
+      page.track(PageView(page: "entered"))
+      page.begin()
+    }
+
+    func exited(_ info: Void, interaction: String) {
+      if !wasHeld.exchange(true, ordering: .relaxed) {
+        isTelling.signal()
+        goesOn.wait()
+      }
+      page.track(PageView(page: "exited"))
+      page.end(interaction: interaction)
+    }
+  }
+
   // MARK: A plain page
 
   @Test func aPlainPageTakesThreeLines() throws {
