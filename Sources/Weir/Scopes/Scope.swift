@@ -57,7 +57,10 @@ public final class Scope: Sendable {
   public let tracker: Tracker
 
   /// What became of `scope.entered`.
-  public let entered: Receipt
+  public var entered: Receipt { entry ?? .dropped(.closed) }
+
+  /// The same; nil until it is entered. Sendable because it is set before anybody else has the scope.
+  private nonisolated(unsafe) var entry: Receipt?
 
   private let clock: ScopeClock
   private let time: ProcessLock<TimeTracker>
@@ -70,6 +73,7 @@ public final class Scope: Sendable {
   /// Whether the view is in ``inner``.
   private let fits: Bool
 
+  /// A scope that is yet to be entered: until then nothing tells of it, and nobody but the caller has it.
   init(_ name: String, parent: String?, _ tracker: Tracker) {
     id = newViewID()
     self.name = name
@@ -85,13 +89,18 @@ public final class Scope: Sendable {
     tracker.scopes.lookAtClocks()
     clock = tracker.scopes.clock
     time = ProcessLock(TimeTracker(at: clock.now))
-    entered = bind(inner) { tracker.track(ScopeEvent.entered(name: name)) }
+  }
+
+  /// Captures `scope.entered`. To be called once, before anybody else has the scope.
+  func enter() {
+    entry = capture(.entered(name: name))
     reference.refer(to: self)
     tracker.scopes.add(reference, ObjectIdentifier(self))
   }
 
   deinit {
-    finish("released")
+    // One that another was quicker than was never there.
+    if entry != nil { finish("released") }
   }
 
   // MARK: Time
@@ -210,7 +219,9 @@ extension Tracker {
   /// Begins a scope, and captures `scope.entered` for it: as the child of the scope or view that is bound here, or of
   /// the one whose id is given. It is not bound to anything: see ``Scope/run(_:)``.
   public func beginScope(_ name: String, parent: String? = nil) -> Scope {
-    Scope(name, parent: parent, self)
+    let scope = Scope(name, parent: parent, self)
+    scope.enter()
+    return scope
   }
 
   /// Runs `body` in a scope of its own, which ends with it: with the interaction `end`; `error` if it throws,

@@ -1,7 +1,5 @@
 // ScopeCoordinator: a delegate whose page is a scope, with all that a plain page needs as defaults.
 
-import Synchronization
-
 /// A coordinator: makes of what a handler saw the events that go out, inside of the page's scope.
 ///
 /// ```swift
@@ -57,7 +55,7 @@ public final class ScopeSlot: Sendable {
   /// Where its events are captured.
   public let tracker: Tracker
 
-  private let open = Mutex<Scope?>(nil)
+  private let open = ProcessLock<Scope?>(nil)
 
   /// An empty place for scopes of this name.
   public init(_ name: String, tracker: Tracker) {
@@ -66,24 +64,26 @@ public final class ScopeSlot: Sendable {
   }
 
   /// The scope that is open; nil if none is.
-  public var scope: Scope? { open.withLock { $0 } }
+  public var scope: Scope? { open.withLock { $0 } ?? nil }
 
   /// How long the open scope has been open, without the time that it was suspended; nil if none is open.
   public var elapsed: Duration? { scope?.elapsed }
 
-  /// Begins a scope, inside of the one that is bound here. If one is open already, that one goes on.
+  /// Begins a scope, inside of the one that is bound here. If one is open already, that one goes on; of threads that
+  /// begin at once, one begins it.
   @discardableResult
   public func begin() -> Scope {
-    // Beginning captures an event, which is not done under a lock.
     if let scope { return scope }
-    let new = tracker.beginScope(name)
-    let scope = open.withLock { open in
+    let new = Scope(name, parent: nil, tracker)
+    let scope = open.withLock { open -> Scope in
       if let open { return open }
+      // Captured under the lock: one scope is entered, and whoever finds it finds it entered.
+      new.enter()
       open = new
       return new
     }
-    if scope !== new { new.end(interaction: "superseded") }
-    return scope
+    // In a child of a fork, where scopes do nothing.
+    return scope ?? new
   }
 
   /// Ends the open scope, and leaves the place empty. Nothing if none is open.
@@ -92,7 +92,7 @@ public final class ScopeSlot: Sendable {
       defer { open = nil }
       return open
     }
-    scope?.end(interaction: interaction)
+    scope??.end(interaction: interaction)
   }
 
   /// Suspends the open scope, if there is one.

@@ -324,6 +324,51 @@ import WeirTesting
     #expect(spy.names.filter { $0 == "scope.exited" }.count == 2)
   }
 
+  /// One thread stands still in the midst of beginning; another one begins meanwhile.
+  @Test func whoIsOvertakenInBeginningBeginsNothing() throws {
+    let spy = try SpyTracker()
+    let clock = HeldClock()
+    var configuration = LifeCycle.Configuration()
+    configuration.clock = clock
+    let lifeCycle = try LifeCycle(spy.tracker, configuration: configuration)
+    let slot = ScopeSlot("checkout", tracker: spy.tracker)
+    let scopes = Mutex<[Scope]>([])
+    onThreads(2) { index in
+      if index == 1 { clock.isHeld.wait() }
+      let scope = HeldClock.$holds.withValue(index == 0) { slot.begin() }
+      scopes.withLock { $0.append(scope) }
+      if index == 1 { clock.goesOn.signal() }
+    }
+    let begun = scopes.withLock { $0 }
+    #expect(begun.count == 2 && begun[0] === begun[1])
+    #expect(slot.scope === begun[0] && begun[0].entered.isAccepted)
+    slot.end(interaction: "back")
+    #expect(spy.names.filter { $0.hasPrefix("scope.") } == ["scope.entered", "scope.exited"])
+    withExtendedLifetime(lifeCycle) {}
+  }
+
+  /// A clock that holds a thread, once, when it asks for the time.
+  private final class HeldClock: Clock {
+    typealias Instant = VirtualClock.Instant
+    @TaskLocal static var holds = false
+    let isHeld = DispatchSemaphore(value: 0)
+    let goesOn = DispatchSemaphore(value: 0)
+    private let wasHeld = Atomic<Bool>(false)
+    private let time = VirtualClock()
+
+    var now: Instant {
+      if Self.holds, !wasHeld.exchange(true, ordering: .relaxed) {
+        isHeld.signal()
+        goesOn.wait()
+      }
+      return time.now
+    }
+    var minimumResolution: Duration { time.minimumResolution }
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      try await time.sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
   @Test func eventsOfASlotAreInsideOfItsScope() throws {
     let spy = try SpyTracker()
     let slot = ScopeSlot("checkout", tracker: spy.tracker)
