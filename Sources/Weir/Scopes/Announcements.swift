@@ -108,7 +108,8 @@ final class Announcements: Sendable {
     case .waits: _ = queue.wait(until: MonotonicTime(nanoseconds: .max)) { $0.told >= number }
     case .tells:
       while let next = nextChange() {
-        tell(next.change)
+        // They are the process's own, and of no request: not of the one whose thread tells of them.
+        rebind(nil) { tell(next.change) }
         queue.change { $0.told = next.number }
       }
     }

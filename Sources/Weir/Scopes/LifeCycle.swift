@@ -32,7 +32,8 @@
 /// **Order.** On the way down observers are told first, then the scopes, the latest first, then comes the event; on the
 /// way up it is the other way round. So the events nest, and all of those of a suspension are captured before the
 /// process stops. Observers are told one state at a time, on whichever thread notices, and must not block: signals and
-/// other threads that note a state wait for them. What an observer notes itself comes after.
+/// other threads that note a state wait for them. What an observer notes itself comes after. The states are the
+/// process's: whoever notes one, its events and observers have nothing of what is bound there.
 ///
 /// **The end.** Released, it observes nothing more and the earlier handlers are put back. One life cycle looks after the
 /// scopes of one tracker; a program has one. In a child of a fork it does nothing, and its handlers pass signals on.

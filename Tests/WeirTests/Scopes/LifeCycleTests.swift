@@ -84,6 +84,32 @@ struct LifeCycleTests {
     }
   }
 
+  /// A request notes what becomes of the process: that is no more of this request than of any other.
+  @Test func whatBecomesOfTheProcessIsOfNoRequest() throws {
+    try ScopeLog.with { log throws in
+      let stage = try Stage(log)
+      let observed = Mutex<[String?]>([])
+      let observation = stage.lifeCycle.observe { _ in
+        let user = currentUser?.id
+        observed.withLock { $0.append(user) }
+      }
+      let scope = withUser("bob") { log.tracker.beginScope("page") }
+      withUser("ada") {
+        withView("other") {
+          stage.lifeCycle.note(.suspend)
+          stage.lifeCycle.note(.resume)
+        }
+      }
+      let found = try log.tracker.events()
+      let ofProcess = found.filter { $0.name.hasPrefix("process.") }
+      #expect(ofProcess.count == 3 && ofProcess.allSatisfy { $0.context == EventContext() })
+      #expect(observed.withLock { $0 } == [nil, nil])
+      let ofScope = found.filter { $0.name.hasPrefix("scope.") }
+      #expect(ofScope.count == 3 && ofScope.allSatisfy { $0.context.user?.id == "bob" })
+      withExtendedLifetime((observation, scope)) {}
+    }
+  }
+
   @Test func observersEnd() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
