@@ -140,9 +140,13 @@ func bind<Answer, Failure: Error>(
   return try await EncodedScope.$current.withValue(
     scope,
     operation: { () async -> Result<Answer, Failure> in
-      await EncodedScope.$bound.withValue(
+      // A closure is on the actor that it captures. One that captures none leaves the caller's and comes back, and
+      // other work of the actor comes in between.
+      _ = isolation
+      return await EncodedScope.$bound.withValue(
         scope.address,
         operation: { () async -> Result<Answer, Failure> in
+          _ = isolation
           do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
         }, isolation: isolation)
     }, isolation: isolation

@@ -256,7 +256,10 @@ extension Tracker {
   ) async throws(Failure) -> Result {
     let scope = beginScope(name, parent: parent)
     do throws(Failure) {
-      let result = try await scope.run(isolation: isolation) { () async throws(Failure) in try await body(scope) }
+      let result = try await scope.run(isolation: isolation) { () async throws(Failure) in
+        _ = isolation  // or the closure leaves the actor: see bind
+        return try await body(scope)
+      }
       scope.end()
       return result
     } catch {

@@ -3,8 +3,61 @@
 import Foundation
 import Synchronization
 import Testing
+import WeirTesting
 
 @testable import Weir
+
+/// Calls `body` inside of what this form binds: first the form for asynchronous work, then the other one.
+private func bindings(
+  _ form: String, _ tracker: Tracker, isolation: isolated (any Actor)? = #isolation, _ body: () -> Void
+) async {
+  func asynchronous() async { body() }
+  switch form {
+  case "withUser":
+    await withUser("ada") { await asynchronous() }
+    withUser("ada") { body() }
+  case "withContext":
+    await withContext(["a": 1]) { await asynchronous() }
+    withContext(["a": 1]) { body() }
+  case "withView":
+    await withView("page") { await asynchronous() }
+    withView("page") { body() }
+  case "run":
+    let scope = tracker.beginScope("page")
+    await scope.run { await asynchronous() }
+    scope.run { body() }
+  default:
+    await tracker.withScope("page") { _ in await asynchronous() }
+    tracker.withScope("page") { _ in body() }
+  }
+}
+
+/// Work of an actor, with other work that waits until the actor is free.
+private actor ActorWork {
+  private var order: [String] = []
+
+  func checkOrder(_ form: String, _ tracker: Tracker) async {
+    let other = Task { order.append("other") }
+    order.append("before")
+    await bindings(form, tracker) { order.append("inside") }
+    order.append("after")
+    await other.value
+    #expect(order == ["before", "inside", "inside", "after", "other"], "\(form)")
+  }
+}
+
+@MainActor private final class MainActorWork {
+  private var order: [String] = []
+
+  func checkOrder(_ form: String, _ tracker: Tracker) async {
+    let other = Task { order.append("other") }
+    order.append("before")
+    await bindings(form, tracker) { order.append("inside") }
+    order.append("after")
+    await other.value
+    #expect(order == ["before", "inside", "inside", "after", "other"], "\(form)")
+  }
+}
 
 struct EncodedScopeTests {
   /// The contexts of the events that `body` captures, in order.
@@ -176,6 +229,14 @@ struct EncodedScopeTests {
       count += 1
     }
     #expect(count == 2)
+  }
+
+  /// What waits for the actor gets it when the work is done, and not at the binding's beginning or end.
+  @Test(arguments: ["withUser", "withContext", "withView", "run", "withScope"])
+  func noOtherWorkOfAnActorComesInBetween(form: String) async throws {
+    let spy = try SpyTracker()
+    await ActorWork().checkOrder(form, spy.tracker)
+    await MainActorWork().checkOrder(form, spy.tracker)
   }
 
   /// Each thread binds users of its own, over and over: no event may have another's.
