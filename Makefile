@@ -56,6 +56,7 @@ help:
 	@echo 'make stress       threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make hook-stress  hooks attached and detached while HOOK_FIRINGS calls fire them, under ThreadSanitizer'
 	@echo 'make hook-twins   faults put into hooks, each of which has to be found'
+	@echo 'make test-thread-sanitizer  what an adopter does with Weir, under ThreadSanitizer: no report'
 	@echo 'make soak         the same at full speed: STRESS_EVENTS captures on every policy for a full lane'
 	@echo 'make loss-table   LOSS_KILLS kills of SQLite, JSON Lines, a queue in memory and Weir: what each loses'
 	@echo 'make fuzz         fuzzes every reader of files for SECONDS each (60), under AddressSanitizer'
@@ -581,18 +582,17 @@ $(C)/plain/stress/%.o: Tests/Stress/%.c
 $(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
 	$(CC) $(C_FLAGS) $(CFLAGS) $^ $(C_LIBS) -o $@
 
-# Hooks that are attached and detached while they fire: Tests/HookStress. ThreadSanitizer does not see what Swift's Mutex
-# orders: the define has ProcessLock tell it.
+# Hooks that are attached and detached while they fire: Tests/HookStress.
 HOOK_FIRINGS = 10000000
 HOOK_STRESS_FLAGS =
 HOOK_TWIN_FIRINGS = 10000000
 HOOK_STRESS = $(SWIFT) build -c release -j $(JOBS) --package-path Tests/HookStress $(SWIFT_FLAGS)
 
-.PHONY: hook-stress hook-stress-short hook-twins
+.PHONY: hook-stress hook-stress-short hook-twins test-thread-sanitizer
 
 hook-stress: need-swift need-lz4
 	@touch Tests/HookStress/Package.swift # or files that are new in the package it depends on are not seen
-	$(HOOK_STRESS) --scratch-path $(BUILD)/hook-stress-tsan --sanitize=thread -Xswiftc -DWEIR_THREAD_SANITIZER
+	$(HOOK_STRESS) --scratch-path $(BUILD)/hook-stress-tsan --sanitize=thread
 	$(TSAN_RUN) 1800 $(BUILD)/hook-stress-tsan/release/HookStress --firings $(HOOK_FIRINGS) $(HOOK_STRESS_FLAGS)
 
 # What `make test` runs, without the sanitizer.
@@ -600,6 +600,13 @@ hook-stress-short: need-swift need-lz4
 	@touch Tests/HookStress/Package.swift
 	$(HOOK_STRESS) --scratch-path $(RELEASE_CHECKS)
 	timeout -s KILL 1200 $(RELEASE_CHECKS)/release/HookStress --firings 2000000 $(HOOK_STRESS_FLAGS)
+
+# What an adopter's program does, under ThreadSanitizer. Some minutes to build, so not a part of make test.
+test-thread-sanitizer: need-swift need-lz4
+	@touch Tests/ThreadSanitizer/Package.swift
+	$(SWIFT) build -j $(JOBS) --package-path Tests/ThreadSanitizer $(SWIFT_FLAGS) \
+	  --scratch-path $(BUILD)/thread-sanitizer --sanitize=thread
+	$(TSAN_RUN) 600 $(BUILD)/thread-sanitizer/debug/Adopter
 
 # The stress over a copy of the library with a fault: a wait left out, a release too early. Each must be found. TWIN is the
 # name of one of them.

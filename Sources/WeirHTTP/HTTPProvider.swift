@@ -2,7 +2,6 @@
 
 #if HTTP
   public import AsyncHTTPClient
-  import Synchronization
   public import Weir
 
   /// Delivers events over HTTP, in the form of a vendor.
@@ -38,9 +37,9 @@
     private let configuration: HTTPConfiguration
     private let transport: HTTPTransport
     private let scrubber: Scrubber
-    private let counted = Mutex(HTTPCounts())
+    private let counted = Lock(HTTPCounts())
     /// How many bytes of a body can be sent and answered in time.
-    private let size = Mutex(CallSize())
+    private let size = Lock(CallSize())
 
     /// The longest name of a cursor.
     private static let maximumNameBytes = 64

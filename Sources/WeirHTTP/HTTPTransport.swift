@@ -6,7 +6,6 @@
   import NIOHTTP1
   import NIOPosix
   import NIOSSL
-  import Synchronization
   import Weir
 
   #if canImport(Glibc)
@@ -31,11 +30,11 @@
     static let longest = Duration.seconds(1 << 30)
 
     private let configuration: HTTPConfiguration
-    private let client: Mutex<Client>
+    private let client: Lock<Client>
 
     init(_ configuration: HTTPConfiguration, shared: HTTPClient?) {
       self.configuration = configuration
-      client = Mutex(shared.map { .shared($0) } ?? .none)
+      client = Lock(shared.map { .shared($0) } ?? .none)
     }
 
     deinit {

@@ -2,7 +2,6 @@
 
 #if Metrics
   public import Metrics
-  import Synchronization
   public import Weir
 
   /// Publishes a ledger through swift-metrics, for each provider.
@@ -36,7 +35,7 @@
   public final class LedgerMetrics: Sendable {
     private let ledger: @Sendable () -> Ledger
     private let factory: any MetricsFactory
-    private let published = Mutex<[String: ProviderMetrics]>([:])
+    private let published = Lock<[String: ProviderMetrics]>([:])
 
     /// Metrics of the ledger that `ledger` answers, through `factory`: the system's unless told otherwise.
     public init(

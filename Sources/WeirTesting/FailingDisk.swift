@@ -1,7 +1,6 @@
 // FailingDisk: a disk that fills up or fails under a tracker.
 
 import CFailing
-import Synchronization
 import Weir
 
 #if canImport(Glibc)
@@ -88,7 +87,7 @@ public final class FailingDisk: Sendable {
   public var directory: String { place.path }
 
   let place: MemoryDirectory
-  private let rules = Mutex<Rules>(Rules())
+  private let rules = Lock<Rules>(Rules())
 
   private struct Rules {
     var inForce: [Int32] = []

@@ -1,6 +1,5 @@
 // ScriptedProvider: a provider that answers as a test says, and remembers what it was asked.
 
-import Synchronization
 public import Weir
 
 /// A provider for tests of delivery: it answers as the test says, and remembers what it was asked.
@@ -84,7 +83,7 @@ public final class ScriptedProvider: Provider, Sendable {
 
   private let finally: Answer
   private let clock: any Clock<Duration>
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   /// A provider that gives `answers`, one a call of ``deliver(_:)``, and after them `finally` for ever. The first calls
   /// of ``setup()`` fail as `setupFailures` has it.
@@ -95,7 +94,7 @@ public final class ScriptedProvider: Provider, Sendable {
     self.name = name
     self.finally = finally
     self.clock = clock
-    state = Mutex(State(answers: answers, setupFailures: setupFailures))
+    state = Lock(State(answers: answers, setupFailures: setupFailures))
   }
 
   /// Adds answers to the end of the script.

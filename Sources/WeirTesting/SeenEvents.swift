@@ -1,6 +1,5 @@
 // SeenEvents: what a spy has read of its log so far.
 
-import Synchronization
 import Weir
 
 /// The events of a spy's log, kept in memory as they are read, each once.
@@ -41,10 +40,10 @@ final class SeenEvents: Sendable {
     }
   }
 
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   init(_ reader: sending EventReader, _ counters: Counters) {
-    state = Mutex(State(reader: reader, acceptedBefore: counters.accepted, droppedBefore: counters.dropped))
+    state = Lock(State(reader: reader, acceptedBefore: counters.accepted, droppedBefore: counters.dropped))
   }
 
   /// Notes a failure.

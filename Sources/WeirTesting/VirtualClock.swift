@@ -1,6 +1,6 @@
 // VirtualClock: a clock that stands still until a test moves it.
 
-import Synchronization
+import Weir
 
 /// A clock that stands still until a test moves it, for code that takes `any Clock<Duration>` or a generic clock.
 ///
@@ -77,11 +77,11 @@ public final class VirtualClock: Clock, Sendable {
     }
   }
 
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   /// A clock that stands at `start`.
   public init(at start: Instant = Instant()) {
-    state = Mutex(State(now: start))
+    state = Lock(State(now: start))
   }
 
   /// Where the clock stands.

@@ -1,7 +1,5 @@
 // Alarm: what a task waits for, be it rung or the time come.
 
-import Synchronization
-
 /// Wakes one task. A ring that nobody waits for is kept for the next wait, so none is missed; several become one.
 final class Alarm: Sendable {
   /// A wait that goes on, and that nobody has ended. Only tests ask, which move the clock while everybody waits.
@@ -18,7 +16,7 @@ final class Alarm: Sendable {
     var wait = Wait(number: 0)
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Wakes the task that waits, or the next one that would. From any thread.
   func ring() {

@@ -1,8 +1,6 @@
 // AttemptLog: what a provider was given and what it answered, in a small log of its own in the directory
 // `attempts/NAME` of the log that is delivered.
 
-import Synchronization
-
 /// Where a provider's worker notes its attempts, for the journey of an event.
 ///
 /// Best effort: it never holds delivery up, never throws, and nothing depends on what is in it. It is opened at the
@@ -31,7 +29,7 @@ final class AttemptLog: Sendable {
   private let logDirectory: String
   private let provider: String
   private let byteLimit: Int
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// The log of attempts of the provider named so. Makes nothing yet.
   init(in logDirectory: String, provider: String, byteLimit: Int = AttemptLog.defaultBytes) {

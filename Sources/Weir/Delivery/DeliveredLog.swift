@@ -1,7 +1,6 @@
 // DeliveredLog: the log that a dispatcher delivers, as its workers see it.
 
 import Logging
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -27,7 +26,7 @@ final class DeliveredLog: Sendable {
   let directory: String
   /// What the log may take on the disk; nil without a limit, or if only the process that writes it knows.
   let byteLimit: Int?
-  private let state: Mutex<State>
+  private let state: Lock<State>
   private let bell = DrainBell()
   private let process = getpid()
 
@@ -35,14 +34,14 @@ final class DeliveredLog: Sendable {
   init(directory: String) {
     self.directory = absolutePath(directory)
     byteLimit = nil
-    state = Mutex(State())
+    state = Lock(State())
   }
 
   /// A log that this process has open.
   init(_ tracker: Tracker) {
     directory = tracker.directory
     byteLimit = tracker.byteLimit
-    state = Mutex(State(log: tracker.handle))
+    state = Lock(State(log: tracker.handle))
   }
 
   deinit { forgetLog() }

@@ -1,7 +1,6 @@
 // Dispatcher: delivers a log's events to providers, and knows what became of each.
 
 import Logging
-import Synchronization
 
 /// Delivers the events of a log to providers: each at least once, to each provider at its own pace.
 ///
@@ -42,7 +41,7 @@ public final class Dispatcher: Sendable {
   let log: DeliveredLog
   /// The tracker whose log this is; nil beside another process, or once it is gone.
   private let trackerReference: TrackerReference
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var workers: [String: ProviderWorker] = [:]
@@ -273,14 +272,14 @@ extension Dispatcher {
 
 /// A tracker that is not kept.
 private final class TrackerReference: Sendable {
-  private let state: Mutex<Weak>
+  private let state: Lock<Weak>
 
   private struct Weak {
     weak var tracker: Tracker?
   }
 
   init(_ tracker: Tracker?) {
-    state = Mutex(Weak(tracker: tracker))
+    state = Lock(Weak(tracker: tracker))
   }
 
   var tracker: Tracker? { state.withLock { $0.tracker } }

@@ -1,13 +1,12 @@
 // DrainBell: what the drainer of this process's log rings when something came into the log.
 
-import Synchronization
 
 /// The alarms of workers that found the log's end and sleep: rung by the drainer, once each.
 ///
 /// A worker that has just read something looks again after milliseconds, and is not in the list, so a busy drainer has
 /// nobody to wake.
 final class DrainBell: Sendable {
-  private let armed = Mutex<[ObjectIdentifier: Alarm]>([:])
+  private let armed = Lock<[ObjectIdentifier: Alarm]>([:])
 
   /// Has this alarm rung with the next events. Who arms it looks at the log's end after that, or might miss some.
   func arm(_ alarm: Alarm) {

@@ -1,7 +1,5 @@
 // ProviderCall: one call of a provider, which may take longer than anybody waits for it.
 
-import Synchronization
-
 /// A call that runs in a task of its own, so that whoever made it can stop waiting for it.
 final class ProviderCall: Sendable {
   private struct State {
@@ -9,7 +7,7 @@ final class ProviderCall: Sendable {
     var task: Task<Void, Never>?
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Begins the call. When it has returned, the alarm rings.
   init(_ alarm: Alarm, _ body: @escaping @Sendable () async -> DeliveryAnswer) {

@@ -1,7 +1,5 @@
 // WorkerShared: what a dispatcher and the worker of one provider tell each other.
 
-import Synchronization
-
 /// What a worker has come to, as others may ask for it.
 struct WorkerReport: Sendable {
   /// The first offset that is not settled, as far as this process knows.
@@ -61,7 +59,7 @@ final class WorkerShared: Sendable {
   }
 
   let alarm = Alarm()
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   func read<Result>(_ body: (borrowing State) -> Result) -> Result {
     state.withLock { body($0) }

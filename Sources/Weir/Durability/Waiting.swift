@@ -1,7 +1,5 @@
 // Waiting: a task that waits for something which ends once, by whoever comes first.
 
-import Synchronization
-
 /// A task's continuation between the disk, which resumes it, and the task's cancellation, which may come before, after
 /// or at the same time.
 final class Waiting: Sendable {
@@ -11,7 +9,7 @@ final class Waiting: Sendable {
     case over
   }
 
-  private let state = Mutex(State.new)
+  private let state = Lock(State.new)
 
   /// Takes the continuation. False if the wait was over before it began: then it is resumed as cancelled.
   func begin(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {

@@ -1,7 +1,5 @@
 // Mappers of names: snake_case, camelCase, other names, and what happens to names that collide.
 
-import Synchronization
-
 extension EventMapper {
   /// Names in snake_case: those of events, of fields however deep they are nested, and of the context's fields and
   /// traits.
@@ -73,7 +71,7 @@ private final class MappedNames: Sendable {
   private static let limit = 4096
   /// Longer names are not kept: those that a program declares are shorter, and what is kept takes a megabyte or two.
   private static let longestName = 256
-  private let known = Mutex<[String: String]>([:])
+  private let known = Lock<[String: String]>([:])
   private let map: @Sendable (String) -> String
 
   init(_ map: @escaping @Sendable (String) -> String) {

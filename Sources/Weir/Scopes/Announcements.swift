@@ -48,7 +48,7 @@ final class Announcements: Sendable {
   private let tracker: Tracker
   private let clock: ScopeClock
   private let queue = Monitor(Queue())
-  private let progress = Mutex(Progress())
+  private let progress = Lock(Progress())
   private let own = Atomic<UInt64>(0)
 
   init(_ tracker: Tracker, _ clock: ScopeClock) {

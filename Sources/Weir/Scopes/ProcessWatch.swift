@@ -23,11 +23,11 @@ final class ProcessWatch: Sendable {
   /// The machine's clocks; nil with a clock that was given.
   private let clocks: (@Sendable () -> ResumeWatch.Clocks)?
   private let givenClock: DeliveryClock?
-  private let stops: Mutex<Stops>
-  private let idleness: Mutex<Idleness>
+  private let stops: Lock<Stops>
+  private let idleness: Lock<Idleness>
   private let announcements: Announcements
   private let isEnded = Atomic<Bool>(false)
-  private let sleeper = Mutex<Task<Void, Never>?>(nil)
+  private let sleeper = Lock<Task<Void, Never>?>(nil)
 
   /// What the clocks told.
   private struct Stops {
@@ -56,8 +56,8 @@ final class ProcessWatch: Sendable {
     } else {
       clock = configuration.machineClocks == nil ? .machine : ScopeClock { clocks().monotonic }
     }
-    stops = Mutex(Stops(resume: ResumeWatch(clocks())))
-    idleness = Mutex(Idleness(since: clock.now))
+    stops = Lock(Stops(resume: ResumeWatch(clocks())))
+    idleness = Lock(Idleness(since: clock.now))
     announcements = Announcements(tracker, clock)
     handover = try SignalHandover(configuration.signals)
   }

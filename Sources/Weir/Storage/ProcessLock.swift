@@ -1,7 +1,5 @@
 // ProcessLock: a value behind a lock that children of a fork leave alone.
 
-import Synchronization
-
 #if canImport(Glibc)
   import Glibc
 #else
@@ -14,26 +12,15 @@ import Synchronization
 /// value may be half changed.
 struct ProcessLock<Value: Sendable>: ~Copyable, Sendable {
   private let process = getpid()
-  private let value: Mutex<Value>
-
-  #if WEIR_THREAD_SANITIZER
-    /// ThreadSanitizer does not see that a Mutex orders what is done under it. This it does see.
-    private let order = Atomic<UInt>(0)
-  #endif
+  private let value: Lock<Value>
 
   init(_ value: Value) {
-    self.value = Mutex(value)
+    self.value = Lock(value)
   }
 
   /// What `body` answers; nil in a child of a fork, where it is not called.
   borrowing func withLock<Answer: Sendable>(_ body: (inout Value) -> Answer) -> Answer? {
     guard getpid() == process else { return nil }
-    return value.withLock { value in
-      #if WEIR_THREAD_SANITIZER
-        _ = order.load(ordering: .acquiring)
-        defer { order.store(0, ordering: .releasing) }
-      #endif
-      return body(&value)
-    }
+    return value.withLock { body(&$0) }
   }
 }

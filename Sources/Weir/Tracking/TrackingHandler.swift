@@ -1,7 +1,5 @@
 // TrackingHandler: all that listens to one page, and what state its tracking is in.
 
-import Synchronization
-
 /// Listens to one object, a page, and tells a delegate what happens to it, so that the page has no tracking of its own.
 ///
 /// ```swift
@@ -50,7 +48,7 @@ open class TrackingHandler<
   public final let delegate: Delegate
 
   private let makeInfo: @Sendable (Owner) -> Info
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// Set at the end of `init`, ended in `deinit`.
   private var observation: LifeCycle.Observation?
 

@@ -1,7 +1,5 @@
 // TrackingHandlers: a handler for every page of a class, made when it is entered.
 
-import Synchronization
-
 /// Makes a handler for each object of a class when it is first entered, and lets it go when it is left.
 ///
 /// ```swift
@@ -35,7 +33,7 @@ public final class TrackingHandlers<Handler: HookHolder>: Sendable {
   /// Up to so many entries are looked at whenever an object is entered.
   private static var few: Int { 32 }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Listens from now on: objects that are entered already are taken up when they are entered again.
   ///

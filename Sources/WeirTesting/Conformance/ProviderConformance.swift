@@ -1,6 +1,5 @@
 // ProviderConformance: the suite that the author of a provider runs against it.
 
-import Synchronization
 public import Weir
 
 /// Whether a provider keeps to what ``Provider`` asks of it: for the author of one, in its tests.
@@ -187,7 +186,7 @@ public enum ProviderConformance {
 
   /// What was found so far, each finding once.
   final class Notes: Sendable {
-    private let findings = Mutex<[Finding]>([])
+    private let findings = Lock<[Finding]>([])
 
     func add(_ finding: Finding) {
       findings.withLock { if !$0.contains(finding) { $0.append(finding) } }

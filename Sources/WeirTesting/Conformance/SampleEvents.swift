@@ -1,6 +1,5 @@
 // SampleEvents: events to try a provider with, ordinary and extreme.
 
-import Synchronization
 import Weir
 
 #if canImport(FoundationEssentials)
@@ -14,7 +13,7 @@ final class SampleEvents: Sendable {
   /// The opening in the ids of all of them.
   let opening = UInt64.random(in: 1 ... .max)
 
-  private let made = Mutex<UInt64>(0)
+  private let made = Lock<UInt64>(0)
 
   /// An event with these fields, as if it had just been captured.
   func event(_ name: String, _ fields: FieldObject) -> PreparedEvent {
