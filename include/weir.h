@@ -439,6 +439,14 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
 void weir_on_drained(weir_log *log, void (*drained)(void *context), void *context);
 
 /*
+ * Has `refused` called, with `context`, by the drainer after captures were refused (for any reason but SAMPLED, CLOSED
+ * and DETACHED), so that a host can say so while it happens: once for however many there were since the last call,
+ * until weir_close returns; later while the drainer waits for the disk. As with weir_on_drained otherwise. Captures
+ * that are accepted pay nothing for it.
+ */
+void weir_on_refused(weir_log *log, void (*refused)(void *context), void *context);
+
+/*
  * Durability: what a power cut leaves. Without any of what follows, that is what the kernel had written by then: all
  * segments that were sealed (they are synced first), and some of the rest. With the option sync_interval_ns the log is
  * synced so often while it grows, off the captures' threads. And whoever needs to know waits for an event: all who wait

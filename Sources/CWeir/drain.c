@@ -530,7 +530,7 @@ static int anything_to_do(const event_log *log) {
     const lane_control *control = log->lanes[i].control;
     if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != head_position(load(&control->head))) return 1; /* L6 */
   }
-  return __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE) ||
+  return __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE) || __atomic_load_n(&log->refused, __ATOMIC_ACQUIRE) ||
          __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE) != load(&log->drains_done);
 }
 
@@ -592,12 +592,19 @@ static void fail_requests(event_log *log, uint64_t requested) {
   sealer_drained(log);
 }
 
-/* Tells who follows the log that something came into it. */
-static void tell_drained(event_log *log) {
-  if (!__atomic_load_n(&log->drained, __ATOMIC_RELAXED)) return;
-  pthread_mutex_lock(&log->drained_lock);
-  if (log->drained) log->drained(log->drained_context);
-  pthread_mutex_unlock(&log->drained_lock);
+/* Calls a function of the host's, if there is one. */
+static void tell(event_log *log, const host_call *host) {
+  if (!__atomic_load_n(&host->call, __ATOMIC_RELAXED)) return;
+  pthread_mutex_lock(&log->host_lock);
+  if (host->call) host->call(host->context);
+  pthread_mutex_unlock(&log->host_lock);
+}
+
+/* Tells the host that captures were refused, if any were since the host was last told. */
+static void tell_refused(event_log *log) {
+  if (!__atomic_load_n(&log->refused, __ATOMIC_RELAXED)) return;
+  __atomic_exchange_n(&log->refused, 0, __ATOMIC_ACQUIRE); /* what is counted from here on is told of the next time */
+  tell(log, &log->on_refused);
 }
 
 void *drain_main(void *argument) {
@@ -615,8 +622,9 @@ void *drain_main(void *argument) {
     drain_result result = drain_all(log, &moved);
     if (moved > 0 || log->next_offset != end) {
       sealer_expect(log);
-      tell_drained(log);
+      tell(log, &log->on_drained);
     }
+    tell_refused(log);
     if (result == DRAIN_COMPLETE) {
       /* Whatever it was, everything is in the log. */
       if (__atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(log, 0);

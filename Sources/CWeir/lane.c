@@ -103,6 +103,9 @@ void lane_end_nap(event_log *log) {
   }
 }
 
+/* Once it is counted, and before the drainer is woken: the drainer tells the host. */
+static void note_refusal(event_log *log) { __atomic_store_n(&log->refused, 1, __ATOMIC_RELEASE); }
+
 /*
  * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in
  * `visitors`, so that close does not unmap the ring under it.
@@ -112,6 +115,7 @@ static int32_t count_unlaned(event_log *log, int32_t reason) {
   int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
   if (open) {
     __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
+    note_refusal(log);
     lane_wake_drainer(log);
   }
   __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
@@ -154,6 +158,7 @@ void lane_end_capture(weir_lane *producer) {
 void lane_count_refusal(weir_lane *producer, int32_t reason) {
   uint64_t *counter = &lane_of(producer)->control->dropped[reason - 1];
   __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+  if (reason != WEIR_DROP_SAMPLED) note_refusal(log_of(producer->log));
 }
 
 /* As weir_cancel, but counted: the drainer has nothing to do for it, so it is not woken. */
@@ -221,7 +226,7 @@ static void destroy_locks(event_log *log) {
   pthread_mutex_destroy(&log->types_lock);
   pthread_mutex_destroy(&log->wait_lock);
   pthread_mutex_destroy(&log->close_lock);
-  pthread_mutex_destroy(&log->drained_lock);
+  pthread_mutex_destroy(&log->host_lock);
   pthread_mutex_destroy(&log->supply.mutex);
   pthread_cond_destroy(&log->supply.preparer_wakes);
   pthread_cond_destroy(&log->sealer.wakes);

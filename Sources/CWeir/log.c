@@ -165,7 +165,7 @@ void log_make_locks(event_log *log) {
   pthread_mutex_init(&log->types_lock, NULL);
   pthread_mutex_init(&log->wait_lock, NULL);
   pthread_mutex_init(&log->close_lock, NULL);
-  pthread_mutex_init(&log->drained_lock, NULL);
+  pthread_mutex_init(&log->host_lock, NULL);
   pthread_cond_init(&log->wait_done, NULL);
   pthread_mutex_init(&log->supply.mutex, NULL);
   pthread_cond_init(&log->supply.preparer_wakes, NULL);
@@ -550,14 +550,23 @@ weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_o
   return status;
 }
 
-void weir_on_drained(weir_log *producer, void (*drained)(void *context), void *context) {
-  event_log *log = (event_log *)producer;
+static void set_host_call(event_log *log, host_call *host, void (*call)(void *context), void *context) {
   /* In a fork the lock may be held by a thread that there is not. */
   if (lane_log_state(log) == STATE_DETACHED) return;
-  pthread_mutex_lock(&log->drained_lock);
-  __atomic_store_n(&log->drained, drained, __ATOMIC_RELAXED);
-  log->drained_context = context;
-  pthread_mutex_unlock(&log->drained_lock);
+  pthread_mutex_lock(&log->host_lock);
+  __atomic_store_n(&host->call, call, __ATOMIC_RELAXED);
+  host->context = context;
+  pthread_mutex_unlock(&log->host_lock);
+}
+
+void weir_on_drained(weir_log *producer, void (*drained)(void *context), void *context) {
+  event_log *log = (event_log *)producer;
+  set_host_call(log, &log->on_drained, drained, context);
+}
+
+void weir_on_refused(weir_log *producer, void (*refused)(void *context), void *context) {
+  event_log *log = (event_log *)producer;
+  set_host_call(log, &log->on_refused, refused, context);
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */

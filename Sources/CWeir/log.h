@@ -175,6 +175,12 @@ typedef struct populator {
   uint32_t stopping;
 } populator;
 
+/* A function of the host's, which the drainer calls. */
+typedef struct host_call {
+  void (*call)(void *context); /* null: nobody is told; the drainer looks at it without the lock first */
+  void *context;
+} host_call;
+
 typedef struct event_log {
   weir_log producer; /* first: a weir_log * is an event_log * */
   char *path;     /* as given: what messages name */
@@ -208,6 +214,7 @@ typedef struct event_log {
   int membarrier;       /* works on this kernel */
   int can_flush_lines;  /* the processor has clflushopt */
   uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals after the ring was closed, or in a fork */
+  uint32_t refused; /* atomic: captures were refused since the drainer last told of it */
   uint64_t kept_overwritten; /* events evicted, once counters_kept */
   int counters_kept;         /* the ring's counters are in the two above. Guarded by wait_lock */
   uint32_t visitors; /* captures without a lane that touch the ring's header */
@@ -254,9 +261,9 @@ typedef struct event_log {
   pthread_cond_t wait_done;
   uint32_t waiters;        /* callers that use the open log; close waits for them. Guarded by wait_lock */
   pthread_mutex_t close_lock;
-  pthread_mutex_t drained_lock;   /* held while `drained` runs; guards it and its context */
-  void (*drained)(void *context); /* null: nobody is told; the drainer looks at it without the lock first */
-  void *drained_context;
+  pthread_mutex_t host_lock; /* held while one of the two runs; guards both */
+  host_call on_drained;
+  host_call on_refused;
   uint64_t drains_requested; /* atomics; done follows requested */
   uint64_t drains_done;
   uint64_t drains_failed;    /* the last request that a failing pass of the drainer knew of */

@@ -53,6 +53,56 @@ static void check_sizes(const char *directory, const uint64_t *sizes, uint64_t c
   CHECK_EQUAL(found, count);
 }
 
+/* ---- Telling the host of refusals -------------------------------------------------------------------------------- */
+
+typedef struct told {
+  weir_log *log;
+  _Atomic uint64_t calls;
+  _Atomic uint64_t too_large; /* counted when it was last called */
+} told;
+
+static void on_refusals(void *context) {
+  told *told = context;
+  weir_counters counters;
+  weir_count(told->log, &counters);
+  told->calls++;
+  told->too_large = counters.dropped[WEIR_DROP_TOO_LARGE];
+}
+
+static void refuse_one(weir_log *log, int32_t reason) {
+  weir_record record;
+  if (CHECK_EQUAL(weir_begin(log, &record), WEIR_ACCEPTED)) CHECK_EQUAL(weir_refuse(&record, reason), reason);
+}
+
+static void refusals_told(void) {
+  test("a host that asked for it is told of refused captures, and of nothing else");
+  char *folder = scratch();
+  weir_log *log = open_default(join(folder, "log"), NULL);
+  if (!CHECK(log)) return;
+  told told = {.log = log};
+  weir_on_refused(log, on_refusals, &told);
+  uint32_t type = define_bytes(log);
+  CHECK_EQUAL(capture_bytes(log, type, 100, 0, NULL), WEIR_ACCEPTED);
+  refuse_one(log, WEIR_DROP_SAMPLED);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  CHECK_EQUAL(told.calls, 0);
+  /* Also where the drainer sleeps, and nothing else wakes it. */
+  for (uint64_t i = 1; i <= 20; i++) {
+    for (int waits = 0; !__atomic_load_n(&log->asleep, __ATOMIC_ACQUIRE) && waits < 60000; waits++) sleep_ns(1000000);
+    refuse_one(log, WEIR_DROP_TOO_LARGE);
+    for (int waits = 0; told.too_large < i && waits < 60000; waits++) sleep_ns(1000000);
+    if (!CHECK_EQUAL(told.too_large, i)) break;
+  }
+  CHECK_EQUAL(told.calls, 20);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  CHECK_EQUAL(told.calls, 20);
+  for (int i = 0; i < 50; i++) refuse_one(log, WEIR_DROP_TOO_LARGE);
+  close_and_free(log);
+  CHECK_EQUAL(told.too_large, 70);
+  CHECK(told.calls > 20 && told.calls <= 70);
+  scratch_remove(folder);
+}
+
 static void sizes(void) {
   test("case 47: events up to max_event_bytes are accepted whole, larger ones are refused and counted");
   static const struct limit { uint64_t max, lane; } limits[] = {
@@ -401,6 +451,7 @@ static void ids_past_their_bits(void) {
 int main(void) {
   random_start("capture_test");
   ids_past_their_bits();
+  refusals_told();
   sizes();
   empty_event();
   ended_though_refused();

@@ -103,9 +103,16 @@ extension Tracker {
     /// How events are held against ``contract``. ``Tracker/Inspection``'s defaults.
     public var inspection = Inspection()
 
-    /// Where recoveries and refused event types are reported; nil for nowhere. Nothing is logged by a capture in steady
-    /// state.
+    /// Where recoveries, refused event types and refused captures are reported; nil for nowhere. Nothing is logged by a
+    /// capture in steady state.
+    ///
+    /// Captures that are refused are a warning when a reason (`full`, `no_lane`, `too_large`, `storage`, `invalid`) first
+    /// occurs, and then at most each 10 s for each reason, with how many there were. The thread that drains finds them,
+    /// so on a disk that stands still the warning comes when it goes on; ``Tracker/counters`` do not wait.
     public var logger: Logger?
+
+    /// Tests only: what the warnings about refused captures go by.
+    var refusalClock: any Clock<Duration> = ContinuousClock()
 
     /// The defaults.
     public init() {

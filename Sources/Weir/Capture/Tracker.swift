@@ -38,6 +38,9 @@ public final class Tracker: Sendable {
   /// Where refused types are reported.
   private let logger: Logger?
 
+  /// Tells the logger of refused captures; nil without one.
+  private let refusalWatch: RefusalWatch?
+
   /// What is known about types that could not be defined or did not keep to their definition.
   let refusals = ProcessLock(Refusals())
 
@@ -95,6 +98,10 @@ public final class Tracker: Sendable {
       Inspector(orders, log: opened.handle, directory: directory, firstOffset: recovery.firstOffset)
     }
     logger = configuration.logger
+    refusalWatch = logger.map { [directory = self.directory] in
+      RefusalWatch(opened.handle, directory: directory, logger: $0, clock: configuration.refusalClock)
+    }
+    if let refusalWatch { opened.handle.ringWhenRefused(refusalWatch) }
     logger?.log(
       level: recovery.isComplete ? .info : .warning,
       "opened \(directory): \(recovery)", metadata: ["opening": "\(recovery.opening)"])
@@ -106,7 +113,9 @@ public final class Tracker: Sendable {
     if inspector != nil { try? close() }
     inspector?.forgetLog()
     dispatcher?.forgetLog()
+    refusalWatch?.finish()
     handle.free()
+    withExtendedLifetime(refusalWatch) {}
     sampler?.free()
   }
 
@@ -138,7 +147,10 @@ public final class Tracker: Sendable {
   /// With a ``Configuration/contract`` it also waits until the events are held against that: see
   /// ``Inspection/closingTime``.
   public func close() throws(WeirError) {
-    defer { inspector?.finish() }
+    defer {
+      refusalWatch?.finish()
+      inspector?.finish()
+    }
     try handle.close()
   }
 

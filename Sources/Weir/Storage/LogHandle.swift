@@ -94,6 +94,13 @@ struct LogHandle {
       Unmanaged.passUnretained(bell).toOpaque())
   }
 
+  /// Has the drainer ring `watch` after captures were refused. The caller keeps the watch until the log is freed.
+  func ringWhenRefused(_ watch: RefusalWatch) {
+    weir_on_refused(
+      log, { context in if let context { Unmanaged<RefusalWatch>.fromOpaque(context).takeUnretainedValue().ring() } },
+      Unmanaged.passUnretained(watch).toOpaque())
+  }
+
   /// What is to be called, as an object that C can hand through.
   private final class Call: Sendable {
     let done: @Sendable (WeirError?) -> Void
