@@ -42,6 +42,7 @@
       i8: Int8, i16: Int16, i32: Int32, i64: Int64, i: Int, u8: UInt8, u16: UInt16, u32: UInt32, u64: UInt64, u: UInt)
     case scalars(float: Float, double: Double, flag: Bool, uuid: UUID, date: Date)
     case texts(text: String, bytes: [UInt8], data: Data)
+    case converted(link: URL, price: Decimal, took: Duration, tags: Set<String>, limit: Decimal?)
     case any(value: FieldValue, values: [FieldValue])
     case own(price: Price, prices: [Price], method: Method, rank: Rank)
     // swift-format-ignore: UseShorthandTypeNames
@@ -143,6 +144,9 @@
         Kinds.integers(i8: -128, i16: -2, i32: .min, i64: .min, i: .max, u8: 255, u16: 2, u32: .max, u64: .max, u: 0),
         .scalars(float: -0.5, double: .infinity, flag: true, uuid: UUID(), date: date),
         .texts(text: "Grüße\u{0}", bytes: [0, 255], data: Data([1, 2, 3])),
+        .converted(
+          link: try #require(URL(string: "https://shop.example/a?b=c")), price: Decimal(1999) / 100,
+          took: .milliseconds(1500), tags: ["a", "b"], limit: nil),
         .any(value: ["a": [1, nil]], values: [true, "x", .uuid(UUID())]),
         .own(price: price, prices: [price, Price(amount: 1)], method: .invoice, rank: .last),
         .optionals(a: nil, b: nil, c: nil, d: nil, e: nil),

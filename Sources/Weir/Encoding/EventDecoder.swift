@@ -111,8 +111,19 @@ extension EventDecoder {
     case is Date.Type: try Date(fieldValue: value) as? T
     case is Data.Type: try Data(fieldValue: value) as? T
     case is [UInt8].Type: try [UInt8](fieldValue: value) as? T
+    // Earlier versions stored the parts that these types encode themselves.
+    case is URL.Type where !hasParts: try URL(fieldValue: value) as? T
+    case is Decimal.Type where !hasParts: try Decimal(fieldValue: value) as? T
+    case is Duration.Type where !hasParts: try Duration(fieldValue: value) as? T
     case let integer as any FixedWidthInteger.Type: try value.number(integer) as? T
     default: nil
+    }
+  }
+
+  private var hasParts: Bool {
+    switch value {
+    case .array, .object: true
+    default: false
     }
   }
 }

@@ -209,6 +209,21 @@ struct TaggedWriter {
     } else if T.self == Float.self {
       put(.float, bits(Float.self).bitPattern, at: place)
     } else {
+      return putConverted(value, at: place)
+    }
+    return true
+  }
+
+  /// The types that are stored as a value of another one, in the place of the parts that they would encode.
+  private func putConverted<T>(_ value: T, at place: Place) -> Bool {
+    func bits<Known>(_ type: Known.Type) -> Known { unsafeBitCast(value, to: type) }
+    if T.self == URL.self {
+      putText(bits(URL.self).absoluteString, at: place)
+    } else if T.self == Decimal.self {
+      putText(bits(Decimal.self).description, at: place)
+    } else if T.self == Duration.self {
+      put(.double, bits(Duration.self).inSeconds.bitPattern, at: place)
+    } else {
       return false
     }
     return true

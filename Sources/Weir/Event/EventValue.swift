@@ -3,7 +3,8 @@
 /// A type that a field of a hand-written ``Event`` can have.
 ///
 /// Integers, floating-point numbers, `Bool`, `String`, `[UInt8]`, `Data`, `UUID`, `Date`, ``FieldValue``, and optionals
-/// and arrays of these conform. So does an enum with a raw value of such a type once it declares it. A structure
+/// and arrays of these conform; `URL` and `Decimal`, which are stored as text, `Duration`, in seconds, and sets, as
+/// arrays. So does an enum with a raw value of such a type once it declares it. A structure
 /// conforms as a nested object:
 ///
 /// ```swift

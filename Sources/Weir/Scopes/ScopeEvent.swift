@@ -123,6 +123,10 @@ extension Duration {
   /// As a number, of what events have.
   var inSeconds: Double {
     let (seconds, attoseconds) = components
+    // A quotient of two exact numbers is the nearest double; a sum of two rounded ones may be the one beside it.
+    if attoseconds % 1_000_000_000 == 0, seconds.magnitude < (1 << 53) / 1_000_000_000 {
+      return Double(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) / 1e9
+    }
     return Double(seconds) + Double(attoseconds) / 1e18
   }
 }

@@ -48,6 +48,123 @@ struct CodableEventTests {
     #expect(try capture(login).stored[0].fields == ["user": "ada", "attempts": 3])
   }
 
+  /// Types whose own code for Codable writes parts that only Swift makes sense of.
+  private struct Quote: Codable, Event, Equatable {
+    var link: URL
+    var price: Decimal
+    var took: Duration
+    var links: [URL]
+    var discount: Decimal?
+    var steps: [String: Duration]
+  }
+
+  @Test func urlsDecimalsAndDurationsAreTextsAndNumbers() throws {
+    let quote = Quote(
+      link: try #require(URL(string: "https://shop.example/a?b=c%20d#e")),
+      price: try #require(Decimal(string: "19.99")),
+      took: .milliseconds(1500), links: [URL(filePath: "/tmp/a b")], discount: Decimal(1) / 3,
+      steps: ["pay": .seconds(-2)])
+    #expect(
+      try capture(quote).stored.first?.fields == [
+        "link": "https://shop.example/a?b=c%20d#e", "price": "19.99", "took": .double(1.5),
+        "links": ["file:///tmp/a%20b"], "discount": "0.33333333333333333333333333333333333333",
+        "steps": ["pay": .double(-2)],
+      ])
+    #expect(try roundTrip(quote).event == quote)
+  }
+
+  /// A type with one part.
+  private struct Holding<Value: Codable & Equatable & Sendable>: Codable, Event, Equatable {
+    var part: Value
+    init(_ part: Value) { self.part = part }
+    static var eventName: String { "holding" }
+  }
+
+  /// What comes back of values that are captured one after the other.
+  private func comingBack<Value: Codable & Equatable & Sendable>(_ values: [Value]) throws -> [Value] {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      for value in values { #expect(tracker.track(Holding(value)).isAccepted, "\(value)") }
+      return try tracker.events(of: Holding<Value>.self).map(\.event.part)
+    }
+  }
+
+  @Test func decimalsAreExact() throws {
+    let texts = ["0", "-0.01", "12345678901234567890123456789012345678", "-0.\(String(repeating: "0", count: 89))7"]
+    var values = texts.compactMap { Decimal(string: $0) }
+    values += [.greatestFiniteMagnitude, -.greatestFiniteMagnitude, .leastNonzeroMagnitude, .nan]
+    values.append(Decimal(sign: .minus, exponent: 127, significand: 1))
+    #expect(values.count == 9)
+    #expect(try comingBack(values) == values)
+    #expect(try capture(Holding(Decimal.nan)).stored[0].fields == ["part": "NaN"])
+  }
+
+  /// To the nanosecond where that is what a clock tells; beyond, as near as a double is.
+  @Test func durationsAreSeconds() throws {
+    let seed = testSeed()
+    print("WEIR_SEED=\(seed)")
+    var random = Seeded(seed: seed)
+    var values = (0..<10_000).map { _ in
+      let bits = Int.random(in: 1...50, using: &random)
+      return Duration.nanoseconds(Int64.random(in: -1 << bits...1 << bits, using: &random))
+    }
+    values += [
+      .zero, .nanoseconds(1), .seconds(Int64(Int32.max)), Duration(secondsComponent: 0, attosecondsComponent: -1),
+    ]
+    #expect(try zip(comingBack(values), values).first { $0 != $1 }.map { "\($0)" } == nil)
+    let extremes = [
+      Duration(secondsComponent: -3, attosecondsComponent: -1),
+      Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
+      Duration(secondsComponent: .min, attosecondsComponent: 0),
+    ]
+    for (found, value) in try zip(comingBack(extremes), extremes) { #expect(abs((found - value) / value) < 1e-15) }
+  }
+
+  @Test func aURLLosesItsBaseAsInJSON() throws {
+    let base = try #require(URL(string: "https://shop.example/x/y"))
+    let link = try #require(URL(string: "../a?b", relativeTo: base))
+    let found = try roundTrip(Holding(link)).event.part
+    #expect(found.absoluteString == "https://shop.example/a?b" && found == link.absoluteURL)
+  }
+
+  @Test func whatIsNoneOfThemIsSaid() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      let event = try #require(tracker.track("holding", fields: ["part": "1.5x"]).id)
+      let stored = try #require(tracker.events().first)
+      #expect(stored.id == event)
+      #expect(throws: DecodingError.self) { try Holding<Decimal>(stored) }
+      #expect(throws: DecodingError.self) { try Holding<Duration>(stored) }
+      tracker.track("holding", fields: ["part": ""])
+      tracker.track("holding", fields: ["part": .double(.nan)])
+      tracker.track("holding", fields: ["part": .double(1e300)])
+      for stored in try tracker.events().dropFirst() {
+        #expect(throws: DecodingError.self) { try Holding<URL>(stored) }
+        #expect(throws: DecodingError.self) { try Holding<Duration>(stored) }
+      }
+    }
+  }
+
+  /// Logs that were written before these types had a form of their own.
+  @Test func theFormsOfEarlierVersionsAreRead() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      let mantissa: FieldValue = .array([1999, 0, 0, 0, 0, 0, 0, 0].map { .uint($0) })
+      let price: FieldValue = [
+        "exponent": -2, "length": 1, "isNegative": true, "isCompact": true, "mantissa": mantissa,
+      ]
+      let fields: FieldObject = [
+        "link": ["relative": "a?b", "base": ["relative": "https://shop.example/"]], "price": price,
+        "took": [-1, .uint(UInt64.max)], "links": [["relative": "https://shop.example/"]], "steps": .object([:]),
+      ]
+      #expect(tracker.track("Quote", fields: fields).isAccepted)
+      let found = try #require(tracker.events(of: Quote.self).first).event
+      #expect(found.link.absoluteString == "https://shop.example/a?b" && found.price == Decimal(string: "-19.99"))
+      #expect(found.took == Duration(secondsComponent: 0, attosecondsComponent: -1))
+      #expect(found.links.map(\.absoluteString) == ["https://shop.example/"])
+    }
+  }
+
   /// An enum with raw values encodes a single value.
   private enum Signal: String, Codable, Event { case start, stop }
   private struct Line: Codable, Event, Equatable {

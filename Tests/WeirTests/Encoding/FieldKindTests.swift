@@ -34,6 +34,44 @@ struct FieldKindTests {
     }
   }
 
+  @Test func urlsDecimalsAndDurations() throws {
+    try check(try #require(URL(string: "https://shop.example/a?b=c%20d#e")), URL(filePath: "/tmp/a b"))
+    try check(Decimal(string: "19.99"), nil, Decimal(1) / 3, -.greatestFiniteMagnitude, .leastNonzeroMagnitude, .nan)
+    try check(Duration.zero, .nanoseconds(-1), .milliseconds(1500), .seconds(86_400 * 90) + .nanoseconds(1))
+    #expect(try capture(Single(Duration.milliseconds(-1500))).stored[0].fields == ["value": .double(-1.5)])
+    #expect(try capture(Single(Decimal(string: "0.10"))).stored[0].fields == ["value": "0.1"])
+    #expect(URL.fieldKind == .string && Decimal.fieldKind == .string && Duration.fieldKind == .double)
+  }
+
+  @Test func setsAreArrays() throws {
+    try check(Set(["a", "b", "c"]), [])
+    try check(Set<Int32>([1, 2, .max]))
+    try check(Set<UInt8>([0, 255]))
+    try check(Set([Decimal(1), Decimal(2)]), [])
+    #expect(Set<String>.fieldKind == .array(.string))
+    #expect(throws: FieldError.self) { try Set<String>(fieldValue: ["a", 1]) }
+  }
+
+  /// Of values that something else wrote: the number or text that names the value, and nothing that only begins so.
+  @Test func decimalsAndDurationsAreReadFromNumbers() throws {
+    let decimals: [(FieldValue, Decimal?)] = [
+      (7, 7), (.uint(.max), Decimal(UInt64.max)), (.double(0.1), Decimal(string: "0.1")),
+      (.double(1e-9), 1 / 1_000_000_000),
+      (.float(1.5), Decimal(string: "1.5")), ("-12.50", Decimal(string: "-12.5")), ("1e3", 1000),
+      (".5", Decimal(string: "0.5")),
+      ("1.5 ", nil), ("1,5", nil), ("", nil), (".", nil), ("1e", nil), ("--1", nil), ("0x10", nil), (true, nil),
+      (.double(.infinity), nil), (.double(1e300), nil),
+    ]
+    for (value, expected) in decimals { #expect((try? Decimal(fieldValue: value)) == expected, "\(value)") }
+    let durations: [(FieldValue, Duration?)] = [
+      (7, .seconds(7)), (.float(0.5), .milliseconds(500)),
+      (.double(-1e-18), Duration(secondsComponent: 0, attosecondsComponent: -1)),
+      (.double(1e-30), .zero), (.double(.nan), nil), (.double(-.infinity), nil), (.double(2e20), nil), ("1", nil),
+    ]
+    for (value, expected) in durations { #expect((try? Duration(fieldValue: value)) == expected, "\(value)") }
+    for text: FieldValue in ["", 1, .null] { #expect(throws: FieldError.self) { try URL(fieldValue: text) } }
+  }
+
   @Test func textAndBytes() throws {
     try check("", "a", "fünfzehn Bytes!", "exactly fifteen", "sixteen bytes!!!", "a\0b\n\u{feff}", "\u{10ffff}🏞️")
     for count in 0..<40 { try check(String(repeating: "x", count: count)) }
