@@ -1,6 +1,7 @@
 // page: Sources/Weir/Weir.docc/Examples/SpiesInTests.md
 
 // snippet
+import Synchronization
 import Testing
 import Weir
 import WeirTesting
@@ -65,6 +66,26 @@ actor CheckoutService {
     try await watching.value
 
     #expect(spy.events(of: Checkout.self) == [.abandoned(cart: 7, seconds: 1800)])
+  }
+}
+// end
+
+// snippet
+final class Till: Sendable {
+  static let take = JoinPoint<Till, (amount: Int, ()), Int>("Till.take(_:)")
+
+  func take(_ amount: Int) -> Int { withJoinPoint(Self.take, self, (amount: amount, ())) { amount } }
+}
+
+// Twenty tests beside each other, each with a hook on the whole class.
+@Test(arguments: 1...20) func whatTheTillTookIsHeard(amount: Int) async {
+  await withTaskLocalHooks {
+    let heard = Mutex<[Int]>([])
+    let hook = Till.take.after { _, call, _ in heard.withLock { $0.append(call.amount) } }
+    async let first = Till().take(amount)
+    _ = await (first, Till().take(amount))
+    hook.detach()
+    #expect(heard.withLock { $0 } == [amount, amount])
   }
 }
 // end

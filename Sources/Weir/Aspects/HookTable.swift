@@ -25,6 +25,9 @@ class AttachedHook: @unchecked Sendable {
   /// Hooks are numbered as they are attached. Not for calls to read: the table has it, too.
   var serial: UInt64 = 0
   let description: JoinPointListing.Hook
+  /// It hears of calls that are made inside of this alone; nil: of all.
+  private let scope: HookScope?
+  @usableFromInline let isTaskLocal: Bool
 
   @usableFromInline let isDetachedFlag = Atomic<Bool>(false)
 
@@ -33,7 +36,14 @@ class AttachedHook: @unchecked Sendable {
     self.isAfter = isAfter
     self.isTimed = isTimed
     self.description = description
+    scope = HookScope.current
+    isTaskLocal = scope != nil
   }
+
+  /// Whether this call is made inside of what a task-local hook is bound to.
+  @usableFromInline
+  @inline(never)
+  final func isInScope() -> Bool { scope?.isHere ?? true }
 
   @inlinable
   final var isDetached: Bool {
@@ -136,12 +146,14 @@ final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sen
   @inlinable
   @inline(__always)
   func matches(_ owner: Owner, _ site: CallSite) -> Bool {
-    switch target {
-    case .everything: true
-    case .exactly(let type): site.classOf(owner) == type
-    case .instance(let object): site.instance == object
-    case .kind(let type): site.classOf(owner) == type || inherits(site.classOf(owner), from: type)
-    }
+    let isWanted =
+      switch target {
+      case .everything: true
+      case .exactly(let type): site.classOf(owner) == type
+      case .instance(let object): site.instance == object
+      case .kind(let type): site.classOf(owner) == type || inherits(site.classOf(owner), from: type)
+      }
+    return isWanted && (!isTaskLocal || isInScope())
   }
 }
 

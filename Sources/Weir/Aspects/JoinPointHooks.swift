@@ -7,7 +7,8 @@
 // point again is not called for that.
 
 extension JoinPoint {
-  /// Calls `advice` before every call, with `self` and the parameters.
+  /// Calls `advice` before every call, with `self` and the parameters: every one that the process makes, in whatever
+  /// task, unless it is attached in ``withTaskLocalHooks(_:)``.
   ///
   /// Returns a hook that must be kept: when it goes, so does the advice. Takes a lock, and a few microseconds.
   ///
@@ -46,7 +47,8 @@ extension JoinPoint {
   func at(
     _ time: JoinPointListing.Hook.Time, _ target: String, _ file: StaticString, _ line: UInt32
   ) -> JoinPointListing.Hook {
-    JoinPointListing.Hook(time: time, target: target, file: "\(file)", line: line)
+    let target = HookScope.current == nil ? target : target + ", in one task"
+    return JoinPointListing.Hook(time: time, target: target, file: "\(file)", line: line)
   }
 }
 
