@@ -1,11 +1,5 @@
 // LoggedViolation: the one event of the log of violations.
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A violation as it is in the log of violations, the directory `violations` in that of the tracker's log.
 ///
 /// ```swift
@@ -41,7 +35,7 @@ public struct LoggedViolation: Event, Hashable {
     EventType(
       "violation",
       [
-        Field("offset", .uint64), Field("id", .uuid), Field("event", .string), Field("field", .string),
+        Field("offset", .uint64), Field("id", .string), Field("event", .string), Field("field", .string),
         Field("rule", .string), Field("value", .any), Field("contract", .string), Field("version", .string),
       ])
   ]
@@ -65,7 +59,7 @@ public struct LoggedViolation: Event, Hashable {
   public func encode(into encoder: inout EventEncoder) {
     encoder.begin(0)
     encoder.put(offset)
-    encoder.put(id.uuid)
+    encoder.put(id.description)
     encoder.put(event)
     encoder.put(field)
     encoder.put(rule)
@@ -77,14 +71,21 @@ public struct LoggedViolation: Event, Hashable {
   public init?(_ stored: StoredEvent) throws {
     guard stored.name == "violation" else { return nil }
     offset = try stored["offset"]
-    guard let id = EventID(try stored["id"] as UUID) else { throw FieldError("no id of an event", field: "id") }
-    self.id = id
+    id = try Self.id(stored)
     event = try stored["event"]
     field = try stored["field"]
     rule = try stored["rule"]
     value = try stored["value"]
     contract = try stored["contract"]
     version = try stored["version"]
+  }
+
+  /// Earlier versions wrote it as a UUID.
+  private static func id(_ stored: StoredEvent) throws -> EventID {
+    let id: EventID? =
+      if case .uuid(let uuid)? = stored.fields["id"] { EventID(uuid) } else { EventID(try stored["id"] as String) }
+    guard let id else { throw FieldError("no id of an event", field: "id") }
+    return id
   }
 }
 

@@ -75,6 +75,37 @@ struct InspectorTests {
     }
   }
 
+  /// As all else that is written about an event, so that it can be searched for.
+  @Test func `a logged violation has the event's id as 32 digits`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: inspected())
+      let id = try #require(tracker.track("order", fields: ["number": -5, "currency": "EUR"]).id)
+      try tracker.inspect(timeout: .seconds(60))
+      try tracker.close()
+      let stored = try #require(try EventReader(directory: directory + "/violations").next())
+      #expect(stored.fields["id"] == .string(id.description))
+      #expect(try LoggedViolation(stored)?.id == id)
+    }
+  }
+
+  /// Earlier versions wrote it as a UUID.
+  @Test func `a violation with its id in the earlier form is read`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      let id = EventID(opening: 0x0123_4567_89ab_cdef, sequence: 7)
+      var fields: FieldObject = [
+        "offset": .uint(3), "id": .uuid(id.uuid), "event": "order", "field": "number", "rule": "at least 0",
+        "value": -5, "contract": "shop", "version": "1.2",
+      ]
+      tracker.track("violation", fields: fields)
+      fields["id"] = "0123"
+      tracker.track("violation", fields: fields)
+      let stored = try tracker.events()
+      #expect(try LoggedViolation(stored[0])?.id == id)
+      #expect(throws: FieldError.self) { try LoggedViolation(stored[1]) }
+    }
+  }
+
   @Test func `every violation of random events, in order, over several openings`() throws {
     var random = Seeded(seed: UInt64(ProcessInfo.processInfo.environment["WEIR_SEED"] ?? "") ?? 5)
     let contract = try shopContract.compiled()
