@@ -84,7 +84,6 @@ final class EncodedScope: Sendable {
     whole.user = user
     whole.sensitive.formUnion(sensitive)
     if let scope = EncodedScope(whole) { return scope }
-    noteRefusal(user == nil ? "a scope" : "the user's traits")
     var withoutTraits = whole
     withoutTraits.user?.traits = [:]
     var alone = withoutTraits
@@ -93,7 +92,16 @@ final class EncodedScope: Sendable {
     var nobody = alone.withAllSensitive
     nobody.user = nil
     // Of the last one nothing can be too large.
-    return first(withoutTraits, withoutTraits.withAllSensitive, alone, alone.withAllSensitive, nobody)
+    let found = first(withoutTraits, withoutTraits.withAllSensitive, alone, alone.withAllSensitive, nobody)
+    noteRefusal(missing(in: found, of: whole))
+    return found
+  }
+
+  private static func missing(in found: EncodedScope, of whole: Parts) -> String {
+    guard whole.user != nil else { return "a scope" }
+    guard found.user != nil else { return "the user's id" }
+    let isAllAround = found.view == whole.view && found.fields == whole.fields
+    return isAllAround ? "the user's traits" : "the user beside what is around"
   }
 
   /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays,

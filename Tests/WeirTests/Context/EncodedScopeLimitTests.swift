@@ -1,6 +1,7 @@
 // What does not fit into a scope: left out and counted, and never another user for it. Serialised, and the only suite
 // that looks at the counter, because that is the process's.
 
+import Logging
 import Testing
 
 @testable import Weir
@@ -105,6 +106,19 @@ import Testing
     let (found, refused) = try context { body in withUser("outer") { withUser(text(5000)) { body() } } }
     #expect(found == EventContext())
     #expect(refused == 1)
+  }
+
+  /// In a process of its own: what does not fit is logged once in a process, by what the program bootstrapped.
+  @Test(arguments: [(10_000, "the user's id"), (3, "the user's traits")])
+  func whatDoesNotFitIsNamed(idBytes: Int, what: String) async throws {
+    await #expect(processExitsWith: .success) { [idBytes = idBytes as Int, what = what as String] in
+      let lines = LoggedLines()
+      LoggingSystem.bootstrap { _ in lines }
+      withUser(String(repeating: "x", count: idBytes), traits: ["long": .string(String(repeating: "x", count: 5000))]) {
+        precondition(currentUser?.id == (idBytes < 4096 ? "xxx" : nil))
+      }
+      precondition(lines.levels == [.error] && lines.last.hasPrefix("\(what) could not be bound"), lines.last)
+    }
   }
 
   @Test func anEventIsTooLargeWithItsScope() throws {
