@@ -72,10 +72,18 @@ extension WeirError {
 
   init(_ status: weir_status, _ error: weir_error) {
     let code = Code(status)
-    let message = OptionName.inSwift(text(ofCArray: error.message))
-    self.init(
-      code ?? .io, message.isEmpty ? "the log failed with status \(status)" : message,
-      path: text(ofCArray: error.path), systemError: error.system_error)
+    let path = text(ofCArray: error.path)
+    var message = OptionName.inSwift(text(ofCArray: error.message))
+    if message.isEmpty { message = "the log failed with status \(status)" }
+    if code == .missing { message += Self.hint(about: path) }
+    self.init(code ?? .io, message, path: path, systemError: error.system_error)
+  }
+
+  /// What may be wrong with a path that leads nowhere.
+  private static func hint(about path: String) -> String {
+    if path.hasPrefix("~") { return "; only shells expand ~, write the home directory's path" }
+    if path.hasPrefix("file:") || path.contains("://") { return "; it is a URL, give its path" }
+    return ""
   }
 }
 

@@ -47,6 +47,21 @@ struct ErrorTests {
     }
   }
 
+  @Test(arguments: [
+    ("~/no-such-parent/events", "~"), ("file:///no-such-parent/events", "URL"), ("no-such-parent/a~b/events", nil),
+  ])
+  func aPathThatIsNoneIsNamed(path: String, word: String?) throws {
+    let errors = [
+      #expect(throws: WeirError.self) { try Tracker(directory: path, configuration: quiet()) },
+      #expect(throws: WeirError.self) { try EventReader(directory: path) },
+    ]
+    for error in errors {
+      #expect(error?.code == .missing)
+      let message = try #require(error?.message.replacing(path, with: ""))
+      #expect(["~", "URL"].filter { message.contains($0) } == (word.map { [$0] } ?? []), "\(message)")
+    }
+  }
+
   @Test(.enabled(if: geteuid() != 0)) func anUnwritableDirectory() throws {
     try withDirectory { directory in
       try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: directory)
