@@ -94,8 +94,27 @@ struct BoundsTests {
     }
   }
 
-  @Test func guarding() {
-    Tracker.installGuard()
-    Tracker.installGuard()
+  /// The ring is cut short while the log is open: the next store to it is a SIGBUS.
+  @Test func guarding() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "weir-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    await #expect(processExitsWith: .signal(SIGBUS)) { [directory = directory as String] in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      truncate(directory + "/ring", 0)
+      while true { tracker.track("e") }
+    }
+    await #expect(processExitsWith: .exitCode(7)) { [directory = directory as String] in
+      Tracker.installGuard()
+      Tracker.installGuard()
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      truncate(directory + "/ring", 0)
+      while tracker.track("e") != .dropped(.storage) {}
+      do throws(WeirError) {
+        try tracker.drain()
+      } catch {
+        exit(error.code == .io && error.message.contains("SIGBUS") ? 7 : 1)
+      }
+    }
+    #expect(try Tracker(directory: directory, configuration: quiet()).track("e").isAccepted)
   }
 }
