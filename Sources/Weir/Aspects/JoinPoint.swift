@@ -17,7 +17,7 @@ public import Synchronization
 /// ```
 ///
 /// The macros `@Instrumented` and `@JoinPoint` write descriptors and calls; by hand it is a static property and
-/// ``withJoinPoint(_:_:_:in:_:)``:
+/// `withJoinPoint`:
 ///
 /// ```swift
 /// static let like = JoinPoint<ItemPage, (item: Item, ()), Bool>("ItemPage.like(_:)")
@@ -29,8 +29,7 @@ public import Synchronization
 /// - `Returned` is the type of the result.
 ///
 /// **One join point a method.** An override belongs to the join point of the method that it overrides, and a call of it
-/// that goes on to `super`, once or more often, is one call. To listen to one class alone is ``before(exactly:_:_:)``'s
-/// matter. Recursion through `self` is a call each time. What came through `super` is known in two ways:
+/// that goes on to `super`, once or more often, is one call. `before(exactly:)` listens to one class alone. Recursion through `self` is a call each time. What came through `super` is known in two ways:
 ///
 /// - Of a synchronous method by the thread, which notes the overrides in progress. So `super` called where the override
 ///   is not running, from another method or on another thread, is a call of its own. An override that began before

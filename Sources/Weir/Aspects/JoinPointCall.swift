@@ -4,7 +4,7 @@ public import CFiring
 public import Synchronization
 
 /// One call of an instrumented function. What the macros write into a body, and what
-/// ``withJoinPoint(_:_:_:in:_:)`` does, is this:
+/// `withJoinPoint` does, is this:
 ///
 /// ```swift
 /// func like(_ item: Item) -> Bool {
@@ -37,7 +37,7 @@ public struct JoinPointCall<Owner, Parameters, Returned> {
     self.word = word
   }
 
-  /// Before ``begin(_:_:in:)``: hooks are attached. After it: somebody waits for the end of this very call.
+  /// Before `begin`: hooks are attached. After it: somebody waits for the end of this very call.
   @inlinable
   public var isObserved: Bool {
     @inline(__always) get { bits != 0 }

@@ -91,7 +91,7 @@ extension JoinPoint where Owner: AnyObject {
   }
 
   /// Calls `advice` before calls on objects of `type` and of its subclasses. Otherwise as
-  /// ``before(exactly:file:line:_:)``.
+  /// `before(exactly:)`.
   public func before<Concrete: AnyObject>(
     in type: Concrete.Type, file: StaticString = #fileID, line: UInt32 = #line,
     _ advice: @escaping @Sendable (Concrete, Parameters) -> Void

@@ -21,6 +21,7 @@
 ///   - owner: `self`; `()` in a free function.
 ///   - parameters: The parameters by name. Not evaluated if nobody listens.
 ///   - implementer: In an override, the class that it stands in: so that a call that goes on to `super` counts once.
+///   - body: What the function does.
 @inlinable
 @inline(__always)
 public func withJoinPoint<Owner, Parameters, Returned, Failure: Error>(

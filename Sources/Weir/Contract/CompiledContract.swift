@@ -36,7 +36,10 @@ public struct CompiledContract: Sendable {
 
   /// Checks an event of this name and these fields.
   ///
-  /// - Parameter declaration: The event's own declaration, which may say its kind and that fields are sensitive.
+  /// - Parameters:
+  ///   - name: The event's name.
+  ///   - fields: Its fields, as they would be captured.
+  ///   - declaration: The event's own declaration, which may say its kind and that fields are sensitive.
   public func check(name: String, fields: FieldObject, declaration: EventType? = nil) -> ContractOutcome {
     if name.hasPrefix(EventType.reservedPrefix) { return ContractOutcome() }
     var check = EventCheck(event: name, declaration: declaration)

@@ -10,6 +10,9 @@ public struct Mandatory: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - name: The field's name or, for a nested field, its path: `items[].price`.
+  ///   - type: The type that its value has.
+  ///   - clauses: What else holds for the value.
+  ///   - defaultValue: What is filled in where the field is missing; nil for nothing.
   ///   - fields: The fields of the object, or of each object in the array.
   public init(
     _ name: String, _ type: FieldRule.ValueType = .any, _ clauses: FieldRule.Clause...,
@@ -28,6 +31,8 @@ public struct Optionally: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - name: The field's name or, for a nested field, its path: `items[].price`.
+  ///   - type: The type that its value has.
+  ///   - clauses: What else holds for the value.
   ///   - fields: The fields of the object, or of each object in the array.
   public init(
     _ name: String, _ type: FieldRule.ValueType = .any, _ clauses: FieldRule.Clause...,

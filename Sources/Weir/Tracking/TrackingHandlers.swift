@@ -42,6 +42,8 @@ public final class TrackingHandlers<Handler: HookHolder>: Sendable {
   ///   - entering: The join point at which an object is entered, before its body runs.
   ///   - leaving: The one at which it is left, after its body.
   ///   - interaction: What it is left by.
+  ///   - file: Where it is attached, for ``JoinPointListing``.
+  ///   - line: The line in the file.
   ///   - make: A handler for the object.
   public init<Base: AnyObject, P1, R1, P2, R2>(
     exactly type: Handler.Owner.Type, entering: borrowing JoinPoint<Base, P1, R1>,
