@@ -4,7 +4,6 @@
   import NIOCore
   import NIOPosix
   import NIOSSL
-  import Synchronization
   import Weir
 
   enum UntrustedCertificate {
@@ -35,7 +34,7 @@
     }
 
     private final class Shown: Sendable {
-      let certificates = Mutex<[NIOSSLCertificate]>([])
+      let certificates = Lock<[NIOSSLCertificate]>([])
     }
 
     /// What is wrong, as far as the certificates tell, and what to do.
