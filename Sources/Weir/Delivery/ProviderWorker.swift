@@ -51,7 +51,7 @@ actor ProviderWorker {
   var stop: StopState?
   /// How many events a call may have that is to end in time.
   var callSize = CallSize()
-  var refusals: RefusalWatch
+  var refusals: RefusalStreak
   var backoff: BackoffState
   var breaker: BreakerState
   /// No call before this time.
@@ -97,7 +97,7 @@ actor ProviderWorker {
     backoff = BackoffState(options.backoff)
     breaker = BreakerState(options.breaker, most: options.backoff.most)
     signals = SignalWatch(orders)
-    refusals = RefusalWatch(hasAccepted: keeper.start.counts?.acknowledged ?? 0 > 0)
+    refusals = RefusalStreak(hasAccepted: keeper.start.counts?.acknowledged ?? 0 > 0)
     deadLetters = DeadLetterLog(orders.name, of: orders.log.directory, calls: orders.configuration.calls)
     attempts = AttemptLog(
       in: orders.log.directory, provider: orders.name, byteLimit: orders.configuration.attemptLogBytes)

@@ -16,21 +16,21 @@ import Testing
         defer { _ = try? server.child.kill() }
         let deliver = ["deliver", scratch("log"), "--to", "https://127.0.0.1:\(server.port)/in", "--name", "tls"]
 
-        let distrusted = try Tool.run(deliver + ["--budget", "60s"])
+        let distrusted = try Tool.run(deliver + ["--budget", "900s"])
         #expect(distrusted.code == 6 && distrusted.errors.contains("not trusted"), "\(distrusted.errors)")
-        let bare = try Tool.run(deliver + ["--cacert", authority.certificate, "--budget", "60s"])
+        let bare = try Tool.run(deliver + ["--cacert", authority.certificate, "--budget", "900s"])
         #expect(bare.code == 6 && bare.errors.contains("wants a certificate of this program"), "\(bare.errors)")
 
         let arguments = deliver + ["--cert", own.certificate, "--cert-key", own.key]
         let delivery = try Child(Tool.path, arguments, environment: ["SSL_CERT_FILE": authority.certificate])
         // The server says to the client what it is given here, and prints what the client sends.
-        server.child.serve(until: Moment.now + 60) { $0.output.contains("fields".utf8) }
+        try server.child.waitUntil { $0.output.contains("fields".utf8) }
         server.child.send(Data("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".utf8))
-        delivery.serve(until: Moment.now + 60) { child in
+        try delivery.waitUntil { child in
           server.child.serve(until: Moment.now)
           return !child.output.isEmpty
         }
-        let last = try delivery.wait(60)
+        let last = try delivery.wait()
         #expect(last.code == 0 && last.text.contains("10 acknowledged"), "\(last.text)\(last.errors)")
       }
 
@@ -52,7 +52,7 @@ import Testing
         for (arguments, variable, words) in cases {
           let environment = variable.map { ["SSL_CERT_FILE": $0] } ?? [:]
           let deliver = ["deliver", scratch("log"), "--to", "https://127.0.0.1:1/in"] + arguments
-          let outcome = try Child(Tool.path, deliver, environment: environment).wait(60)
+          let outcome = try Child(Tool.path, deliver, environment: environment).wait()
           #expect(outcome.code == 2 && outcome.complaints.count == 1, "\(arguments): \(outcome.errors)")
           #expect(outcome.errors.contains(words), "\(arguments): \(outcome.errors)")
         }
@@ -89,7 +89,7 @@ import Testing
     }
 
     private static func run(_ arguments: [String]) throws {
-      try Tool.require(Child(tool, arguments).wait(60), code: 0, "openssl \(arguments[0])")
+      try Tool.require(Child(tool, arguments).wait(), code: 0, "openssl \(arguments[0])")
     }
 
     /// A server that wants a certificate of the client's, prints what it is sent, and sends what it is given.
@@ -101,7 +101,7 @@ import Testing
           "-verify_return_error", "-CAfile", authority.certificate, "-alpn", "http/1.1",
         ], input: .pipe)
       let address = /ACCEPT 127\.0\.0\.1:([0-9]+)/
-      child.serve(until: Moment.now + 60) { String(decoding: $0.output, as: UTF8.self).contains(address) }
+      try child.waitUntil { String(decoding: $0.output, as: UTF8.self).contains(address) }
       guard let match = String(decoding: child.output, as: UTF8.self).firstMatch(of: address),
         let port = Int(match.1)
       else { throw ChildProblem(description: "openssl s_server does not listen: \(try child.kill().errors)") }

@@ -148,8 +148,8 @@ struct StopTests {
   }
 
   @Test func `refusals count as one reason whatever number or id stands in it`() {
-    var watch = RefusalWatch(hasAccepted: false)
-    for number in 1..<RefusalWatch.limit {
+    var watch = RefusalStreak(hasAccepted: false)
+    for number in 1..<RefusalStreak.limit {
       let isStop = watch.refused(#"400: {"error":"bad form","request":"9f0c-\#(number)","row":\#(number)}"#)
       #expect(!isStop)
     }
@@ -164,7 +164,7 @@ struct StopTests {
     watch.accepted()
     let isAfter = watch.refused(#"400: {"error":"bad form","request":"1","row":5}"#)
     #expect(!isAfter)
-    var known = RefusalWatch(hasAccepted: true)
+    var known = RefusalStreak(hasAccepted: true)
     for _ in 0..<1000 {
       let isStop = known.refused("400")
       #expect(!isStop)

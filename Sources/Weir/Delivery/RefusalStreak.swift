@@ -1,11 +1,11 @@
-// RefusalWatch: whether refusals are the events' fault, or that of something on the way.
+// RefusalStreak: whether refusals are the events' fault, or that of something on the way.
 
 /// Counts events that a provider refused one by one, in a row and for the same reason, before it accepted any. A pure
 /// value.
 ///
 /// Where everything is refused the events are hardly at fault: a proxy wants something else, a path or a form is wrong.
 /// To go on would be two calls for each event of the log, and a dead letter for each.
-struct RefusalWatch: Sendable {
+struct RefusalStreak: Sendable {
   /// So many in a row are enough.
   static let limit = 100
 
