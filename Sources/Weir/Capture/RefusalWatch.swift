@@ -1,6 +1,5 @@
 // RefusalWatch: says in the program's log that captures are refused, while it happens and not at every one.
 
-import CWeir
 import Logging
 
 /// What is to be said about refused captures, and when. A pure value.

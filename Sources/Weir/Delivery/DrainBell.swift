@@ -1,6 +1,5 @@
 // DrainBell: what the drainer of this process's log rings when something came into the log.
 
-
 /// The alarms of workers that found the log's end and sleep: rung by the drainer, once each.
 ///
 /// A worker that has just read something looks again after milliseconds, and is not in the list, so a busy drainer has
