@@ -27,6 +27,8 @@ final class DeliveredLog: Sendable {
   /// What the log may take on the disk; nil without a limit, or if only the process that writes it knows.
   let byteLimit: Int?
   private let state: Lock<State>
+  /// The log was open in this process. Of one that never was, workers ask nothing behind the lock that all of them share.
+  private let wasOpenHere: Bool
   private let bell = DrainBell()
   private let process = getpid()
 
@@ -35,6 +37,7 @@ final class DeliveredLog: Sendable {
     self.directory = absolutePath(directory)
     byteLimit = nil
     state = Lock(State())
+    wasOpenHere = false
   }
 
   /// A log that this process has open.
@@ -42,6 +45,7 @@ final class DeliveredLog: Sendable {
     directory = tracker.directory
     byteLimit = tracker.byteLimit
     state = Lock(State(log: tracker.handle))
+    wasOpenHere = true
   }
 
   deinit { forgetLog() }
@@ -95,7 +99,7 @@ final class DeliveredLog: Sendable {
   func disarm(_ alarm: Alarm) -> Bool { !bell.disarm(alarm) }
 
   /// The offset after the last event in the log; nil if only the files can tell.
-  var nextOffset: Offset? { state.withLock { $0.log?.counters().nextOffset } }
+  var nextOffset: Offset? { wasOpenHere ? state.withLock { $0.log?.counters().nextOffset } : nil }
 
   /// Everything below it survives a power cut; nil if only a process that has the log open knows.
   var durableOffset: Offset? { state.withLock { $0.log?.durableOffset } }
