@@ -625,7 +625,8 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
  * The next event: WEIR_OK. WEIR_END: nothing more now; with a live writer a later call may find more. WEIR_SKIPPED: see
  * `skip`; call again. Of a live writer's events it gives those that are drained; of a dead writer's also those in the
  * lanes, with the offsets that the next opening will give them. Errors: as weir_reader_open; TIMEOUT where files of the
- * log came and went at each of a thousand looks. A later call may succeed.
+ * log came and went at each of a thousand looks. A later call may succeed. Once weir_reader_wait was called: MISSING in
+ * place of WEIR_END where the directory was removed, also if another has its path by now.
  */
 weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error);
 

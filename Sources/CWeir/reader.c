@@ -67,6 +67,7 @@ struct weir_reader {
   uint32_t skip_count;
   int asked_start;   /* where the log begins was looked up, before the first segment */
   outlook quiet;     /* when there was nothing more */
+  int follows;       /* it was waited for more, once at least */
   uint64_t pause_ns; /* the next one of a wait; 0: something was given since the last */
   dead_ring *dead;
   uint64_t ring_told; /* the damaged ring that was told of: its inode, or 1 */
@@ -503,6 +504,20 @@ static step read_lanes(weir_reader *reader, weir_event *event, weir_error *error
   return STEP_EVENT;
 }
 
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * The end for now. For ever, where the directory was removed: no name comes into it any more, whatever lies under its
+ * path now. Who follows it would otherwise wait without end.
+ */
+static weir_status at_end(const weir_reader *reader, weir_error *error) {
+  struct stat status;
+  if (!reader->follows || sys_status(reader->directory, &status) != 0 || status.st_nlink > 0) return WEIR_END;
+  return fail(error, WEIR_ERROR_MISSING, 0, reader->path,
+              "the directory %s was removed while it was followed; if a log is there again, follow it anew",
+              reader->path);
+}
+
 /* ---- The machine ------------------------------------------------------------------------------------------------- */
 
 static step take_step(weir_reader *reader, weir_event *event, weir_error *error) {
@@ -531,7 +546,7 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
     switch (take_step(reader, event, error)) {
       case STEP_AGAIN: break;
       case STEP_EVENT: reader->pause_ns = 0; return WEIR_OK;
-      case STEP_END: return WEIR_END;
+      case STEP_END: return at_end(reader, error);
       case STEP_FAILED: return error->status;
     }
   }
@@ -548,6 +563,7 @@ static int has_news(weir_reader *reader) {
 }
 
 weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns) {
+  reader->follows = 1;
   uint64_t began = sys_monotonic_ns();
   for (;;) {
     uint64_t passed = sys_monotonic_ns() - began;

@@ -464,6 +464,41 @@ static void test_wait(void) {
   scratch_remove(path);
 }
 
+static weir_status read_to_end(weir_reader *reader, weir_error *error) {
+  weir_event event;
+  weir_skip skip;
+  weir_status status;
+  do status = weir_reader_next(reader, &event, &skip, error);
+  while (status == WEIR_OK || status == WEIR_SKIPPED);
+  return status;
+}
+
+static void test_removed_directory(void) {
+  test("following a directory that is removed ends with an error that says so, also where another has its path");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  capture_some(log, define_numbered(log), 0, 3);
+  close_and_free(log);
+  weir_reader *follower = open_reader(path), *reader = open_reader(path);
+  weir_error error = {0};
+  CHECK_EQUAL(read_to_end(follower, &error), WEIR_END);
+  weir_reader_wait(follower, 0);
+  CHECK_EQUAL(read_to_end(follower, &error), WEIR_END);
+  remove_tree(path);
+  log = open_rolling(path);
+  capture_some(log, define_numbered(log), 0, 1);
+  CHECK_EQUAL(weir_reader_wait(follower, 0), WEIR_OK);
+  CHECK_EQUAL(read_to_end(follower, &error), WEIR_ERROR_MISSING);
+  CHECK(strstr(error.message, path) && strstr(error.message, "was removed"));
+  CHECK_EQUAL(read_to_end(follower, &error), WEIR_ERROR_MISSING);
+  /* One that reads what is there, and follows nothing, comes to its end. */
+  CHECK_EQUAL(read_to_end(reader, &error), WEIR_END);
+  weir_reader_close(follower);
+  weir_reader_close(reader);
+  close_and_free(log);
+  scratch_remove(path);
+}
+
 static void test_cost(void) {
 #ifdef WEIR_FAULT_INJECTION
   test("waiting makes a bounded number of system calls, and following lists the directory only when names change");
@@ -505,6 +540,7 @@ int main(void) {
   test_removal();
   test_retention();
   test_wait();
+  test_removed_directory();
   test_cost();
   return finish();
 }

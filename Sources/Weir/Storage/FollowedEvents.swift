@@ -20,7 +20,8 @@
 /// if the event is new.
 ///
 /// The sequence ends with nil when its task is cancelled, and with a ``WeirError`` where the log can't be read: with
-/// code `missing`, `directory`, `access`, `version`, `io` or `memory`. Each iterator reads anew from the first offset,
+/// code `missing`, `directory`, `access`, `version`, `io` or `memory`. The code is `missing`, too, where the directory
+/// is removed meanwhile; a log that is made there anew is another one. Each iterator reads anew from the first offset,
 /// and takes up to 2 MiB.
 public struct FollowedEvents: AsyncSequence, Sendable {
   public typealias Element = StoredEvent
