@@ -139,6 +139,19 @@ uint64_t crc_extend_plain(uint64_t state, const void *from, uint64_t count) {
   return extend_one(state, bytes, count);
 }
 
+/* x^(8n) modulo the polynomial for n = 1, 2, 4 and so on. */
+static const uint32_t shifts[] = {
+    0x00800000, 0x00008000, 0x82f63b78, 0x6ea2d55c, 0x18b8ea18, 0x510ac59a, 0xb82be955, 0xb8fdb1e7,
+    0x88e56f72, 0x74c360a4, 0xe4172b16, 0x0d65762a, 0x35d73a62, 0x28461564, 0xbf455269, 0xe2ea32dc,
+    0xfe7740e6, 0xf946610b, 0x3c204f8f, 0x538586e3, 0x59726915, 0x734d5309, 0xbc1ac763, 0x7d0722cc};
+
+uint32_t crc_shift(uint32_t state, uint64_t count) {
+  for (int bit = 0; count > 0; bit++, count >>= 1) {
+    if (count & 1) state = multiply(shifts[bit], state);
+  }
+  return state;
+}
+
 /* ---- Either ------------------------------------------------------------------------------------------------------ */
 
 uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count) {

@@ -19,6 +19,12 @@ uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count);
 /* The same for a processor that has no carry-less multiplication: half as fast on long stretches. */
 uint64_t crc_extend_plain(uint64_t state, const void *bytes, uint64_t count);
 
+/*
+ * The state after `count` bytes of zeros, fewer than 16 MiB. What bytes make of a state is this, exclusive-ored with
+ * what they make of 0: so the sum of a stretch follows from those of what begins before it.
+ */
+uint32_t crc_shift(uint32_t state, uint64_t count);
+
 /* The checksum of one stretch of bytes. */
 static inline uint32_t crc32c(const void *bytes, uint64_t count) {
   return crc_end(crc_extend(CRC_START, bytes, count));

@@ -171,11 +171,13 @@ int dead_closed_end(int directory, uint64_t *next_offset) {
 static int load_lane(dead_ring *ring, int directory) {
   const lane_control *control = &ring->controls[ring->lane];
   uint64_t capacity = ring->header.lane_bytes;
+  record_sums_free(&ring->sums);
   ring->view = (lane_view){.data = ring->bytes,
                            .capacity = capacity,
                            .record_bytes = ring->header.record_bytes,
                            .seed = record_seed(ring->header.opening, ring->lane),
-                           .rebooted = ring->rebooted};
+                           .rebooted = ring->rebooted,
+                           .sums = &ring->sums};
   ring->records = handover_records(&ring->handover, ring->lane);
   ring->hole_to = 0;
   int plausible = !ring->rebooted && handover_plausible(head_position(control->head), control->tail, capacity);
@@ -354,6 +356,7 @@ void dead_close(dead_ring *ring) {
   if (!ring) return;
   if (ring->fd >= 0) sys_close(ring->fd);
   locator_leave(&ring->place);
+  record_sums_free(&ring->sums);
   free(ring->controls);
   free(ring->bytes);
   free(ring);

@@ -50,6 +50,7 @@ typedef struct dead_ring {
   uint32_t lane;    /* the one being walked */
   int loaded;
   lane_view view;
+  record_sums sums; /* of it */
   uint64_t position;
   uint64_t end;
   uint64_t records;  /* how many come before `position`, or RECORDS_UNKNOWN */

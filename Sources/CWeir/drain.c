@@ -473,10 +473,7 @@ static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64
   return 0;
 }
 
-/* Drains one lane up to `tail`. 0: stalled. */
-static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
-  lane_view view = ring_lane_view(log, lane->number);
-  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(log, lane)) return 1;
+static int drain_view(event_log *log, lane *lane, const lane_view *view, uint64_t tail) {
   for (;;) {
     uint64_t head = claim(lane);
     int going = hand_over_evicted(log, lane, head);
@@ -485,12 +482,23 @@ static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
       unclaim(lane, head);
       return going;
     }
-    if (!drain_block(log, lane, &view, head, tail)) {
+    if (!drain_block(log, lane, view, head, tail)) {
       unclaim(lane, head);
       return 0;
     }
     if (head_position(load(&lane->control->head)) >= tail) return 1;
   }
+}
+
+/* Drains one lane up to `tail`. 0: stalled. */
+static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
+  lane_view view = ring_lane_view(log, lane->number);
+  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(log, lane)) return 1;
+  record_sums sums = {0};
+  if (!log->supply.running) view.sums = &sums; /* in recovery, where no producer writes to it */
+  int complete = drain_view(log, lane, &view, tail);
+  record_sums_free(&sums);
+  return complete;
 }
 
 /* Ends a segment whose file can't be synced any more, if there is something in it: the sealer copies it. 0: stalled. */

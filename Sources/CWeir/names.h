@@ -59,6 +59,7 @@
 #define crc_extend weir_core_crc_extend
 #define crc_extend_plain weir_core_crc_extend_plain
 #define crc_folds weir_core_crc_folds
+#define crc_shift weir_core_crc_shift
 #define dead_being_made weir_core_dead_being_made
 #define dead_close weir_core_dead_close
 #define dead_closed_end weir_core_dead_closed_end
@@ -175,6 +176,7 @@
 #define record_number weir_core_record_number
 #define record_resync weir_core_record_resync
 #define record_seed weir_core_record_seed
+#define record_sums_free weir_core_record_sums_free
 #define recover weir_core_recover
 #define recovery_adopt_missing weir_core_recovery_adopt_missing
 #define recovery_count_interrupted weir_core_recovery_count_interrupted

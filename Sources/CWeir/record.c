@@ -1,6 +1,7 @@
 /* record.c: see record.h. */
 #include "record.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "crc32c.h"
@@ -21,6 +22,57 @@ uint32_t record_checksum(uint32_t seed, uint64_t position, const uint8_t *record
   return checksum(seed, position, &header, record + sizeof header);
 }
 
+/* ---- Sums over a whole lane -------------------------------------------------------------------------------------- */
+
+enum { STATES_APART = 1024 };
+
+static uint64_t bytes_of(const lane_view *lane) { return lane->capacity + lane->record_bytes; }
+
+/* The state after the lane's first `count` bytes, from 0. */
+static uint32_t state_at(const lane_view *lane, uint64_t count) {
+  uint64_t noted = count / STATES_APART;
+  const uint8_t *from = lane->data + noted * STATES_APART;
+  return (uint32_t)crc_extend(lane->sums->states[noted], from, count % STATES_APART);
+}
+
+static void note_states(const lane_view *lane) {
+  uint64_t count = bytes_of(lane) / STATES_APART + 1, state = 0;
+  uint32_t *states = lane->sums->states = malloc(count * sizeof *states);
+  for (uint64_t i = 0; states && i < count; i++) {
+    states[i] = (uint32_t)state;
+    if (i + 1 < count) state = crc_extend(state, lane->data + i * STATES_APART, STATES_APART);
+  }
+}
+
+/* So many bytes were summed up for what is no record. */
+static void note_vain(const lane_view *lane, uint64_t bytes) {
+  record_sums *sums = lane->sums;
+  if (!sums || sums->states) return;
+  sums->in_vain += bytes;
+  if (sums->in_vain < bytes_of(lane)) return;
+  sums->in_vain = 0;
+  note_states(lane);
+}
+
+/* As `checksum`: what a stretch makes of a state is what the lane makes of it up to its end and not up to its start. */
+static uint32_t checksum_in(const lane_view *lane, uint64_t position, const record_header *header,
+                            const uint8_t *payload) {
+  if (!lane->sums || !lane->sums->states || header->length < 2 * STATES_APART) {
+    return checksum(lane->seed, position, header, payload);
+  }
+  uint64_t from = (uint64_t)(payload - lane->data);
+  uint32_t before = (uint32_t)weir_crc_u64(lane->seed, position) ^ state_at(lane, from);
+  uint32_t after = crc_shift(before, header->length) ^ state_at(lane, from + header->length);
+  return crc_end(crc_extend(after, (const uint8_t *)header + 4, sizeof *header - 4));
+}
+
+void record_sums_free(record_sums *sums) {
+  free(sums->states);
+  *sums = (record_sums){0};
+}
+
+/* ---- One record -------------------------------------------------------------------------------------------------- */
+
 static int zero_padding(const uint8_t *record, uint64_t from, uint64_t to) {
   uint8_t any = 0;
   for (uint64_t i = from; i < to; i++) any |= record[i];
@@ -38,7 +90,10 @@ const record_header *record_at(const lane_view *lane, uint64_t position, uint64_
   uint64_t total = record_size(header.length);
   if (total > end - position) return NULL;
   if (!zero_padding(bytes, sizeof header + header.length, total)) return NULL;
-  if (checksum(lane->seed, position, &header, bytes + sizeof header) != header.checksum) return NULL;
+  if (checksum_in(lane, position, &header, bytes + sizeof header) != header.checksum) {
+    note_vain(lane, header.length);
+    return NULL;
+  }
   *size = total;
   return (const record_header *)bytes;
 }

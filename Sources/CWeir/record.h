@@ -9,6 +9,19 @@
 
 #include "format.h"
 
+/*
+ * What keeps a search through damage in proportion to the lane. Each eight bytes of a forged lane can look like the
+ * header of a record of a MiB, all of which has to be summed up to see that it is none. Once as many bytes were summed
+ * up in vain as the lane has, the states of a checksum over the whole lane are noted, a KiB apart; the sum of any
+ * stretch follows from two of them. So a search finds what it would find without. Zeros to begin with.
+ */
+typedef struct record_sums {
+  uint64_t in_vain; /* bytes that were summed up for what is no record */
+  uint32_t *states; /* null: not worth it yet, or no memory for them */
+} record_sums;
+
+void record_sums_free(record_sums *sums);
+
 /* A lane's bytes and what its records' checksums are seeded with. */
 typedef struct lane_view {
   const uint8_t *data;   /* capacity + overhang bytes */
@@ -16,6 +29,7 @@ typedef struct lane_view {
   uint64_t record_bytes; /* the largest record */
   uint32_t seed;         /* record_seed(opening, lane) */
   int rebooted;          /* under another boot id: pages of different ages, so an index has to follow on, too */
+  record_sums *sums;     /* of a lane that nobody writes to any more; null: each record is summed up by itself */
 } lane_view;
 
 /*

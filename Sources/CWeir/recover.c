@@ -270,8 +270,11 @@ static weir_status settle_heads(recovery *recovery) {
   for (uint32_t i = 0; i < dead->lane_count; i++) {
     lane_control *control = dead->lanes[i].control;
     lane_view view = ring_lane_view(dead, i);
+    record_sums sums = {0};
     uint64_t from, to;
+    view.sums = &sums;
     handover_lane(handover, &view, i, control, &from, &to);
+    record_sums_free(&sums);
     evicted evicted = handover_evicted(control);
     control->evicted_to = evicted.to;
     control->evicted_total = evicted.total;

@@ -78,15 +78,11 @@ static int read_control(const dead_ring *ring, uint32_t number, lane_control *co
  * Marks where records begin. What the producer overwrites meanwhile was drained, or evicted: then the head has moved
  * past it.
  */
-static int mark_records(const dead_ring *ring, uint32_t number, lane_picture *picture, const uint8_t *bytes) {
-  lane_view view = {.data = bytes,
-                    .capacity = ring->header.lane_bytes,
-                    .record_bytes = ring->header.record_bytes,
-                    .seed = record_seed(ring->header.opening, number)};
+static int mark_records(const dead_ring *ring, uint32_t number, lane_picture *picture, const lane_view *view) {
   for (uint64_t at = picture->from; at < picture->to;) {
     uint64_t size, head, skipped;
     lane_control control;
-    if (record_at(&view, at, picture->to, &size)) {
+    if (record_at(view, at, picture->to, &size)) {
       uint64_t bit = (at - picture->from) / 8;
       picture->records[bit / 8] |= (uint8_t)(1 << bit % 8);
       at += size;
@@ -96,7 +92,7 @@ static int mark_records(const dead_ring *ring, uint32_t number, lane_picture *pi
     if (error != 0) return error;
     head = head_position(control.head);
     if (head > at) at = head;
-    else at = record_resync(&view, at, picture->to, RECORDS_UNKNOWN, &skipped); /* damaged: the drainer will say so */
+    else at = record_resync(view, at, picture->to, RECORDS_UNKNOWN, &skipped); /* damaged: the drainer will say so */
   }
   return 0;
 }
@@ -115,7 +111,15 @@ static int read_records(const dead_ring *ring, uint32_t number, lane_picture *pi
                             ring->header.lanes_at + number * ring->header.lane_stride + LANE_CONTROL_BYTES);
   if (got < (int64_t)room) return got < 0 ? (int)got : -EBADMSG;
   picture->to = control->tail;
-  return mark_records(ring, number, picture, *bytes);
+  record_sums sums = {0};
+  lane_view view = {.data = *bytes,
+                    .capacity = ring->header.lane_bytes,
+                    .record_bytes = ring->header.record_bytes,
+                    .seed = record_seed(ring->header.opening, number),
+                    .sums = &sums};
+  int error = mark_records(ring, number, picture, &view);
+  record_sums_free(&sums);
+  return error;
 }
 
 static int picture_lane(const dead_ring *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {

@@ -49,12 +49,29 @@ static void hold(extender extend, const uint8_t *bytes) {
   CHECK_EQUAL((uint32_t)extend(CRC_START, bytes + at, count), wanted);
 }
 
+static void hold_shifts(void) {
+  uint64_t wrong = 0;
+  uint32_t state = 1;
+  for (uint64_t count = 0; count < LONGEST; count++) {
+    wrong += crc_shift(1, count) != state;
+    state = step_by_bits(state, 0);
+  }
+  CHECK_EQUAL(wrong, 0);
+  uint64_t large = random_below(LARGE), zeros = (uint32_t)random_below(UINT32_MAX);
+  state = crc_shift((uint32_t)zeros, large);
+  for (uint64_t i = 0; i < large; i++) zeros = step_by_bits((uint32_t)zeros, 0);
+  CHECK_EQUAL(state, zeros);
+}
+
 int main(void) {
   random_start("crc_test");
   test("the value that the specification names");
   CHECK_EQUAL(crc32c("123456789", 9), 0xe3069283);
   CHECK_EQUAL(crc32c("", 0), 0);
   CHECK_EQUAL(crc_end(crc_extend_plain(CRC_START, "123456789", 9)), 0xe3069283);
+
+  test("a state shifted is that after as many zeros");
+  hold_shifts();
 
   uint8_t *bytes = malloc(LARGE + 16);
   REQUIRE(bytes);

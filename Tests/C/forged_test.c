@@ -4,6 +4,9 @@
  */
 #include "log_builder.h"
 
+#include <sys/resource.h>
+#include <time.h>
+
 #include "error.h"
 
 enum { OPENING = 77, CONTEXT = MAX_TYPES - 1, LANES = WEIR_MAX_LANES, LANE_BYTES = 1024, RECORD_BYTES = 512 };
@@ -178,8 +181,163 @@ static void full_seal(void) {
   scratch_remove(folder);
 }
 
+/* ---- Lanes in which everything looks like a record --------------------------------------------------------------- */
+
+/* A dead ring of one full lane, each eight bytes of which could be the header of a record of nearly a MiB. */
+static void write_full_lane(const char *path, uint64_t lane_bytes, int rebooted) {
+  enum { RECORD = 1 << 20 };
+  uint64_t stride = LANE_CONTROL_BYTES + lane_bytes + RECORD + 4096, bytes = RING_HEADER_BYTES + stride;
+  uint8_t *ring = calloc(1, bytes);
+  REQUIRE(ring);
+  ring_header *header = (ring_header *)(void *)ring;
+  *header = (ring_header){.magic = RING_MAGIC,
+                          .major = 1,
+                          .opening = OPENING,
+                          .file_bytes = bytes,
+                          .lane_count = 1,
+                          .lane_bytes = lane_bytes,
+                          .record_bytes = RECORD,
+                          .lanes_at = RING_HEADER_BYTES,
+                          .lane_stride = stride,
+                          .types_at = bytes,
+                          .clock = WEIR_CLOCK_MONOTONIC};
+  REQUIRE(sys_boot_id(header->boot_id) == 0);
+  if (rebooted) header->boot_id[0] ^= 1;
+  header->header_crc = crc32c(ring + 16, RING_FIXED_BYTES - 16);
+  header->calibration[0] = (calibration_slot){.value = BUILT_CALIBRATION, .sequence = 1};
+  header->calibration[0].crc = crc32c(&header->calibration[0], 36);
+  lane_control *control = (lane_control *)(void *)(ring + RING_HEADER_BYTES);
+  control->tail = lane_bytes;
+  uint8_t *lane = (uint8_t *)control + LANE_CONTROL_BYTES;
+  for (uint64_t at = 0; at < lane_bytes + RECORD; at += 8) {
+    uint32_t looks[2] = {(uint32_t)(at * UINT64_C(0x9e3779b97f4a7c15) >> 32), RECORD - 64};
+    memcpy(lane + at, looks, sizeof looks);
+  }
+  write_file(join(path, RING_NAME), ring, bytes);
+  write_file(join(path, LOCK_NAME), "", 0);
+  free(ring);
+}
+
+/*
+ * The processor's time in which a search of the lane has to be done: sixty-four times what it takes to sum up two KiB
+ * for each of its words. A MiB for each would be eight times that at the least. Measured, as an emulated processor is
+ * slow at both.
+ */
+static rlim_t search_seconds(uint64_t lane_bytes) {
+  enum { STRETCH = 2048, SUMS = 1 << 16 };
+  uint8_t *bytes = calloc(2, STRETCH);
+  REQUIRE(bytes);
+  uint32_t sum = 0;
+  clock_t began = clock();
+  for (uint64_t i = 0; i < SUMS; i++) sum ^= crc32c(bytes + i % STRETCH, STRETCH);
+  double seconds = (double)(clock() - began) / CLOCKS_PER_SEC + sum * 0.0;
+  free(bytes);
+  return (rlim_t)(64 * seconds * (double)(lane_bytes / 8) / SUMS) + 2;
+}
+
+/* What a child does with a folder whose ring has such a lane; it ends with 0 if all is as it should be. */
+typedef void search(const char *path);
+
+static void search_dead(const char *path) {
+  weir_stat stat;
+  if (weir_stat_directory(path, &stat, NULL) != WEIR_OK || !stat.damaged || stat.lane_events != 0) _exit(3);
+  weir_recovery recovery = open_and_close(path);
+  if (recovery.damaged_records != 1 || recovery.events_from_lanes != 0 || checks_failed > 0) _exit(4);
+}
+
+/* After a power cut only what the records say is believed, and there is none. */
+static void search_after_cut(const char *path) {
+  weir_recovery recovery = open_and_close(path);
+  if (!recovery.unknown_tail || recovery.events_from_lanes != 0 || checks_failed > 0) _exit(4);
+}
+
+static void search_live(const char *path) {
+  weir_tally tally;
+  if (weir_count_from(path, 0, &tally, NULL) != WEIR_OK || !tally.live || tally.in_lanes != 0) _exit(5);
+}
+
+static void search_in_time(search *search, int rebooted, int live) {
+  enum { LANE = 4 << 20 };
+  char *folder = scratch();
+  write_full_lane(folder, LANE, rebooted);
+  int lock = open(join(folder, LOCK_NAME), O_RDWR | O_CLOEXEC);
+  REQUIRE(lock >= 0 && (!live || sys_lock(lock) == 0));
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    /* Of the processor's time, so that nothing beside it counts. */
+    struct rlimit limit = {.rlim_cur = search_seconds(LANE), .rlim_max = RLIM_INFINITY};
+    REQUIRE(setrlimit(RLIMIT_CPU, &limit) == 0);
+    search(folder);
+    _exit(0);
+  }
+  CHECK_EQUAL(wait_for(child), 0);
+  close(lock);
+  scratch_remove(folder);
+}
+
+static void looks_like_records(void) {
+  test("a lane in which each word looks like a large record is searched in time that is in proportion to it");
+  search_in_time(search_dead, 0, 0);
+  test("the same after a power cut");
+  search_in_time(search_after_cut, 1, 0);
+  test("the same in a ring that a process has open");
+  search_in_time(search_live, 0, 1);
+}
+
+/* Damage among records in a lane, of which the one below and the one above a KiB are many. */
+static void fill_lane(uint8_t *data, const lane_view *view) {
+  for (uint64_t at = 0; at + view->record_bytes < view->capacity;) {
+    uint32_t length = (uint32_t)random_below(random_below(2) ? 200 : view->record_bytes - sizeof(record_header));
+    record_header header = {.length = length, .type = BUILT_TYPE, .index = (uint32_t)(at / 24)};
+    for (uint64_t i = 0; i < length; i++) data[at + sizeof header + i] = (uint8_t)random_below(3);
+    memcpy(data + at, &header, sizeof header);
+    header.checksum = record_checksum(view->seed, at, data + at);
+    memcpy(data + at, &header, sizeof header);
+    if (random_below(4) == 0) data[at + random_below(record_size(length))] ^= (uint8_t)(1 + random_below(255));
+    at += record_size(length);
+  }
+}
+
+/* Where records are found, from any position on. */
+static uint64_t sum_of_search(const lane_view *view) {
+  uint64_t sum = 0, skipped, size;
+  for (uint64_t at = 0; at < view->capacity;) {
+    if (record_at(view, at, view->capacity, &size)) {
+      sum = sum * 31 + at;
+      at += size;
+    } else {
+      at = record_resync(view, at, view->capacity, RECORDS_UNKNOWN, &skipped);
+    }
+  }
+  return sum;
+}
+
+static void same_records(void) {
+  test("a search with the sums of the whole lane finds what one without them finds");
+  enum { CAPACITY = 1 << 16, RECORD = 1 << 14 };
+  uint8_t *data = malloc(CAPACITY + RECORD + 64);
+  REQUIRE(data);
+  for (int round = 0; round < 30; round++) {
+    record_sums sums = {.in_vain = CAPACITY + RECORD}; /* from the first on */
+    uint32_t seed = (uint32_t)random_below(1 << 30);
+    lane_view view = {.data = data, .capacity = CAPACITY, .record_bytes = RECORD, .seed = seed};
+    memset(data, 0, CAPACITY + RECORD + 64);
+    fill_lane(data, &view);
+    uint64_t wanted = sum_of_search(&view);
+    view.sums = &sums;
+    CHECK_EQUAL(sum_of_search(&view), wanted);
+    CHECK(sums.states != NULL);
+    record_sums_free(&sums);
+  }
+  free(data);
+}
+
 int main(void) {
+  random_start("forged_test");
   largest_definitions();
   full_seal();
+  looks_like_records();
+  same_records();
   return finish();
 }
