@@ -458,11 +458,13 @@ int sealer_add(event_log *log, sync_wait *wait) {
   } else if (!sealer->running) {
     settle(wait, SYNC_CLOSED, 0);
   } else {
-    wait->drain = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
     wait->next = sealer->waits;
     sealer->waits = wait;
     pending = 1;
+    /* First: a drainer that is awake may see the request and be done with it before the next instruction, and where it
+     * saw nobody waiting it would wake nobody. */
     __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE);
+    wait->drain = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
   }
   pthread_mutex_unlock(&sealer->mutex);
   if (pending) lane_ring_bell(log); /* not by its result: the wait may be over and gone */

@@ -5,7 +5,10 @@
 #include "capture_check.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <ucontext.h>
 
+#include "log.h"
 #include "system.h"
 
 static weir_log *open_with(const char *directory, uint64_t sync_interval_ns, uint32_t policy, uint64_t drain_ns) {
@@ -46,6 +49,68 @@ static void expect_all(const char *directory, uint64_t count) {
   CHECK_EQUAL(check_producer(&found, 0), count);
   found_free(&found);
 }
+
+/* ---- A drainer that is done before the waiter is ----------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+
+enum { TRAP_FLAG = 0x100 };
+
+static event_log *stepped;
+static uint64_t requests_before, waits_before;
+
+static void step_on(int signal, siginfo_t *info, void *context) {
+  (void)signal, (void)info;
+  ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+/*
+ * After each instruction of the waiter. Once it has asked for a drain it goes on only when the drainer has come to its
+ * end and sleeps; unless the drainer can see by then that somebody waits, when it stands at the sealer's mutex instead.
+ */
+static void on_step(int signal, siginfo_t *info, void *context) {
+  (void)signal, (void)info;
+  uint64_t requested = __atomic_load_n(&stepped->drains_requested, __ATOMIC_ACQUIRE);
+  if (requested == requests_before) return;
+  ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+  if (__atomic_load_n(&stepped->sealer.wait_count, __ATOMIC_ACQUIRE) != waits_before) return;
+  lane_ring_bell(stepped);
+  while (__atomic_load_n(&stepped->drains_done, __ATOMIC_ACQUIRE) < requested ||
+         !__atomic_load_n(&stepped->producer.asleep, __ATOMIC_ACQUIRE)) {
+    sleep_ns(100000);
+  }
+}
+
+static void test_early_drainer(void) {
+  test("a wait ends although the drainer was done with what it asked for before it was in the list");
+  char *path = scratch();
+  weir_log *log = open_rolling(path);
+  stepped = (event_log *)log;
+  /* All is drained and touched, so that nothing but the wait has a thread to wake. */
+  while (!__atomic_load_n(&stepped->producer.asleep, __ATOMIC_ACQUIRE) ||
+         __atomic_load_n(&stepped->sealer.stale, __ATOMIC_ACQUIRE)) {
+    sleep_ns(1000000);
+  }
+  struct sigaction start = {.sa_sigaction = step_on, .sa_flags = SA_SIGINFO}, step = start, before[2];
+  step.sa_sigaction = on_step;
+  REQUIRE(sigaction(SIGUSR2, &start, &before[0]) == 0 && sigaction(SIGTRAP, &step, &before[1]) == 0);
+  requests_before = __atomic_load_n(&stepped->drains_requested, __ATOMIC_ACQUIRE);
+  waits_before = __atomic_load_n(&stepped->sealer.wait_count, __ATOMIC_ACQUIRE);
+  weir_error error = {0};
+  REQUIRE(raise(SIGUSR2) == 0); /* from its return on, instruction by instruction */
+  weir_status status = weir_sync(log, UINT64_C(60000000000), NULL, &error);
+  CHECK_EQUAL(status, WEIR_OK);
+  CHECK(__atomic_load_n(&stepped->drains_requested, __ATOMIC_ACQUIRE) != requests_before);
+  sigaction(SIGUSR2, &before[0], NULL);
+  sigaction(SIGTRAP, &before[1], NULL);
+  REQUIRE(weir_close(log, NULL) == WEIR_OK);
+  weir_free(log);
+  scratch_remove(path);
+}
+
+#else
+static void test_early_drainer(void) {}
+#endif
 
 /* ---- Group commit ------------------------------------------------------------------------------------------------ */
 
@@ -521,6 +586,7 @@ static void test_overwritten(void) {
 }
 
 int main(void) {
+  test_early_drainer();
   test_group_commit();
   test_watermark();
   test_bad_ids();
