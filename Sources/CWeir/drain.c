@@ -196,14 +196,14 @@ static void publish(event_log *log, uint32_t events) {
   refresh_tick(log);
   log->next_offset += events;
   __atomic_store_n(&log->header->log_end, log->next_offset, __ATOMIC_RELEASE);
-  __atomic_store_n(&log->counters.next_offset, log->next_offset, __ATOMIC_RELEASE); /* like `handed` */
+  __atomic_store_n(&log->counters.next_offset, log->next_offset, __ATOMIC_RELEASE); /* D1, as `handed` */
   store(&log->counters.blocks, log->counters.blocks + 1);
   supply_want(log);
 }
 
 /* The lane's bytes up to `to` are in the log: producers may use them again. Also ends the claim. */
 static void hand_over(lane *lane, uint64_t to) {
-  __atomic_store_n(&lane->handed, to, __ATOMIC_RELEASE); /* after the block: the sealer takes it for what the log has */
+  __atomic_store_n(&lane->handed, to, __ATOMIC_RELEASE);        /* D1, after the block */
   __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
 }
 
@@ -504,7 +504,7 @@ static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
 /* Ends a segment whose file can't be synced any more, if there is something in it: the sealer copies it. 0: stalled. */
 static int leave_poisoned(event_log *log) {
   const segment *active = log->active;
-  if (!active || active->number > __atomic_load_n(&log->roll_wanted, __ATOMIC_ACQUIRE)) return 1;
+  if (!active || active->number > __atomic_load_n(&log->roll_wanted, __ATOMIC_ACQUIRE)) return 1; /* D6 */
   return log->next_offset == active->base_offset || roll(log);
 }
 
@@ -585,7 +585,7 @@ static void sleep_deep(event_log *log) {
 
 static void finish_requests(event_log *log, uint64_t requested) {
   pthread_mutex_lock(&log->wait_lock);
-  __atomic_store_n(&log->drains_done, requested, __ATOMIC_RELEASE);
+  __atomic_store_n(&log->drains_done, requested, __ATOMIC_RELEASE); /* D4 */
   pthread_cond_broadcast(&log->wait_done);
   pthread_mutex_unlock(&log->wait_lock);
   sealer_drained(log);
@@ -594,7 +594,7 @@ static void finish_requests(event_log *log, uint64_t requested) {
 /* Tells those who asked before this pass that it failed; the storage status says why. */
 static void fail_requests(event_log *log, uint64_t requested) {
   pthread_mutex_lock(&log->wait_lock);
-  __atomic_store_n(&log->drains_failed, requested, __ATOMIC_RELEASE);
+  __atomic_store_n(&log->drains_failed, requested, __ATOMIC_RELEASE); /* D5 */
   pthread_cond_broadcast(&log->wait_done);
   pthread_mutex_unlock(&log->wait_lock);
   sealer_drained(log);
@@ -623,7 +623,7 @@ void *drain_main(void *argument) {
     store(&log->counters.wakeups, log->counters.wakeups + 1);
     uint32_t bell = __atomic_load_n(&log->bell, __ATOMIC_ACQUIRE);
     int stopping = (int)__atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
-    uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE), moved;
+    uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE), moved; /* D3 */
     if (sys_monotonic_ns() >= log->calibrate_at) clock_calibrate(log);
     refresh_tick(log);
     uint64_t end = log->next_offset;

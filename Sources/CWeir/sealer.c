@@ -10,6 +10,29 @@
  * share one sync (group commit: DeWitt et al., Implementation Techniques for Main Memory Database Systems, 1984).
  *
  * Damaged stretches of lanes, which the drainer hands over as copies in memory, it writes to quarantine/.
+ *
+ * What is the sealer's is guarded by its mutex, also the list of waits and what becomes of each. The rest goes by the
+ * orders below, each store with the load that pairs with it. Drainer and sealer share `active`, which changes under the
+ * mutex in one step with the queue: so between D1 and the choice of the files no segment goes over.
+ *
+ * label store                               load                              what it guarantees
+ * D1    drainer: next_offset, then handed   pass: handed, then next_offset    what is vouched for is in the
+ *       (release), after the block          (acquire), then the files         files before their sync begins
+ * D2    durable_offset (release), after     weir_durable_offset (acquire)     an offset below it is on the
+ *       the sync of every file                                                disk
+ * D3    wait_count, then drains_requested   drainer: drains_requested, then   who is done with a request sees
+ *       + 1 (release)                       wait_count (acquire)              who waits, and wakes the sealer
+ * D4    drainer: drains_done (release),     drains_done (acquire), then D1    a pass vouches for all that its
+ *       after the blocks                                                      waits asked to have drained
+ * D5    drainer: storage_errno, then        drains_failed (acquire), then     a wait that fails names that
+ *       drains_failed (release)             storage_errno                     error, or a later one
+ * D6    poisoned, then roll_wanted          drainer: roll_wanted (acquire)    once that is seen, a file whose
+ *       (release), then the bell                                              sync failed takes no block
+ * D7    stale = 0 (seq_cst), then the       drainer: its stores, then stale   the files' time is past the last
+ *       touch                               + 0 (seq_cst)                     store, or a touch is asked for
+ *
+ * queued, retired and stuck_error order nothing: they bound what waits for a slow disk (sealer_waiting,
+ * sealer_trouble), and one that is seen late makes the drainer look again. passes is a count.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -106,11 +129,11 @@ static void retry(event_log *log) {
 
 /* Whether the drainer is done, well or not, with what a wait asked it to do. */
 static int is_drained(const event_log *log, const sync_wait *wait) {
-  return __atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) >= wait->drain;
+  return __atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) >= wait->drain; /* D4 */
 }
 
 static int could_not_drain(const event_log *log, const sync_wait *wait) {
-  return __atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wait->drain;
+  return __atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wait->drain; /* D5 */
 }
 
 /* What became of the event that is waited for, once its lane is durable beyond it. */
@@ -198,7 +221,7 @@ static int sync_active(event_log *log, segment *active) {
     if (!active->poisoned) return unnamed;
   }
   /* Once it is full by decree it comes here to be retired, which copies it. */
-  __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE);
+  __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE); /* D6 */
   lane_ring_bell(log);
   return -EIO;
 }
@@ -229,13 +252,14 @@ static int make_durable(event_log *log) {
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     if (is_drained(log, wait)) wait->pass = number;
   }
+  /* D1: the offset after the positions, so that nothing handed is above it. */
   for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = __atomic_load_n(&log->lanes[i].handed, __ATOMIC_ACQUIRE);
-  uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE); /* after: nothing handed is above */
+  uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
   int error = sync_files(log, offset);
   for (uint32_t i = 0; error == 0 && i < log->lane_count; i++) {
     __atomic_store_n(&log->lanes[i].durable, handed[i], __ATOMIC_RELEASE);
   }
-  if (error == 0) __atomic_store_n(&log->durable_offset, offset, __ATOMIC_RELEASE);
+  if (error == 0) __atomic_store_n(&log->durable_offset, offset, __ATOMIC_RELEASE); /* D2 */
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     if (wait->pass == number) settle(wait, error == 0 ? result_of(log, wait) : SYNC_FAILED, error);
   }
@@ -268,7 +292,7 @@ static uint64_t touch_due(const sealer *sealer) {
 static void touch(event_log *log) {
   sealer *sealer = &log->sealer;
   segment *active = log->active;
-  __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* first: what is stored from now on asks for another */
+  __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7: what is stored from now on asks for another */
   if (is_cut_off(log)) return;
   pthread_mutex_unlock(&sealer->mutex);
   if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME);
@@ -420,7 +444,7 @@ uint64_t sealer_waiting(const event_log *log) {
 void sealer_expect(event_log *log) {
   sealer *sealer = &log->sealer;
   int fresh = log->options.sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);
-  /* A full barrier: either touch() has cleared it, or what was stored so far is there before the files are touched. */
+  /* D7: either touch() has cleared it, or what was stored so far is there before the files are touched. */
   int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST);
   if (fresh && stale) return;
   pthread_mutex_lock(&sealer->mutex);
@@ -434,7 +458,7 @@ void sealer_expect(event_log *log) {
 }
 
 void sealer_drained(event_log *log) {
-  if (__atomic_load_n(&log->sealer.wait_count, __ATOMIC_ACQUIRE) == 0) return;
+  if (__atomic_load_n(&log->sealer.wait_count, __ATOMIC_ACQUIRE) == 0) return; /* D3 */
   pthread_mutex_lock(&log->sealer.mutex);
   pthread_cond_signal(&log->sealer.wakes);
   pthread_mutex_unlock(&log->sealer.mutex);
@@ -461,7 +485,7 @@ int sealer_add(event_log *log, sync_wait *wait) {
     wait->next = sealer->waits;
     sealer->waits = wait;
     pending = 1;
-    /* First: a drainer that is awake may see the request and be done with it before the next instruction, and where it
+    /* D3, first: a drainer that is awake may see the request and be done with it before the next instruction; where it
      * saw nobody waiting it would wake nobody. */
     __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE);
     wait->drain = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);

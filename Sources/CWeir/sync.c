@@ -104,5 +104,5 @@ weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_of
 }
 
 uint64_t weir_durable_offset(const weir_log *log) {
-  return __atomic_load_n(&((const event_log *)log)->durable_offset, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&((const event_log *)log)->durable_offset, __ATOMIC_ACQUIRE); /* D2 */
 }
