@@ -143,17 +143,27 @@ uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end, u
   return found == UINT64_MAX ? end : found;
 }
 
-/* The first record in the lap from `from` on; its number in `*number`. */
+/* What a walk through laps has looked at in vain, and may. */
+typedef struct search_bound {
+  uint64_t searched; /* bytes */
+  uint64_t most;
+} search_bound;
+
+/* The first record in the lap from `from` on; its number in `*number`. None once too much was searched. */
 static uint64_t find_in_lap(const lane_view *lane, uint64_t from, uint64_t position, uint64_t records,
-                            uint64_t *number) {
+                            search_bound *bound, uint64_t *number) {
+  *number = RECORDS_UNKNOWN;
+  if (bound->searched >= bound->most) return UINT64_MAX;
   uint64_t skipped, end = from + 2 * lane->capacity;
   uint64_t found = find(lane, from, from + lane->capacity, end, position, records, &skipped);
-  *number = records == RECORDS_UNKNOWN || skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : records + skipped;
+  bound->searched += found == UINT64_MAX ? lane->capacity : found - from;
+  if (records != RECORDS_UNKNOWN && skipped != RECORDS_UNKNOWN) *number = records + skipped;
   return found;
 }
 
 uint64_t record_last(const lane_view *lane, uint64_t position, uint64_t records, uint64_t hint) {
   if (position > UINT64_MAX / 2) return position;
+  search_bound bound = {.most = RECORD_MOST_LAPS * lane->capacity};
   for (;;) {
     uint64_t size, end = position + 2 * lane->capacity, number;
     const record_header *record = record_next(lane, position, end, records, &size);
@@ -162,9 +172,9 @@ uint64_t record_last(const lane_view *lane, uint64_t position, uint64_t records,
       records = record_number(records, record->index) + 1;
       continue;
     }
-    uint64_t found = find_in_lap(lane, position + 8, position, records, &number);
+    uint64_t found = find_in_lap(lane, position + 8, position, records, &bound, &number);
     if (found == UINT64_MAX && hint % 8 == 0 && hint < UINT64_MAX / 2 && hint > position + lane->capacity) {
-      found = find_in_lap(lane, hint - lane->capacity, position, records, &number);
+      found = find_in_lap(lane, hint - lane->capacity, position, records, &bound, &number);
       hint = 0;
     }
     if (found == UINT64_MAX) return position;

@@ -68,8 +68,11 @@ uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end, u
 
 /*
  * The end of the last record to be found from `position` on, for a lane of whose positions nothing is known but that,
- * and perhaps (`hint`, or 0) one that it had once got to. `position` if there is none.
+ * and perhaps (`hint`, or 0) one that it had once got to. `position` if there is none. It looks for records through
+ * RECORD_MOST_LAPS laps at the most, stretches of records not counted: each page of a lane is of one moment, and one of
+ * a MiB has so many. A forged lane can have a record in each of a million laps.
  */
+enum { RECORD_MOST_LAPS = 256 };
 uint64_t record_last(const lane_view *lane, uint64_t position, uint64_t records, uint64_t hint);
 
 #endif

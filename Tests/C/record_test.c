@@ -87,8 +87,46 @@ static void no_reason(void) {
   CHECK(strstr(error.message, "cannot write /log") != NULL);
 }
 
+/*
+ * A lane that has one record in each of `laps` laps, after a power cut: where the last one is found to end. Each is a
+ * record's length further on, so between two of them nearly a lap is looked through.
+ */
+static uint64_t last_of_laps(uint64_t laps) {
+  enum { CAPACITY = 1 << 16, RECORD = 1 << 14, BYTES = 32, SEED = 7 };
+  uint8_t *data = calloc(1, CAPACITY + RECORD);
+  REQUIRE(data);
+  for (uint64_t i = 0; i < laps; i++) {
+    uint64_t position = i * (CAPACITY + BYTES);
+    uint8_t *record = data + position % CAPACITY;
+    record_header header = {.length = 8, .type = BUILT_TYPE, .index = (uint32_t)(i * (CAPACITY / RECORD + 2))};
+    memcpy(record, &header, sizeof header);
+    header.checksum = record_checksum(SEED, position, record);
+    memcpy(record, &header, sizeof header);
+  }
+  record_sums sums = {0};
+  lane_view view = {
+      .data = data, .capacity = CAPACITY, .record_bytes = RECORD, .seed = SEED, .rebooted = 1, .sums = &sums};
+  uint64_t end = record_last(&view, 0, 0, 0);
+  CHECK_EQUAL(end % (CAPACITY + BYTES), BYTES);
+  record_sums_free(&sums);
+  free(data);
+  return end / (CAPACITY + BYTES) + 1;
+}
+
+static void many_laps(void) {
+  test("records that lie a lap apart are found, and a lane that was forged to have one in every lap comes to an end");
+  CHECK_EQUAL(last_of_laps(1), 1);
+  CHECK_EQUAL(last_of_laps(2), 2);
+  /* Between each two it is a word less than a lap that is looked through. */
+  CHECK_EQUAL(last_of_laps(RECORD_MOST_LAPS + 1), RECORD_MOST_LAPS + 1);
+  CHECK_EQUAL(last_of_laps(RECORD_MOST_LAPS + 2), RECORD_MOST_LAPS + 2);
+  CHECK_EQUAL(last_of_laps(RECORD_MOST_LAPS + 3), RECORD_MOST_LAPS + 2);
+  CHECK_EQUAL(last_of_laps(2000), RECORD_MOST_LAPS + 2);
+}
+
 int main(void) {
   changing_length();
   no_reason();
+  many_laps();
   return finish();
 }
