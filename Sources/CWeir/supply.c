@@ -1,6 +1,7 @@
 /*
- * supply.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer never
- * waits for the disk. Without it (in recovery) that happens in place.
+ * supply.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer does not
+ * wait for that. It still waits for the disk where it renames the segment that it begins, and where it stores to a page
+ * that is being written back. Without the preparer (in recovery) all of it happens in place.
  */
 #define _GNU_SOURCE
 #include <errno.h>
