@@ -27,7 +27,7 @@ struct RootCommand: ParsableCommand {
         weir contract check events shop.json          hold them against a contract
         weir deliver events --to http://localhost:8080   deliver them, once for all
         weir journey events 4711                      the way of one event
-        weir collect collected --port 4100            take events over HTTP, as vendors do
+        weir collect collected --port 4100            take events as vendors do
 
       Exit codes:
         0    done; or whoever read standard output had enough (cat)

@@ -52,7 +52,7 @@ struct CollectCommand: ParsableCommand {
         cut              all is stored, and the answer ends in its middle
         drop-answer      all is stored, and the connection closed without an answer
         garbage          all is stored, and nobody understands the answer
-        stranger         all is stored, and the answer tells of events that were not given
+        stranger         all is stored, and the answer tells of an event too many
 
       Examples:
         weir collect collected --port 4100

@@ -12,7 +12,7 @@ struct ContractCommand: ParsableCommand {
     usage: """
       weir contract check <directory> <contract> [--format <format>]
                                  [--limit <limit>] [--show-sensitive]
-             weir contract diff <old> <new> [--format <format>]
+      weir contract diff <old> <new> [--format <format>]
       """,
     discussion: """
       A contract says which events there are, which fields they have, and what these \
@@ -48,16 +48,16 @@ struct ContractCheckCommand: ParsableCommand {
       Damage is passed over, each stretch a line on standard error.
 
       Formats:
-        text   A line for each event, field and rule that was broken, those broken most
-               often first: how often, the first offset, and an example; then those
-               defaults that stand in for missing fields; then the sums.
+        text   A line for each event, field and rule that was broken, those broken
+               most often first: how often, the first offset, and an example; then
+               those defaults that stand in for missing fields; then the sums.
         json   The same as one object, with the keys kept, contract, version, events,
-               unchecked, violating, violations, defaulted, others, rules (event, field,
-               rule, count, first_offset, example) and defaults (event, field, count,
-               first_offset, default).
-        jsonl  An object for each violation in the order of the log: offset, id, event,
-               field, rule, value. A default is one too, with the rule "default" and
-               as value what is filled in. Ends after --limit of them.
+               unchecked, violating, violations, defaulted, others, rules (event,
+               field, rule, count, first_offset, example) and defaults (event, field,
+               count, first_offset, default).
+        jsonl  An object for each violation in the order of the log: offset, id,
+               event, field, rule, value. A default is one too, with the rule
+               "default" and as value what is filled in. Ends after --limit of them.
       A field is written as in the contract: items[].price. An example or a value is null \
       where nothing was there. Sensitive values are shown as "[redacted]". Of one event at \
       most 100 violations are listed; all are counted. More than 10,000 different ones \
@@ -72,7 +72,7 @@ struct ContractCheckCommand: ParsableCommand {
 
       Examples:
         weir contract check events shop.json
-        weir contract check events shop.json --format jsonl | jq -r .field | sort | uniq -c
+        weir contract check events shop.json --format jsonl | jq -r .field
       """)
 
   @Argument(help: "The log's directory.")
@@ -155,11 +155,12 @@ struct ContractDiffCommand: ParsableCommand {
 
       Keys with --format json:
         breaking  how many of the changes are
-        changes   an array of objects with the keys what, event, field, breaking and why
+        changes   an array of objects with the keys what, event, field, breaking
+                  and why
 
       Examples:
         weir contract diff released.json shop.json
-        git show main:shop.json >old.json; weir contract diff old.json shop.json || exit 1
+        git show main:shop.json >old.json; weir contract diff old.json shop.json
       """)
 
   @Argument(help: "The old contract: a JSON or YAML file.")

@@ -17,8 +17,8 @@ struct DeadLettersCommand: ParsableCommand {
 
       Formats:
         text   For people: destination, attempts and reason, then the event.
-        jsonl  An object a line: provider, reason, attempts, event (an object with \
-      offset, id, time, event and fields, as weir cat prints it).
+        jsonl  An object a line: provider, reason, attempts, event (an object with
+               offset, id, time, event and fields, as weir cat prints it).
       The values of sensitive fields are "[redacted]": what the destination was not \
       given is not kept here either.
 

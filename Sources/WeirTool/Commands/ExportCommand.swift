@@ -29,11 +29,11 @@ struct ExportCommand: ParsableCommand {
                UTC, nanoseconds), name, fields, context (of globals, user, view and
                fields those that hold something) and flags (none here). Integers have
                all their digits, bytes are base64.
-        csv    A header row, then a row an event: offset, id, time, name, a column for
-               each field, and one for each part of the context. A nested field is
-               outer.inner (a dot in a name is \\.); a field that has the name of a
-               column that is there already is fields.NAME; arrays are JSON. Quoted as
-               in RFC 4180, with a newline at the end of a row. A missing or null
+        csv    A header row, then a row an event: offset, id, time, name, a column
+               for each field, and one for each part of the context. A nested field
+               is outer.inner (a dot in a name is \\.); a field that has the name of a
+               column that is there already is fields.NAME; arrays are JSON. Quoted
+               as in RFC 4180, with a newline at the end of a row. A missing or null
                field is an empty cell, an empty text is "". The columns are those of
                the events chosen, for which the log is read twice; --columns reads it
                once.
@@ -54,7 +54,7 @@ struct ExportCommand: ParsableCommand {
       outside it are written, and the exit code is 1.
 
       Examples:
-        weir export events --since 2026-11-20 --until 2026-11-21 --output friday.jsonl
+        weir export events --since 2026-11-20 --until 2026-11-21 --output day.jsonl
         weir export events --format csv --event checkout.completed | duckdb -c "…"
         weir export events --format csv --columns time,order,price.amount
       """)

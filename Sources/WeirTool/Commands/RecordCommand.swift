@@ -57,7 +57,7 @@ struct RecordCommand: ParsableCommand {
         tail -F app.log | weir record events
         weir record events big.log --threads 4 --repeat 10
         producer | weir record events --format jsonl --acknowledge | consumer
-        tail -F app.log | weir record events --to http://localhost:8080 --remove-delivered
+        tail -F app.log | weir record events --to out --remove-delivered
       """)
 
   @Argument(help: "The log's directory. It is made if it is missing.")

@@ -20,8 +20,8 @@ struct VerifyCommand: ParsableCommand {
 
       Keys with --json:
         intact, live, segments, blocks, events, bytes, torn_bytes, lane_events,
-        missing_events, removed_events (by retention), and findings: an array of objects with the keys
-        file, position, bytes, first_offset, count, problem
+        missing_events, removed_events (by retention), and findings: an array of
+        objects with the keys file, position, bytes, first_offset, count, problem
 
       Examples:
         weir verify events

@@ -1,0 +1,22 @@
+// The help of every command: what stands in columns is printed as it was written.
+
+import ArgumentParser
+import Testing
+
+@testable import WeirTool
+
+@Suite struct HelpTests {
+  /// A line that is wider than the screen is wrapped, in the middle of a table or of an example too.
+  @Test func tablesAndExamplesAreNotWrapped() {
+    for command in Self.commands(from: RootCommand.self) {
+      let help = command.helpMessage(columns: 80).split(separator: "\n")
+      for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix(" ") {
+        #expect(help.contains(line), "the help of \(command) wraps: \(line)")
+      }
+    }
+  }
+
+  private static func commands(from command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
+    [command] + command.configuration.subcommands.flatMap { commands(from: $0) }
+  }
+}
