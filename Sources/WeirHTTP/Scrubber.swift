@@ -3,9 +3,16 @@
 #if HTTP
   import Weir
 
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
   /// Replaces secrets, controls and whatever is beyond a length in texts that go into errors, reports and the journey.
   ///
-  /// A server may well echo the key that it does not accept.
+  /// A server may well echo the key that it does not accept, in another form than it was sent in: a proxy's page has the
+  /// request as an address, or as the header that it would have liked.
   struct Scrubber: Sendable {
     /// The longest text that is shown, in characters.
     static let longest = 500
@@ -15,9 +22,44 @@
     private let secrets: [Secret]
 
     init(_ secrets: [Secret]) {
+      let shown = secrets.filter { $0.withValue { $0.utf8.count >= Self.shortest } }
       // Longer ones first: one may be a part of another.
-      self.secrets = Set(secrets).filter { $0.withValue { $0.utf8.count >= Self.shortest } }
+      self.secrets = Set(shown.flatMap(Self.forms(of:)))
         .sorted { $0.withValue { $0.utf8.count } > $1.withValue { $0.utf8.count } }
+    }
+
+    /// The secret as it is, percent-encoded as programs do, and in base64: alone, and as the user of a basic
+    /// authorization without a password.
+    private static func forms(of secret: Secret) -> [Secret] {
+      secret.withValue { text in
+        var forms = [text]
+        for kept in ["-._~", "-._~/", "-._~!'()*"] {
+          forms.append(percentEncoded(text, keeping: kept, uppercase: true))
+          forms.append(percentEncoded(text, keeping: kept, uppercase: false))
+        }
+        for content in [text, text + ":"] {
+          let standard = Data(content.utf8).base64EncodedString()
+          let forAddresses = standard.replacing("+", with: "-").replacing("/", with: "_")
+          // Without the padding at its end, which some leave out.
+          for form in [standard, forAddresses] { forms.append(String(form.prefix { $0 != "=" })) }
+        }
+        return forms.map { Secret($0) }
+      }
+    }
+
+    private static func percentEncoded(_ text: String, keeping kept: String, uppercase: Bool) -> String {
+      var encoded = ""
+      for byte in text.utf8 {
+        let character = Character(Unicode.Scalar(byte))
+        let isKept = character.isLetter || character.isNumber || kept.contains(character)
+        if byte < 0x80 && isKept {
+          encoded.append(character)
+        } else {
+          let digits = String(byte, radix: 16, uppercase: uppercase)
+          encoded += byte < 0x10 ? "%0\(digits)" : "%\(digits)"
+        }
+      }
+      return encoded
     }
 
     /// The text without secrets, on one line, with at most ``longest`` characters.
