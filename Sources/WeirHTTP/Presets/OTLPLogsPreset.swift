@@ -16,7 +16,7 @@
   ///
   /// | of the record | of the event |
   /// |---|---|
-  /// | `timeUnixNano` | when it was captured |
+  /// | `timeUnixNano`, `observedTimeUnixNano` | when it was captured |
   /// | `eventName`, `body` | its name |
   /// | `severityNumber` | 9, `INFO` |
   /// | attributes `log.record.uid`, `weir.offset` | its id and offset |
@@ -79,6 +79,8 @@
       let nanoseconds = max(event.stored.time.nanosecondsSince1970, 0)
       var record = JSONObject(EventJSON())
       record.add("timeUnixNano", "\(nanoseconds)")
+      // Who captures observes. Receivers that sort by it take what has none for the year 1970.
+      record.add("observedTimeUnixNano", "\(nanoseconds)")
       record.add("severityNumber", .int(9))
       record.add("severityText", "INFO")
       record.add("eventName", event.name)

@@ -19,6 +19,7 @@
       let record = try #require(
         JSONSerialization.jsonObject(with: Data(try preset.encode(sampleEvent(5, fields)))) as? [String: Any])
       #expect(record["timeUnixNano"] as? String == "1763683200123456789")
+      #expect(record["observedTimeUnixNano"] as? String == "1763683200123456789")
       #expect(record["severityNumber"] as? Int == 9 && record["eventName"] as? String == "checkout.completed")
       let attributes = try #require(record["attributes"] as? [[String: Any]])
       let values = attributes.map { "\($0["key"] ?? "")" }
