@@ -173,8 +173,6 @@
         return HTTPFailure("no connection: \(String(cString: strerror(error.errnoCode)))")
       case let error as NIOSSLExtraError:
         return DeliveryStopped("the endpoint's certificate is not for this host: \(error)")
-      case let error as HTTPParserError where error == .invalidConstant:
-        return HTTPFailure("no answer: what listens there does not speak HTTP/1.1; see whether it speaks HTTP/2 alone")
       case NIOSSLError.handshakeFailed(let reason):
         return explained(handshake: "\(reason)")
       // A server looks at a certificate of this program when the handshake is over here.
@@ -186,7 +184,8 @@
       }
     }
 
-    private static let noHTTP = "no answer: what listens there does not speak HTTP/1.1; set the right address and port"
+    private static let noHTTP =
+      "no answer: what listens there does not speak HTTP/1.1, perhaps HTTP/2 alone; set the right address and port"
 
     private static var alertOfCertificate: Regex<(Substring, Substring)> {
       #/ALERT_((?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:EXPIRED|REVOKED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/#
