@@ -32,15 +32,17 @@ struct RootCommand: ParsableCommand {
       Exit codes:
         0    done; or whoever read standard output had enough (cat)
         1    damage found: a part of the log can't be read (verify, cat, export,
-             schema, contract check); or events are against the contract (contract
-             check); or what differs breaks something (schema diff, contract diff)
+             schema, contract check, dead-letters, batch); or events were damaged or
+             removed before they were delivered (deliver, redrive, record --to); or
+             events are against the contract (contract check); or what differs
+             breaks something (schema diff, contract diff)
         2    can't run: bad arguments, no such log, no permission, locked
         3    the disk is full: what the log holds is kept
         4    events of the input were refused, being too large (record), or a
-             destination rejected events (deliver, redrive)
-        5    events are still to be delivered (deliver, redrive)
+             destination rejected events (deliver, redrive, record --to)
+        5    events are still to be delivered (deliver, redrive, record --to)
         6    a destination takes nothing before somebody mends a key, an address or
-             the like (deliver, redrive)
+             the like (deliver, redrive, record --to)
         130  ended by SIGINT; the log was closed in order
         143  ended by SIGTERM; the log was closed in order
         141  nobody takes the acknowledgements; the log was closed in order (record)

@@ -1,6 +1,7 @@
 // The help of every command: what stands in columns is printed as it was written.
 
 import ArgumentParser
+import Foundation
 import Testing
 
 @testable import WeirTool
@@ -14,6 +15,18 @@ import Testing
         #expect(help.contains(line), "the help of \(command) wraps: \(line)")
       }
     }
+  }
+
+  /// Scripts go by the exit codes, and look for them there.
+  @Test(arguments: [
+    "verify", "cat", "export", "schema", "contract check", "dead-letters", "batch", "deliver", "redrive", "record",
+  ])
+  func theExitCodeForWhatIsMissingNamesItsCommands(_ name: String) throws {
+    let help = RootCommand.helpMessage(columns: 80)
+    let start = try #require(help.range(of: "\n  1    "))
+    let end = try #require(help.range(of: "\n  2    "))
+    let words = help[start.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(words.contains(name), "\(words)")
   }
 
   private static func commands(from command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
