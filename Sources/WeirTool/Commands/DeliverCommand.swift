@@ -16,6 +16,9 @@ struct DeliverCommand: ParsableCommand {
       was not settled comes again, with the same id. What a destination rejects is \
       kept as dead letters: see weir dead-letters and weir redrive.
 
+      What a program does to its events on their way (defaults of a contract, derived \
+      fields, hooks, mappers) is not done here. Sensitive values are replaced.
+
       It works beside a live writer, and after its death. It takes no lock but that of \
       its own name: a second one of the same name is refused as locked. It removes \
       nothing from the log, which its writer does if it is told to: weir record \
