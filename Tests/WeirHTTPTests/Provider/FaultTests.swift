@@ -85,6 +85,7 @@
       defer { server.stop() }
       let failure = try #require(try await error(server) as? HTTPFailure)
       #expect(failure.reason.contains("no answer: what listens there does not speak HTTP/1.1"), "\(failure)")
+      #expect(failure.reason.contains("HTTP/2 alone; set the right address and port"), "\(failure)")
     }
 
     @Test func anAnswerThatIsTooLong() async throws {
