@@ -21,6 +21,7 @@ import Logging
 /// event.
 ///
 /// **Apart from capture.** Each provider is delivered to by a task and a thread of its own, which read the log's files.
+/// The provider's record of attempts is a log with four threads more, and so are its dead letters from the first one on.
 /// Captures know nothing of it and wait for none of it, and a provider that is slow or dead holds up no other.
 ///
 /// **Removal.** With a tracker whose ``Tracker/Configuration/removeDelivered`` is set, segments that every provider has
