@@ -11,6 +11,7 @@ import Testing
   @Test func tablesAndExamplesAreNotWrapped() {
     for command in Self.commands(from: RootCommand.self) {
       let help = command.helpMessage(columns: 80).split(separator: "\n")
+      for line in help { #expect(line.count <= 80, "the help of \(command) is wide: \(line)") }
       for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix(" ") {
         #expect(help.contains(line), "the help of \(command) wraps: \(line)")
       }

@@ -9,6 +9,10 @@ struct DeadLettersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dead-letters",
     abstract: "Print the events that destinations rejected, and why.",
+    usage: """
+      weir dead-letters <directory> [<name>] [--format <format>]
+                               [--limit <limit>] [--all]
+      """,
     discussion: """
       Changes nothing. Dead letters stay where they are, in the log's directory under \
       dead-letters/NAME, also after weir redrive has sent them again: those that the \
