@@ -45,7 +45,7 @@ struct CatCommand: ParsableCommand {
       outside it are printed, and the exit code is 1. What retention or the byte limit \
       removed is such a line too, but no damage. With --follow it goes on as \
       events come, through the death of the writer and a new one, until SIGINT or \
-      SIGTERM.
+      SIGTERM. It ends with an error, exit code 2, when the directory is removed.
 
       Examples:
         weir cat events --limit 10
