@@ -57,9 +57,15 @@
     private static let mostBytes = 16 << 20
 
     private static func bytes(of file: String) throws(WeirError) -> [UInt8] {
-      let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+      // Not to wait for who writes to a pipe.
+      let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else { throw unreadable(file, errno) }
       defer { close(descriptor) }
+      var status = stat()
+      guard fstat(descriptor, &status) == 0 else { throw unreadable(file, errno) }
+      guard status.st_mode & S_IFMT == S_IFREG else {
+        throw WeirError(.invalid, "\(file) is no regular file; set a file that is")
+      }
       var bytes: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 64 << 10)
       while bytes.count <= mostBytes {

@@ -112,7 +112,7 @@ public final class Tracker: Sendable {
     // Whoever did not close the log gets the same end as those who did; errors are the next opening's to recover from.
     if inspector != nil { try? close() }
     inspector?.forgetLog()
-    dispatcher?.forgetLog()
+    (delivery.withLock { $0.log } ?? nil)?.forgetLog()
     refusalWatch?.finish()
     handle.free()
     withExtendedLifetime(refusalWatch) {}

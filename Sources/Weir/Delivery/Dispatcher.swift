@@ -214,11 +214,6 @@ extension Dispatcher {
     }
   }
 
-  /// The tracker frees its log.
-  func forgetLog() {
-    log.forgetLog()
-  }
-
   /// Orders workers to end, and waits for it.
   func finish(_ workers: [ProviderWorker], _ ending: WorkerEnding) async {
     for worker in workers {

@@ -3,6 +3,8 @@
 /// The dispatcher of a tracker, which does not keep it.
 struct DispatcherReference: Sendable {
   weak var dispatcher: Dispatcher?
+  /// The dispatcher's log, which is told that the tracker frees it also while the dispatcher is being released.
+  var log: DeliveredLog?
 }
 
 extension Tracker {
@@ -28,8 +30,9 @@ extension Tracker {
     let isTaken = delivery.withLock { reference in
       guard reference.dispatcher?.isShutDown ?? true else { return true }
       // Nobody would tell it that the log is freed.
-      reference.dispatcher?.forgetLog()
+      reference.log?.forgetLog()
       reference.dispatcher = new
+      reference.log = new.log
       return false
     }
     switch isTaken {

@@ -41,9 +41,12 @@ import Testing
         let one = try OpenSSL.certificate(scratch("one"))
         let other = try OpenSSL.certificate(scratch("other"))
         let none = scratch("none.pem")
+        let pipe = scratch("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
         let cases: [([String], String?, String)] = [
           (["--cacert", none], nil, "--cacert: \(none) can't be read: No such file or directory"),
           ([], none, "SSL_CERT_FILE: \(none) can't be read"),
+          (["--cacert", pipe], nil, "\(pipe) is no regular file"),
           (["--cacert", one.key], nil, "\(one.key) holds no certificate"),
           (["--cert", one.certificate], nil, "--cert: \(one.certificate) holds no private key"),
           (["--cert", one.certificate, "--cert-key", other.key], nil, "\(other.key) is not the one of"),

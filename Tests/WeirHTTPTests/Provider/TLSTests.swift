@@ -154,7 +154,7 @@
       let own = certificate.certificate
       let cases = [
         (tls(nil, nil, authorities: "/no/such.pem"), "/no/such.pem can't be read: No such file or directory"),
-        (tls(nil, nil, authorities: folder), "\(folder) can't be read: Is a directory"),
+        (tls(nil, nil, authorities: folder), "\(folder) is no regular file"),
         (tls(nil, nil, authorities: nothing), "\(nothing) holds no certificate"),
         (tls(nil, nil, authorities: certificate.key), "\(certificate.key) holds no certificate"),
         (tls(text, nil), "\(text) holds no certificate"), (tls("/no/such.pem", nil), "/no/such.pem can't be read"),
