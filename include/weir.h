@@ -441,16 +441,18 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
  * Has `drained` called, with `context`, after each pass of the drainer that moved events into the log, and before
  * weir_drain returns for that pass. So a follower of the log in this process sleeps while nothing comes, in place of
  * looking at intervals. It is called on the drainer's thread, must not block, and may call nothing of this log but
- * weir_count; captures are allowed in it. A log has one such function: another one takes its place, null ends it. When
- * this returns, the one before is neither running nor called again. In a child of a fork it does nothing. Cost: a lock.
+ * weir_count; captures are allowed in it, and never wait for room, whatever full_wait_ns says. A child of a fork in it
+ * must not return from it. A log has one such function: another one takes its place, null ends it. When this returns,
+ * the one before is neither running nor called again. In a child of a fork it does nothing. Cost: a lock.
  */
 void weir_on_drained(weir_log *log, void (*drained)(void *context), void *context);
 
 /*
  * Has `refused` called, with `context`, by the drainer after captures were refused (for any reason but SAMPLED, CLOSED
  * and DETACHED), so that a host can say so while it happens: once for however many there were since the last call,
- * until weir_close returns; later while the drainer waits for the disk. As with weir_on_drained otherwise. Captures
- * that are accepted pay nothing for it.
+ * until weir_close returns; later while the drainer waits for the disk. Captures that are refused in such a function
+ * are counted, and do not have it called again. As with weir_on_drained otherwise. Captures that are accepted pay
+ * nothing for it.
  */
 void weir_on_refused(weir_log *log, void (*refused)(void *context), void *context);
 
@@ -480,8 +482,8 @@ weir_status weir_durable(weir_log *log, weir_id id, uint64_t timeout_ns, weir_er
 /*
  * The same without waiting: `notify` is called exactly once, with `context`, the status and, if that is not OK, an
  * error that is valid until it returns. It is called on a thread of the log, or on this one before this returns, and
- * must not block; captures are allowed in it. If the answer is not OK, `notify` is not called: INVALID (also without a
- * function), CLOSED, MEMORY.
+ * must not block; captures are allowed in it, as with weir_on_drained. If the answer is not OK, `notify` is not called:
+ * INVALID (also without a function), CLOSED, MEMORY.
  */
 weir_status weir_durable_notify(weir_log *log, weir_id id,
                                 void (*notify)(void *context, weir_status status, const weir_error *error),
@@ -597,7 +599,8 @@ typedef struct weir_event {
   uint32_t scope_bytes;
   const uint8_t *scope;  /* the event's own, cut off the end of the payload; null without one. Where the payload's last
                             bytes can't be a scope's they are left there, so that it is not what its definition says */
-  int64_t monotonic_ns;  /* CLOCK_MONOTONIC at the capture, of the boot `boot_id`; INT64_MIN where it is not known */
+  int64_t monotonic_ns;  /* CLOCK_MONOTONIC at the capture, of the boot `boot_id` and of the machine, whatever time
+                            namespace captured it; INT64_MIN where it is not known */
   uint8_t boot_id[16];   /* of the kernel's boot in which it was captured; zeros where it is not known */
 } weir_event;
 

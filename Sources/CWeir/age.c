@@ -20,7 +20,10 @@ static uint64_t lower(uint64_t a, uint64_t b) { return a < b ? a : b; }
 /* What may be forged wraps instead of trapping, as in calibration_time. */
 static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 
-static int64_t offset_now(void) { return minus(sys_wall_ns(), (int64_t)sys_monotonic_ns()); }
+/* The machine's monotonic clock: the one that segments have, also where this process is in a time namespace. */
+static uint64_t monotonic_now(const ages *ages) { return sys_monotonic_ns() - (uint64_t)ages->time_offset; }
+
+static int64_t offset_now(const ages *ages) { return minus(sys_wall_ns(), (int64_t)monotonic_now(ages)); }
 
 /* The wall clock less the monotonic one, when a segment was sealed. */
 static int64_t offset_of(const contents *segment) {
@@ -59,8 +62,9 @@ static int find_boot(const retention *retention, uint64_t from, uint64_t to, con
 int age_start(ages *ages) {
   memset(ages, 0, sizeof *ages);
   int error = sys_boot_id(ages->boot_id);
-  ages->known_since = ages->steady_since = sys_monotonic_ns();
-  ages->offset = offset_now();
+  ages->time_offset = sys_time_offset();
+  ages->known_since = ages->steady_since = monotonic_now(ages);
+  ages->offset = offset_now(ages);
   return error == -ENOENT ? 0 : error;
 }
 
@@ -200,8 +204,8 @@ static int look_at_oldest(retention *retention, uint64_t now) {
 
 int age_is_reached(retention *retention, uint64_t *left) {
   ages *ages = &retention->ages;
-  uint64_t now = sys_monotonic_ns();
-  int64_t offset = offset_now();
+  uint64_t now = monotonic_now(ages);
+  int64_t offset = offset_now(ages);
   if (is_step(ages->offset, offset)) {
     ages->offset = offset;
     ages->steady_since = now;

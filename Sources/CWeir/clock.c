@@ -83,6 +83,7 @@ void clock_start(event_log *log) {
   uint32_t clock = clock_resolve(log->options.clock);
   int64_t wall;
   sample(clock, &log->clock_start_ticks, &log->clock_start_ns, &wall);
+  log->time_offset = sys_time_offset();
 }
 
 int clock_measure(event_log *log, uint32_t clock) {
@@ -103,7 +104,7 @@ int clock_measure(event_log *log, uint32_t clock) {
     multiplier = (uint64_t)(((unsigned __int128)(now - log->clock_start_ns) << 32) / elapsed);
   }
   log->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier,
-                                    .monotonic_ns = (int64_t)now};
+                                    .monotonic_ns = (int64_t)now - log->time_offset};
   return 1;
 }
 

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "guard.h"
 #include "handover.h"
+#include "lane.h"
 #include "lines.h"
 #include "log.h"
 #include "notice.h"
@@ -604,7 +605,9 @@ static void fail_requests(event_log *log, uint64_t requested) {
 static void tell(event_log *log, const host_call *host) {
   if (!__atomic_load_n(&host->call, __ATOMIC_RELAXED)) return;
   pthread_mutex_lock(&log->host_lock);
+  lane_begin_telling();
   if (host->call) host->call(host->context);
+  lane_end_telling();
   pthread_mutex_unlock(&log->host_lock);
 }
 

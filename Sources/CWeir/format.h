@@ -52,7 +52,7 @@ typedef struct calibration {
   uint64_t base_ticks;
   int64_t wall_ns;
   uint64_t multiplier; /* nanoseconds a tick, times 2^32; 0: no clock was read, so monotonic_ns says nothing */
-  int64_t monotonic_ns; /* CLOCK_MONOTONIC at base_ticks */
+  int64_t monotonic_ns; /* CLOCK_MONOTONIC at base_ticks, of the machine: without a time namespace's offset */
 } calibration;
 
 /*

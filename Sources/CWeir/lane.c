@@ -58,6 +58,7 @@ static __thread struct {
   uint32_t borrows;               /* how many they are, those without a place in `borrowed` included */
   int claiming;     /* entries are being changed */
   int ended;        /* the thread's clean-up has run: claim nothing any more */
+  int telling;      /* the thread is one of a log's, in a function of the host's that the log calls */
 } this_thread __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t thread_key;
@@ -75,11 +76,6 @@ static int32_t closed_reason(const event_log *log) {
 }
 
 static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
-
-static int32_t count_loose(event_log *log, int32_t reason) {
-  __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
-  return reason;
-}
 
 /* ---- Waking the drainer ------------------------------------------------------------------------------------------ */
 
@@ -103,8 +99,28 @@ void lane_end_nap(event_log *log) {
   }
 }
 
-/* Once it is counted, and before the drainer is woken: the drainer tells the host. */
-static void note_refusal(event_log *log) { __atomic_store_n(&log->refused, 1, __ATOMIC_RELEASE); }
+/* ---- Refusing ---------------------------------------------------------------------------------------------------- */
+
+void lane_begin_telling(void) { this_thread.telling++; }
+void lane_end_telling(void) { this_thread.telling--; }
+
+/*
+ * Once a refusal is counted, and before the drainer is woken: the drainer tells the host. Not of a refusal in what the
+ * host does when it is told: there would be no end to that.
+ */
+static void note_refusal(event_log *log) {
+  if (!this_thread.telling) __atomic_store_n(&log->refused, 1, __ATOMIC_RELEASE);
+}
+
+/* Counts a refusal of a log that has no ring to count it in: a closed one, a fork's, one that lost a page. */
+static int32_t count_loose(event_log *log, int32_t reason) {
+  __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
+  if (reason == WEIR_DROP_STORAGE) { /* the drainer of a log that lost a page lives on */
+    note_refusal(log);
+    lane_wake_drainer(log);
+  }
+  return reason;
+}
 
 /*
  * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in
@@ -344,14 +360,15 @@ static weir_lane *try_borrow(event_log *log) {
 
 /*
  * A spare lane for one capture. Waits for one as long as the options say for a full lane, but a capture that interrupts
- * one with a borrowed lane never waits: the lane it waited for could be its own.
+ * one with a borrowed lane never waits: the lane it waited for could be its own. Nor does one on a thread of the log's,
+ * which others wait for.
  */
 static weir_lane *borrow_lane(event_log *log) {
   enum { SPINS = 64, YIELDS = 1000 };
   uint64_t wait = log->options.full_wait_ns, deadline = 0;
   for (uint32_t tries = 0;; tries++) {
     weir_lane *lane = try_borrow(log);
-    if (lane || lane_log_state(log) != STATE_OPEN || this_thread.borrows > 0) return lane;
+    if (lane || lane_log_state(log) != STATE_OPEN || this_thread.borrows > 0 || this_thread.telling) return lane;
     if (tries < SPINS) continue;
     if (tries < SPINS + YIELDS) {
       sched_yield();
@@ -382,7 +399,7 @@ weir_place weir_find_place(weir_log *producer) {
   if (is_limited(log)) return refused(count_unlaned(log, WEIR_DROP_STORAGE));
   weir_lane *lane = own_lane(log);
   if (!lane || lane->busy) lane = borrow_lane(log);
-  return begin_in(log, lane, 1);
+  return begin_in(log, lane, !this_thread.telling);
 }
 
 weir_place weir_find_place_in_signal(weir_log *producer) {
@@ -394,7 +411,7 @@ weir_place weir_find_place_in_signal(weir_log *producer) {
   return begin_in(log, lane, 0);
 }
 
-weir_place weir_make_room(weir_lane *lane) { return room_find(lane, 1); }
+weir_place weir_make_room(weir_lane *lane) { return room_find(lane, !this_thread.telling); }
 
 /* The fields are the caller's whole payload: with the flag of a scope, readers would cut the end of them off. */
 static int32_t put_and_commit(weir_record *record, uint32_t type, const void *payload, uint64_t length, weir_id *id) {

@@ -21,6 +21,10 @@ weir_place lane_closed(weir_lane *producer);                     /* ends a captu
 void lane_set_up_threads(void);                                  /* once a process */
 void lane_let_threads_go(void);                                  /* threads that end from now on clean nothing up */
 
+/* Around a function of the host's: captures in it never wait for room, and their refusals are not told of. */
+void lane_begin_telling(void);
+void lane_end_telling(void);
+
 /* ---- room.c ---- */
 
 /* Room for a record of any size in a lane that the caller marked as busy, or why not; then the capture is ended. */

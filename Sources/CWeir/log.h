@@ -247,6 +247,7 @@ typedef struct event_log {
   uint64_t calibrate_at;   /* monotonic time of the next calibration */
   uint64_t clock_start_ticks;
   uint64_t clock_start_ns;
+  int64_t time_offset;     /* of this process's monotonic clock to the machine's */
   supply supply;
   sealer sealer;
   uint64_t roll_wanted;    /* atomic: the segment of this number takes no more blocks, its file can't be synced */

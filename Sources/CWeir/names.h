@@ -113,11 +113,13 @@
 #define handover_start_offset weir_core_handover_start_offset
 #define hash_bytes weir_core_hash_bytes
 #define hash_key_make weir_core_hash_key_make
+#define lane_begin_telling weir_core_lane_begin_telling
 #define lane_close_all weir_core_lane_close_all
 #define lane_closed weir_core_lane_closed
 #define lane_count_refusal weir_core_lane_count_refusal
 #define lane_end_capture weir_core_lane_end_capture
 #define lane_end_nap weir_core_lane_end_nap
+#define lane_end_telling weir_core_lane_end_telling
 #define lane_evicted weir_core_lane_evicted
 #define lane_forget weir_core_lane_forget
 #define lane_let_threads_go weir_core_lane_let_threads_go
@@ -341,6 +343,7 @@
 #define sys_touch weir_core_sys_touch
 #define sys_touch_at weir_core_sys_touch_at
 #define sys_truncate weir_core_sys_truncate
+#define sys_time_offset weir_core_sys_time_offset
 #define sys_unlink weir_core_sys_unlink
 #define sys_unlock weir_core_sys_unlock
 #define sys_unmap weir_core_sys_unmap

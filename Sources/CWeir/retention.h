@@ -39,6 +39,7 @@ typedef struct batched_segment {
 typedef enum age_kind { AGE_UNKNOWN, AGE_GONE, AGE_MONOTONIC, AGE_DATED } age_kind;
 typedef struct ages {
   uint8_t boot_id[16];        /* of this boot; zeros: not known */
+  int64_t time_offset;        /* of this process's monotonic clock to the machine's, which is meant below */
   uint64_t known_since;       /* monotonic: the log knows this boot since then */
   uint64_t steady_since;      /* monotonic: the wall clock is not known to have been set since then */
   int64_t offset;             /* the wall clock less the monotonic one, since then */

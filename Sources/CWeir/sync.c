@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "lane.h"
 #include "log.h"
 #include "system.h"
 
@@ -39,7 +40,9 @@ static weir_status status_of_wait(const event_log *log, const sync_wait *wait, w
 void sync_notify(const event_log *log, sync_wait *wait) {
   weir_error error = {0};
   weir_status status = status_of_wait(log, wait, &error);
+  lane_begin_telling();
   wait->notify(wait->context, status, status == WEIR_OK ? NULL : &error);
+  lane_end_telling();
   free(wait);
 }
 

@@ -559,6 +559,18 @@ int sys_boot_id(uint8_t id[16]) {
   return digits == 32 ? 0 : -EIO;
 }
 
+int64_t sys_time_offset(void) {
+  char text[256];
+  long long seconds, ns;
+  int fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  int64_t count = sys_read_at(fd, text, sizeof text - 1, 0);
+  close(fd);
+  if (count < 0) return 0;
+  text[count] = 0;
+  return sscanf(text, "monotonic %lld %lld", &seconds, &ns) == 2 ? seconds * INT64_C(1000000000) + ns : 0;
+}
+
 int sys_clock_source_is(const char *name) {
   char text[32];
   int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);

@@ -103,6 +103,57 @@ static void refusals_told(void) {
   scratch_remove(folder);
 }
 
+/* What the host captures when it is told: more than a lane holds. */
+enum { AT_ONCE = 2000 };
+
+typedef struct capturing {
+  weir_log *log;
+  uint32_t type;
+  _Atomic uint64_t calls, refused;
+} capturing;
+
+static void capture_too_much(void *context) {
+  capturing *host = context;
+  if (host->calls++ > 0) return;
+  for (uint64_t i = 0; i < AT_ONCE; i++) host->refused += capture_bytes(host->log, host->type, 100, 0, NULL) != 0;
+}
+
+static void on_durable(void *context, weir_status status, const weir_error *error) {
+  (void)status;
+  (void)error;
+  capture_too_much(context);
+}
+
+static void captures_of_who_is_told(void) {
+  test("captures in a function that a log's thread calls never wait for that thread, and have nothing called again");
+  static const char *const names[] = {"on_drained", "on_refused", "durable_notify"};
+  for (int kind = 0; kind < 3; kind++) {
+    char *folder = scratch();
+    weir_options options;
+    weir_options_init(&options);
+    options.lane_bytes = 4096;
+    options.max_event_bytes = 1000;
+    options.lane_count = 2; /* this thread's, and one to borrow */
+    options.spare_lanes = 1;
+    options.full_wait_ns = UINT64_MAX;
+    weir_log *log;
+    if (!CHECK_EQUAL(weir_open(join(folder, "log"), &options, &log, NULL, NULL), WEIR_OK)) return;
+    capturing host = {.log = log, .type = define_bytes(log)};
+    if (kind == 0) weir_on_drained(log, capture_too_much, &host);
+    if (kind == 1) weir_on_refused(log, capture_too_much, &host);
+    weir_id id;
+    CHECK_EQUAL(capture_bytes(log, host.type, 100, 0, &id), WEIR_ACCEPTED);
+    if (kind == 1) refuse_one(log, WEIR_DROP_TOO_LARGE);
+    if (kind == 2) CHECK_EQUAL(weir_durable_notify(log, id, on_durable, &host, NULL), WEIR_OK);
+    CHECK(AWAIT(host.refused > 0));
+    if (!CHECK_EQUAL(weir_drain(log, UINT64_C(60000000000), NULL, NULL), WEIR_OK)) fprintf(stderr, "%s\n", names[kind]);
+    if (kind == 1) CHECK_EQUAL(host.calls, 1);
+    close_and_free(log);
+    if (kind == 1) CHECK_EQUAL(host.calls, 1);
+    scratch_remove(folder);
+  }
+}
+
 static void sizes(void) {
   test("case 47: events up to max_event_bytes are accepted whole, larger ones are refused and counted");
   static const struct limit { uint64_t max, lane; } limits[] = {
@@ -452,6 +503,7 @@ int main(void) {
   random_start("capture_test");
   ids_past_their_bits();
   refusals_told();
+  captures_of_who_is_told();
   sizes();
   empty_event();
   ended_though_refused();

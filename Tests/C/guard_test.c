@@ -63,6 +63,21 @@ static void check_stopped(weir_status status, const weir_error *error) {
   if (!CHECK(told)) fprintf(stderr, "%s\n", error->message);
 }
 
+static _Atomic uint64_t calls; /* for refusals */
+
+static void on_refusals(void *unused) {
+  (void)unused;
+  calls++;
+}
+
+/* Also once the drainer has told of every refusal so far. */
+static void check_told(void) {
+  for (int i = 0; i < 2; i++) weir_drain(live, UINT64_MAX, NULL, NULL);
+  uint64_t before = calls;
+  CHECK_EQUAL(capture_numbered(live, live_type, 9, 0, 10, NULL), WEIR_DROP_STORAGE);
+  CHECK(AWAIT(calls > before));
+}
+
 /* With the guard: everything says that the log is stopped. */
 static void check_refusing(void) {
   weir_error error;
@@ -72,6 +87,7 @@ static void check_refusing(void) {
   uint64_t durable = weir_durable_offset(live);
   CHECK_EQUAL(capture_numbered(live, live_type, 9, 0, 10, &id), WEIR_DROP_STORAGE);
   CHECK_EQUAL(told->refused, THREADS);
+  check_told();
   check_stopped(weir_drain(live, UINT64_MAX, NULL, &error), &error);
   check_stopped(weir_sync(live, UINT64_MAX, NULL, &error), &error);
   weir_status status = weir_durable(live, first, UINT64_MAX, &error);
@@ -94,6 +110,7 @@ static void child(const char *directory, const char *ring_not_segment, uint64_t 
   live = open_default(directory, NULL);
   if (!live) _exit(3);
   live_type = define_numbered(live);
+  weir_on_refused(live, on_refusals, NULL);
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; i < THREADS; i++) REQUIRE(pthread_create(&threads[i], NULL, capture_thread, (void *)i) == 0);
   REQUIRE(AWAIT(told->accepted[0] >= 500 && told->accepted[1] >= 500));

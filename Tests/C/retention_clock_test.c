@@ -7,7 +7,12 @@
  */
 #include "retention_check.h"
 
+#include <sched.h>
 #include <sys/syscall.h>
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
 
 #define MINUTE INT64_C(60000000000)
 #define HOUR (60 * MINUTE)
@@ -147,6 +152,46 @@ static void test_set_back(void) {
   end();
 }
 
+/*
+ * A session of a process in a time namespace whose monotonic clock is a day ahead; `removed` is what was removed by its
+ * end. 0: this process may not make such a namespace.
+ */
+static int session_elsewhere(int64_t retain_ns, uint64_t removed) {
+  enum { NO_NAMESPACE = 77 };
+  pid_t maker = fork();
+  REQUIRE(maker >= 0);
+  if (maker == 0) {
+    int offsets = unshare(CLONE_NEWTIME) == 0 ? open("/proc/self/timens_offsets", O_WRONLY) : -1;
+    if (offsets < 0 || dprintf(offsets, "monotonic 86400 0\n") < 0) _exit(NO_NAMESPACE);
+    pid_t inhabitant = fork(); /* who is born there lives there */
+    if (inhabitant == 0) {
+      uint64_t failed_before = checks_failed;
+      CHECK_EQUAL(session(retain_ns), removed);
+      _exit(checks_failed > failed_before);
+    }
+    _exit(inhabitant < 0 ? 2 : wait_for(inhabitant));
+  }
+  int status = wait_for(maker);
+  if (status == NO_NAMESPACE) return 0;
+  CHECK_EQUAL(status, 0);
+  captured += EVENTS;
+  return 1;
+}
+
+static void test_time_namespace(void) {
+  begin("a process in another time namespace removes nothing early, nor has others remove what it captured");
+  CHECK_EQUAL(session(HOUR), 0);
+  if (session_elsewhere(HOUR, 0)) {
+    CHECK_EQUAL(session(HOUR), 0);
+    elapse(3 * HOUR);
+    CHECK_EQUAL(session(HOUR), 3 * EVENTS); /* what was sealed there is not of tomorrow */
+    CHECK(session_elsewhere(HOUR, 3 * EVENTS));
+  } else {
+    printf("skipped: a time namespace, which takes root\n");
+  }
+  end();
+}
+
 /* ---- Across boots ------------------------------------------------------------------------------------------------ */
 
 static void test_right_clocks(void) {
@@ -238,6 +283,7 @@ int main(void) {
   test_ahead_for_a_while();
   test_without_a_battery();
   test_set_back();
+  test_time_namespace();
   test_right_clocks();
   test_ahead_at_the_start();
   test_dated_later();
