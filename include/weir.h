@@ -246,7 +246,8 @@ typedef struct weir_recovery {
   uint64_t damaged_bytes;
   uint64_t damaged_records;    /* stretches of a lane that no checksum vouches for; copied to quarantine/ */
   uint64_t unkept_bytes;       /* of all these damaged bytes, those that were not copied, because quarantine/ is full:
-                                  it takes 256 MiB, and 512 files. Remove it when you have looked into it */
+                                  it takes 256 MiB of them, and 512 files, beside which it has the files that were
+                                  none of the log's. Remove it when you have looked into it */
   uint64_t missing_events;     /* events that were captured and are not there any more, exactly, as far as others that
                                   were captured after them are there. Of damage in a segment: the offsets */
   uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */

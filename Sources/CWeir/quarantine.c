@@ -44,9 +44,11 @@ typedef struct usage {
   uint64_t bytes;
 } usage;
 
+/* Files with segments' names were moved there, whoever made them and however many they are: they take nothing up. */
 static int take_entry(void *context, const char *name) {
   usage *usage = context;
   struct stat status;
+  if (name[0] >= '0' && name[0] <= '9') return 0;
   usage->entries++;
   if (sys_status_at(usage->quarantine, name, &status) == 0) usage->bytes += (uint64_t)status.st_blocks * 512;
   return 0;
@@ -61,14 +63,14 @@ static int is_full(int quarantine, uint64_t bytes) {
          usage.bytes > QUARANTINE_MOST_BYTES - bytes;
 }
 
-/* Makes a file that has its name once all of it is on the disk. */
-static int make_file(int quarantine, const char *name, filler fill, const void *context) {
+/* Makes a file that has its name once all of it is there, and on the disk if it is to be `synced`. */
+static int make_file(int quarantine, const char *name, filler fill, const void *context, int synced) {
   int error = sys_unlink(quarantine, NEW_NAME);
   if (error != 0 && error != -ENOENT) return error;
   int fd = sys_open_create(quarantine, NEW_NAME);
   if (fd < 0) return fd;
   error = fill(context, fd);
-  if (error == 0) error = sys_sync_data(fd);
+  if (error == 0 && synced) error = sys_sync_data(fd);
   sys_close(fd);
   if (error == 0) error = sys_rename(quarantine, NEW_NAME, name);
   if (error != 0) sys_unlink(quarantine, NEW_NAME);
@@ -91,10 +93,10 @@ static int fill_note(const void *context, int fd) {
   return count > 0 && (uint64_t)count < sizeof text ? sys_write_at(fd, text, (uint64_t)count, 0) : -EINVAL;
 }
 
-static int write_note(int quarantine, const char *name, const note *note) {
+static int write_note(int quarantine, const char *name, const note *note, int synced) {
   char path[NAME_ROOM + 5];
   snprintf(path, sizeof path, "%s.json", name);
-  return make_file(quarantine, path, fill_note, note);
+  return make_file(quarantine, path, fill_note, note, synced);
 }
 
 /* Makes quarantine/<name> and its note, unless it is there. */
@@ -103,8 +105,8 @@ static int make(int quarantine, const char *name, const note *note, filler fill,
   if (there != 0) return there < 0 ? there : 0;
   int full = is_full(quarantine, note->bytes);
   if (full != 0) return full;
-  int error = write_note(quarantine, name, note);
-  if (error == 0) error = make_file(quarantine, name, fill, context);
+  int error = write_note(quarantine, name, note, 1);
+  if (error == 0) error = make_file(quarantine, name, fill, context, 1);
   return error == 0 ? sys_sync_directory(quarantine) : error;
 }
 
@@ -196,12 +198,13 @@ int quarantine_copy(int directory, int fd, const char *name, const char *reason)
   return result;
 }
 
-static int move(int directory, int quarantine, const char *name, const char *reason, uint64_t bytes) {
+/* Its note is synced before the file of Weir's own is gone; of others there may be thousands. */
+static int move(int directory, int quarantine, const char *name, const char *reason, uint64_t bytes, int ours) {
   char moved[NAME_ROOM], path[NAME_ROOM + sizeof QUARANTINE_NAME];
   int error = free_name(quarantine, name, moved);
   note note = {.file = name, .reason = reason, .lane = -1, .bytes = bytes};
-  if (error == 0) error = write_note(quarantine, moved, &note);
-  if (error == 0) error = sys_sync_directory(quarantine);
+  if (error == 0) error = write_note(quarantine, moved, &note, ours);
+  if (error == 0 && ours) error = sys_sync_directory(quarantine);
   snprintf(path, sizeof path, QUARANTINE_NAME "/%s", moved);
   return error == 0 ? sys_rename(directory, name, path) : error;
 }
@@ -213,7 +216,7 @@ int quarantine_file(int directory, const char *name, const char *reason, int our
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;
   int result = ours ? is_full(quarantine, (uint64_t)status.st_blocks * 512) : 0;
-  if (result == 0) result = move(directory, quarantine, name, reason, (uint64_t)status.st_size);
+  if (result == 0) result = move(directory, quarantine, name, reason, (uint64_t)status.st_size, ours);
   sys_close(quarantine);
   if (result == QUARANTINE_FULL) {
     error = sys_unlink(directory, name);

@@ -44,8 +44,9 @@ int quarantine_stretch(const event_log *log, const damaged_stretch *stretch);
 int quarantine_copy(int directory, int fd, const char *name, const char *reason);
 
 /*
- * A whole file, moved: quarantine/<name>-<n>, with the first number that is free. It takes no space, so a file that is
- * not known to be Weir's is moved however full it is; one that is `ours` is removed then.
+ * A whole file, moved: quarantine/<name>-<n>, with the first number that is free. A file that is not known to be Weir's
+ * is moved however full the directory is, and counts for nothing there; after a power cut its note may be missing. One
+ * that is `ours` is removed where the directory is full.
  */
 int quarantine_file(int directory, const char *name, const char *reason, int ours);
 

@@ -160,6 +160,41 @@ static void at_the_close(void) {
   scratch_remove(folder);
 }
 
+static _Atomic uint64_t syncs;
+
+static void count_syncs(const weir_call *call, int after) {
+  if (!after) syncs += strncmp(call->operation, "sys_sync", 8) == 0;
+}
+
+static void beside_foreign_files(void) {
+  test("hundreds of somebody's files with segments' names: no sync for each, and room for damaged bytes is left");
+  enum { FOREIGN = 700 };
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  uint8_t bytes[4096];
+  weir_id id;
+  uint64_t undamaged = 0;
+  REQUIRE(mkdir(directory, 0700) == 0);
+  for (int i = 0; i < FOREIGN; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%020d.weir%s", i * 1000, i % 2 ? ".active" : "");
+    FILE *file = fopen(join(directory, name), "w");
+    REQUIRE(file && fputs("hello", file) >= 0 && fclose(file) == 0);
+  }
+  weir_fault_observe(count_syncs);
+  weir_log *log = open_napping(directory, 1 << 20);
+  weir_fault_observe(NULL);
+  CHECK(syncs > 0 && syncs < FOREIGN / 10);
+  uint64_t size = damage_one(log, define_numbered(log), &id, bytes, &undamaged);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_free(log);
+  check_copy(copy_path(directory, &id), bytes, size);
+  char moved[100];
+  snprintf(moved, sizeof moved, "quarantine/%020d.weir-0.json", (FOREIGN - 2) * 1000);
+  CHECK_EQUAL(access(join(directory, moved), F_OK), 0);
+  scratch_remove(folder);
+}
+
 /* What finds no room is counted, and nothing waits for it. */
 static void no_room(void) {
   test("more damage than may wait in memory: it is not kept, and the log goes on");
@@ -202,6 +237,7 @@ int main(void) {
   random_start("damage_test");
   without_a_sync();
   at_the_close();
+  beside_foreign_files();
   no_room();
   return finish();
 }
