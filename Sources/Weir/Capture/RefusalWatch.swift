@@ -50,6 +50,8 @@ extension DropReason {
     case .full: "the disk does not keep up; make laneBytes larger, or let captures wait (whenFull)"
     case .noLane: "more threads capture at once than there are lanes; raise laneCount"
     case .tooLarge: "they are larger than maximumEventBytes; capture less in one event, or raise that"
+    case .storage where storage == .io:
+      "the log's files can't be written, or were cut short (io); drain() says more; close the log and open it again"
     case .storage:
       "the log can't grow (\(storage?.rawValue ?? "it can again")); make room on the disk, or raise byteLimit"
     default:

@@ -70,7 +70,7 @@ public final class ScopeSlot: Sendable {
   public var elapsed: Duration? { scope?.elapsed }
 
   /// Begins a scope, inside of the one that is bound here. If one is open already, that one goes on; of threads that
-  /// begin at once, one begins it.
+  /// begin at once, one begins it, and the others wait for the capture of its beginning.
   @discardableResult
   public func begin() -> Scope {
     if let scope { return scope }

@@ -134,6 +134,24 @@ struct RefusalTests {
     }
   }
 
+  /// The ring is cut short, and the guard stops the log.
+  @Test func aLogThatWasStoppedSaysSo() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "weir-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    await #expect(processExitsWith: .exitCode(7)) { [directory = directory as String] in
+      Tracker.installGuard()
+      let lines = LoggedLines()
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.logger = lines.logger })
+      truncate(directory + "/ring", 0)
+      while tracker.track("e") != .dropped(.storage) {}
+      let isSaid = await eventually {
+        lines.lines.withLock { $0.contains { $0.text.hasPrefix("events are refused (storage), ") } }
+      }
+      let remedy = lines.lines.withLock { $0.contains { $0.text.contains("close the log and open it again") } }
+      exit(isSaid && remedy ? 7 : 1)
+    }
+  }
+
   /// Captures an event while it is encoded, and another while that is.
   private struct Nested: Event {
     static let eventTypes = [EventType("nested")]
