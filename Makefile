@@ -241,10 +241,10 @@ clean:
 # ---- The C library alone ---------------------------------------------------------------------------------------------
 
 C = $(BUILD)/c
-C_SOURCES = $(wildcard Sources/CWeir/*.c)
+C_SOURCES = $(wildcard Sources/CWeir/*/*.c)
 C_HEADERS = include/weir.h include/weir_capture.h include/weir_failing.h
 C_WARNINGS = -Wall -Wextra -Werror
-C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -MMD -MP
+C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -ISources/CWeir -MMD -MP
 C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
 # What a program with the library in it links as well: batch segments are LZ4.
 C_LIBS = -llz4
@@ -372,7 +372,7 @@ test-symbols: $(C)/libcweir.a $(C)/checked/libcweir.a $(C)/replay/seam/libcweir.
 
 # The same of what SwiftPM links, after a debug build.
 test-swift-symbols:
-	Tests/C/symbols.sh $(wildcard $(BUILD)/debug/CWeir.build/*.o)
+	Tests/C/symbols.sh $(wildcard $(BUILD)/debug/CWeir.build/*/*.o)
 
 # Logs of earlier versions, and a second reader of the format, in Python.
 $(C)/checked/golden_test.run: | need-python need-lz4-tool
@@ -389,10 +389,10 @@ $(C)/checked/libcweir.a: $(CHECKED_OBJECTS)
 	ar rcs $@ $(CHECKED_OBJECTS)
 
 $(C)/checked/%_test: Tests/C/%_test.c $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) -ISources/CWeir $< $(C)/checked/libcweir.a $(C_LIBS) -o $@
+	$(CC) $(CHECKED_FLAGS) $< $(C)/checked/libcweir.a $(C_LIBS) -o $@
 
 $(C)/plain/%_test: Tests/C/%_test.c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 $(C)/plain/unload_test: $(C)/plain/unloaded.so
 
@@ -412,7 +412,7 @@ check-aarch64:
 	@command -v aarch64-linux-gnu-gcc >/dev/null 2>&1 || $(call install,gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 	@mkdir -p $(C)/aarch64
 	@for source in $(C_SOURCES) Tests/C/example.c; do \
-	  aarch64-linux-gnu-gcc -std=gnu11 $(C_WARNINGS) -O2 -fPIC -Iinclude -c $$source -o $(C)/aarch64/object.o || exit 1; \
+	  aarch64-linux-gnu-gcc -std=gnu11 $(C_WARNINGS) -O2 -fPIC -Iinclude -ISources/CWeir -c $$source -o $(C)/aarch64/object.o || exit 1; \
 	done
 	@echo 'ok: the C library compiles for AArch64'
 
@@ -443,7 +443,7 @@ $(C)/aarch64/liblz4.a:
 
 $(C)/aarch64/%_test: Tests/C/%_test.c $(C_SOURCES) $(C)/aarch64/liblz4.a
 	@mkdir -p $(@D)
-	aarch64-linux-gnu-gcc $(filter-out -MMD -MP,$(C_FLAGS)) -O2 -g -static -DWEIR_FAULT_INJECTION -ISources/CWeir $^ -o $@
+	aarch64-linux-gnu-gcc $(filter-out -MMD -MP,$(C_FLAGS)) -O2 -g -static -DWEIR_FAULT_INJECTION $^ -o $@
 
 .PHONY: $(AARCH64_RUNS)
 $(AARCH64_RUNS): %.run: %
@@ -455,13 +455,16 @@ $(AARCH64_RUNS): %.run: %
 # functions called, in place of that library. Sources that never run beside another thread need none of it.
 MODELS = $(C)/models
 MODELS_CC = gcc
-MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ISources/CWeir -ITests/Models
+MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
-MODELS_UNSEEN = scan window unsealed interrupted lost_ring dead_ring reader handover crc32c check stat verify dead \
-                route definitions directory quarantine error notice locator system failing start sizes retention \
-                byte_limit age event values source batch_source batch_frame scan_block check_batch columns batch batcher \
-                batch_all tally contents ring_owner
-MODELS_INCLUDED = lane drain
+MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory directory/locator directory/quarantine \
+                directory/sizes directory/start format/columns format/notice format/values inspect/check \
+                inspect/check_batch inspect/stat inspect/tally inspect/verify limits/age limits/byte_limit \
+                limits/retention read/definitions read/event read/reader read/route recover/dead_ring \
+                recover/interrupted recover/lost_ring recover/unsealed replay/dead replay/handover ring/ring_owner \
+                segment/batch_frame segment/batch_source segment/contents segment/scan segment/scan_block \
+                segment/source segment/window system/crc32c system/error system/failing system/system
+MODELS_INCLUDED = capture/lane drain/drain
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
 MODELS_OWN = $(filter-out under_test_%,$(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/*.c)))
@@ -487,7 +490,7 @@ $(MODELS)/seen/%.o: Sources/CWeir/%.c
 	$(MODELS_CC) $(MODELS_SEEN_FLAGS) -c $< -o $@
 
 # What the models have of the system comes before the real one.
-$(MODELS)/unseen/system.o: Sources/CWeir/system.c
+$(MODELS)/unseen/system/system.o: Sources/CWeir/system/system.c
 	@mkdir -p $(@D)
 	$(MODELS_CC) $(MODELS_FLAGS) -c $< -o $@
 	objcopy --weaken $@
@@ -665,8 +668,7 @@ REPLAY_PROGRAMS = $(patsubst Tests/CrashReplay/%.c,%,$(wildcard Tests/CrashRepla
                     $(wildcard Tests/CrashReplay/*_cases.c))
 REPLAY_CASES = $(filter %_cases,$(REPLAY_PROGRAMS))
 REPLAY_SHARED = $(filter-out $(REPLAY_PROGRAMS),$(patsubst Tests/CrashReplay/%.c,%,$(wildcard Tests/CrashReplay/*.c)))
-REPLAY_FLAGS = $(C_FLAGS) $(CFLAGS) -DCHECKS_ARE_SHARED -DWEIR_FAULT_INJECTION -ITests/C -ITests/CrashReplay \
-               -ISources/CWeir
+REPLAY_FLAGS = $(C_FLAGS) $(CFLAGS) -DCHECKS_ARE_SHARED -DWEIR_FAULT_INJECTION -ITests/C -ITests/CrashReplay
 REPLAY_OPTIONS = $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 REPLAY_SEAM_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(REPLAY)/seam/%.o)
 REPLAY_CASE_RUNS = $(REPLAY_CASES:%=$(REPLAY)/%.run)
@@ -777,7 +779,7 @@ FUZZ_SECONDS = $(if $(filter-out 0,$(SECONDS)),$(SECONDS),60)
 FUZZ_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),100000)
 FUZZ_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_FLAGS = $(C_FLAGS) -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link $(FUZZ_SANITIZERS) \
-             -fno-sanitize=function -ISources/CWeir -ITests/Fuzz
+             -fno-sanitize=function -ITests/Fuzz
 FUZZ_SHARED = archive pack structure structure_batch mutate examine
 FUZZ_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(FUZZ)/lib/%.o) $(FUZZ_SHARED:%=$(FUZZ)/%.o)
 FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=30 -max_len=262144 -print_final_stats=1
@@ -843,7 +845,7 @@ $(FUZZ_TARGETS:%=$(FUZZ)/%): $(FUZZ)/%: $(FUZZ)/%_fuzz.o $(FUZZ_OBJECTS)
 
 $(FUZZ)/checked/%.o: Tests/Fuzz/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CHECKED_FLAGS) -ISources/CWeir -c $< -o $@
+	$(CC) $(CHECKED_FLAGS) -c $< -o $@
 
 $(FUZZ)/replay-payload: $(FUZZ)/checked/payload_fuzz.o
 $(filter-out %-payload,$(FUZZ_REPLAYS)): $(FUZZ)/checked/directory_fuzz.o
@@ -890,7 +892,7 @@ recovery-bench: need-c $(C)/bench/recovery_bench
 
 $(C)/bench/recovery_bench: Benchmarks/Recovery/recovery_bench.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 # What batch segments cost, and how much smaller they are. BATCH_BENCH_FLAGS: --rounds N, --mib N, --sample FILE.
 BATCH_BENCH_FLAGS =
@@ -902,7 +904,7 @@ batch-bench: need-c need-lz4-tool $(C)/bench/batch_bench
 
 $(C)/bench/batch_bench: Benchmarks/Batching/batch_bench.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) -ISources/CWeir $< $(C)/libcweir.a $(C_LIBS) -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 # What delivery costs. The tool is the endpoint that takes events over HTTP and the process that sends them; its packages
 # are those of the traits. DELIVERY_BENCH_FLAGS: --events N, --rounds N, --batches 1000,10000.
@@ -984,4 +986,4 @@ $(PEERS)/libpeer-lttng-ust.so: Benchmarks/Peers/lttng-ust/peer.c $(PEER_HEADERS)
 
 .PHONY: bench-sync bench-micro bench-deps bench-charts bench-peers
 
--include $(wildcard $(C)/*/*.d $(MODELS)/*/*.d $(C)/*/stress/*.d $(REPLAY)/seam/*.d $(FUZZ)/*.d $(FUZZ)/*/*.d)
+-include $(wildcard $(C)/*/*.d $(C)/*/*/*.d $(C)/*/*/*/*.d)

@@ -23,7 +23,7 @@
  * Cost: no allocation, no lock, no system call; one release store publishes the event. A process killed before that
  * store never captured the event; a process killed after it has it in the ring file, whatever happens next.
  *
- * Order of stores (labels are those of the barrier table in Sources/CWeir/lane.c):
+ * Order of stores (labels are those of the barrier table in Sources/CWeir/capture/lane.c):
  *   busy (L1) ... payload and header ... tail, release (L2) ... busy cleared, release (L3).
  */
 #ifndef WEIR_CAPTURE_H

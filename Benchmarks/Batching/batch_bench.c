@@ -21,9 +21,9 @@
 
 #include "../../Tests/C/check.h"
 
-#include "columns.h"
-#include "directory.h"
-#include "system.h"
+#include "directory/directory.h"
+#include "format/columns.h"
+#include "system/system.h"
 
 enum { MOST_SEGMENTS = 4096, MOST_ROUNDS = 100 };
 

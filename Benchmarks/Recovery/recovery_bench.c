@@ -18,11 +18,11 @@
 
 #include "../../Tests/C/check.h"
 
-#include "crc32c.h"
-#include "directory.h"
-#include "recover.h"
-#include "scan.h"
-#include "system.h"
+#include "directory/directory.h"
+#include "recover/recover.h"
+#include "segment/scan.h"
+#include "system/crc32c.h"
+#include "system/system.h"
 
 typedef struct plan {
   const char *folder;

@@ -10,9 +10,9 @@
 
 #include "check.h"
 
-#include "columns.h"
-#include "crc32c.h"
-#include "format.h"
+#include "format/columns.h"
+#include "format/format.h"
+#include "system/crc32c.h"
 
 /* How a batch is made; all zeros: as Weir does. */
 typedef struct batch_form {

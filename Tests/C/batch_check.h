@@ -7,7 +7,7 @@
 
 #include "retention_check.h"
 
-#include "batch.h"
+#include "batch/batch.h"
 
 /* A closed log: every fourth event is large, so that some blocks go in columns and some do not. */
 static inline void make_mixed(const char *directory, uint64_t count, uint64_t segment_bytes) {

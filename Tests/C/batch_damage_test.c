@@ -8,7 +8,7 @@
 #include <lz4.h>
 #include <sys/resource.h>
 
-#include "batch_source.h"
+#include "segment/batch_source.h"
 
 /* What is freed is not kept for long, so that a peak of memory tells what was in use. */
 const char *__asan_default_options(void);

@@ -5,8 +5,8 @@
  */
 #include "batch_log.h"
 
-#include "batch_source.h"
-#include "system.h"
+#include "segment/batch_source.h"
+#include "system/system.h"
 
 static const batch_form plain = {0}, columned = {.columns = 1};
 

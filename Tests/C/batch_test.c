@@ -5,8 +5,8 @@
  */
 #include "batch_check.h"
 
-#include "columns.h"
-#include "scan.h"
+#include "format/columns.h"
+#include "segment/scan.h"
 
 /* ---- Whole ------------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 
 #include <sys/time.h>
 
-#include "log.h"
+#include "log/log.h"
 
 /* An event of one `bytes` field whose whole payload is `payload` long. */
 static int32_t capture_bytes(weir_log *log, uint32_t type, uint64_t payload, int one_call, weir_id *id) {

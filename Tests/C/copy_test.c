@@ -8,7 +8,7 @@
 #include <dirent.h>
 #include <sys/syscall.h>
 
-#include "log.h"
+#include "log/log.h"
 
 /* ---- A copier ---------------------------------------------------------------------------------------------------- */
 

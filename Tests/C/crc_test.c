@@ -4,7 +4,7 @@
  */
 #include "check.h"
 
-#include "crc32c.h"
+#include "system/crc32c.h"
 
 enum { LONGEST = 6000, ALL_LENGTHS = 1700, LARGE = 3 << 20 };
 

@@ -6,9 +6,9 @@
 
 #include <pthread.h>
 
-#include "format.h"
-#include "log.h"
-#include "system.h"
+#include "format/format.h"
+#include "log/log.h"
+#include "system/system.h"
 
 enum { LIMIT_S = 120 };
 

@@ -4,10 +4,10 @@
  */
 #include "check.h"
 
-#include "definitions.h"
-#include "hash.h"
-#include "notice.h"
-#include "scan.h"
+#include "format/notice.h"
+#include "read/definitions.h"
+#include "segment/scan.h"
+#include "system/hash.h"
 
 enum { OPENING = 7, ROOM = MAX_DEFINITION_BYTES + 64 };
 

@@ -10,7 +10,7 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
-#include "log.h"
+#include "log/log.h"
 
 /*
  * Whether the drainer waits for its bell in the kernel. The flags say so a moment before it does, and a bell that was

@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "log.h"
-#include "system.h"
+#include "log/log.h"
+#include "system/system.h"
 
 static weir_log *open_with(const char *directory, uint64_t sync_interval_ns, uint32_t policy, uint64_t drain_ns) {
   weir_options options;

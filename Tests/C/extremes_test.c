@@ -4,8 +4,8 @@
  */
 #include "capture_check.h"
 
-#include "crc32c.h"
-#include "log.h"
+#include "log/log.h"
+#include "system/crc32c.h"
 
 /* Makes the first lane begin at `start`, a multiple of 8. Before the first capture: then nobody looks at it. */
 static void begin_lane_at(weir_log *handle, uint64_t start) {

@@ -13,7 +13,7 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
-#include "system.h"
+#include "system/system.h"
 
 static uint64_t descriptors(void) {
   uint64_t count = 0;

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "system.h"
+#include "system/system.h"
 #include "weir_firing.h"
 
 /* ---- Threads that fire when they are told to ---------------------------------------------------------------------- */

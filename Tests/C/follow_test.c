@@ -9,10 +9,10 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "directory.h"
+#include "directory/directory.h"
+#include "directory/start.h"
+#include "system/system.h"
 #include "drainer.h"
-#include "start.h"
-#include "system.h"
 
 enum { READERS = 8, LIVES = 8, THREADS = 2, FILLER = 400 };
 

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "error.h"
+#include "system/error.h"
 
 enum { OPENING = 77, CONTEXT = MAX_TYPES - 1, LANES = WEIR_MAX_LANES, LANE_BYTES = 1024, RECORD_BYTES = 512 };
 

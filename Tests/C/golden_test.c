@@ -12,7 +12,7 @@
 #include "drainer.h"
 #define LAST_DRAIN(log) hold_drainer(log)
 #include "../Golden/golden_log.h"
-#include "system.h"
+#include "system/system.h"
 
 static const char *golden_root(void) {
   const char *given = getenv("WEIR_GOLDEN");

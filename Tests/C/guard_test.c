@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #include "drainer.h"
-#include "format.h"
+#include "format/format.h"
 
 /* Each thread captures so many before the file is cut, together less than a segment; and then until it is refused. */
 enum { THREADS = 2, EVENTS = 12000 };

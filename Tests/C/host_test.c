@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "batcher.h"
-#include "log.h"
+#include "batch/batcher.h"
+#include "log/log.h"
 
 /* Opens, fills some segments and closes. */
 static void *live(void *directory) {

@@ -8,11 +8,11 @@
 
 #include "check.h"
 
-#include "crc32c.h"
-#include "format.h"
-#include "notice.h"
-#include "record.h"
-#include "system.h"
+#include "format/format.h"
+#include "format/notice.h"
+#include "format/record.h"
+#include "system/crc32c.h"
+#include "system/system.h"
 
 enum { BUILT_TYPE = 16, BUILT_LANES = 3, BUILT_LANE_BYTES = 4096, BUILT_RECORD_BYTES = 512, BUILT_TYPES_BYTES = 4096 };
 /* Three nanoseconds a tick. */

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "system.h"
+#include "system/system.h"
 
 /* Opens `directory`, which must fail with `status`; the message must be a line, and name the path. */
 static void check_refused(const char *directory, const weir_options *options, weir_status status) {

@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "format.h"
-#include "system.h"
+#include "format/format.h"
+#include "system/system.h"
 
 static weir_log *open_overwriting(const char *directory, uint64_t wait_ns, weir_recovery *recovery) {
   weir_options options;

@@ -6,7 +6,7 @@
  */
 #include "log_fixture.h"
 
-#include "system.h"
+#include "system/system.h"
 
 typedef struct damage {
   uint64_t file;

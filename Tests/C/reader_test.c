@@ -4,8 +4,8 @@
  */
 #include "log_fixture.h"
 
-#include "handover.h"
-#include "system.h"
+#include "replay/handover.h"
+#include "system/system.h"
 
 static void test_whole_log(fixture *fixture) {
   test("a whole dead log reads in full, and verifies");

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "error.h"
+#include "system/error.h"
 
 #if defined(__x86_64__)
 

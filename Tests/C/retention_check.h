@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "directory.h"
-#include "log.h"
-#include "retention.h"
-#include "start.h"
-#include "system.h"
+#include "directory/directory.h"
+#include "directory/start.h"
+#include "limits/retention.h"
+#include "log/log.h"
+#include "system/system.h"
 
 enum { SEGMENT = 147456, LANES = 3, LANE = 8192, FILLER = 700 };
 

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 
 #include "drainer.h"
-#include "format.h"
-#include "system.h"
+#include "format/format.h"
+#include "system/system.h"
 
 static char *folder;         /* the log's, on disk */
 static char *memory;         /* where rings go: on tmpfs if there is one */

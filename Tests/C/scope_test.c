@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <time.h>
 
-#include "format.h"
-#include "system.h"
+#include "format/format.h"
+#include "system/system.h"
 
 /* ---- Scopes ------------------------------------------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 
 #include "drainer.h"
-#include "format.h"
+#include "format/format.h"
 
 static weir_options small(void) {
   weir_options options;

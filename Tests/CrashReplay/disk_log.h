@@ -9,7 +9,7 @@
 
 #include <dirent.h>
 
-#include "format.h"
+#include "format/format.h"
 
 enum { SEGMENT_BYTES = 139264, FILLER = 300 }; /* 34 pages; some 400 events of this size */
 

@@ -25,9 +25,9 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 
-#include "crc32c.h"
+#include "format/format.h"
+#include "system/crc32c.h"
 #include "disk.h"
-#include "format.h"
 
 #ifndef EXT4_IOC_SHUTDOWN /* the same number as xfs has for it */
 #define EXT4_IOC_SHUTDOWN _IOR('X', 125, uint32_t)

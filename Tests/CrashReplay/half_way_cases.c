@@ -6,12 +6,12 @@
  *     half_way_cases           a sample of the calls, drawn by WEIR_SEED
  *     half_way_cases --long    every call
  */
-#include "names.h"
+#include "system/names.h"
 
 /* Recovery itself, under another name: what the library calls is below, and may be told to go wrong. */
 #undef recover
 #define recover real_recover
-#include "recover.c" /* in Sources/CWeir */
+#include "recover/recover.c" /* in Sources/CWeir */
 #undef recover
 #define recover weir_core_recover
 #undef _GNU_SOURCE

@@ -12,10 +12,10 @@
 
 #include <sys/mman.h>
 
-#include "directory.h"
-#include "format.h"
-#include "quarantine.h"
-#include "system.h"
+#include "directory/directory.h"
+#include "directory/quarantine.h"
+#include "format/format.h"
+#include "system/system.h"
 
 enum { FILLER = 100, DRAINED = 200, IN_LANE = 20, EACH = 40, MOST_CALLS = 1000 };
 

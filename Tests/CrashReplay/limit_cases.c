@@ -8,7 +8,7 @@
 
 #include "disk.h"
 #include "disk_calls.h"
-#include "system.h"
+#include "system/system.h"
 
 static const char *quota_disk(const char *folder) {
   const char *disk = join(folder, "quota");

@@ -8,8 +8,8 @@
 
 #include <dirent.h>
 
-#include "format.h"
-#include "system.h"
+#include "format/format.h"
+#include "system/system.h"
 
 enum { BEFORE = 700, AFTER = 700, FILLER = 300, NOBODY = 65534 };
 

@@ -9,8 +9,8 @@
 #include <dirent.h>
 #include <sys/mman.h>
 
-#include "format.h"
-#include "system.h"
+#include "format/format.h"
+#include "system/system.h"
 
 enum { DRAINED = 30, IN_LANE = 10, EVENTS = DRAINED + IN_LANE, PRODUCERS = 8, MOST_CALLS = 1000 };
 

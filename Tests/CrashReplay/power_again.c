@@ -5,7 +5,7 @@
 
 #include <dirent.h>
 
-#include "system.h"
+#include "system/system.h"
 
 static const uint8_t cut_boot_id[16] = "one in between.";
 

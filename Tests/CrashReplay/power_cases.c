@@ -7,10 +7,10 @@
 #include "power_run.h"
 #include "replay.h"
 
-#include "directory.h"
-#include "format.h"
-#include "log.h"
-#include "system.h"
+#include "directory/directory.h"
+#include "format/format.h"
+#include "log/log.h"
+#include "system/system.h"
 
 /* ---- Images of a run --------------------------------------------------------------------------------------------- */
 

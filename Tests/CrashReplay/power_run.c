@@ -3,10 +3,10 @@
 #include "power_run.h"
 #include "replay.h"
 
-#include "directory.h"
-#include "log.h"
-#include "scan.h"
-#include "system.h"
+#include "directory/directory.h"
+#include "log/log.h"
+#include "segment/scan.h"
+#include "system/system.h"
 
 const uint8_t power_boot_id[16] = "the next boot..";
 

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "judge.h"
 #include "replay.h"
-#include "system.h"
+#include "system/system.h"
 
 #include <dirent.h>
 #include <linux/sched.h>

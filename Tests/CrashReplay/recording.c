@@ -5,7 +5,7 @@
 
 #include <dirent.h>
 
-#include "system.h"
+#include "system/system.h"
 
 static recording *current;
 

@@ -9,8 +9,8 @@
 #include <dirent.h>
 #include <sys/mman.h>
 
-#include "quarantine.h"
-#include "system.h"
+#include "directory/quarantine.h"
+#include "system/system.h"
 
 static const uint64_t no_lanes[BUILT_LANES];
 

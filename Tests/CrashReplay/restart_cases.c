@@ -18,12 +18,12 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 
-#include "crc32c.h"
-#include "directory.h"
+#include "directory/directory.h"
+#include "format/format.h"
+#include "system/crc32c.h"
+#include "system/system.h"
 #include "disk.h"
 #include "drainer.h"
-#include "format.h"
-#include "system.h"
 
 enum { EVENTS = 500, UNDRAINED = 40, FILLER = 200 };
 

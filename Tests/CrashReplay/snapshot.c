@@ -6,9 +6,9 @@
 #include <dirent.h>
 #include <sys/mman.h>
 
-#include "crc32c.h"
-#include "format.h"
-#include "system.h"
+#include "format/format.h"
+#include "system/crc32c.h"
+#include "system/system.h"
 
 /* ---- Sums -------------------------------------------------------------------------------------------------------- */
 

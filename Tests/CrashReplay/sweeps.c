@@ -3,9 +3,9 @@
 #include "batch_sweeps.h"
 #include "context_sweeps.h"
 #include "drainer.h"
-#include "format.h"
 #include "stepper.h"
 #include "sweeps.h"
+#include "format/format.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "crc32c.h"
-#include "format.h"
+#include "format/format.h"
+#include "system/crc32c.h"
+#include "system/system.h"
 #include "pack.h"
-#include "system.h"
 
 typedef struct entry_header {
   uint8_t kind, flags;

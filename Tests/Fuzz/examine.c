@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32c.h"
-#include "format.h"
+#include "format/format.h"
+#include "system/crc32c.h"
 
 /* More than any of the small directories can give: each event takes 24 bytes, each skip something too. */
 enum { MOST_CALLS = 500000 };

@@ -6,12 +6,12 @@
 #include "../C/log_builder.h"
 
 #include "archive.h"
-#include "definitions.h"
 #include "examine.h"
 #include "mutate.h"
-#include "scan.h"
 #include "targets.h"
-#include "values.h"
+#include "format/values.h"
+#include "read/definitions.h"
+#include "segment/scan.h"
 
 enum { OPENING = 77, MOST_BYTES = 60000 };
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "crc32c.h"
-#include "format.h"
-#include "record.h"
+#include "format/format.h"
+#include "format/record.h"
+#include "system/crc32c.h"
 #include "structure_batch.h"
 
 #define FIELD(type, member) {offsetof(type, member), sizeof(((type *)0)->member)}

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "crc32c.h"
-#include "format.h"
+#include "format/format.h"
+#include "system/crc32c.h"
 
 enum { HASHED_FROM = 4, HASH_AT = BATCH_FRAME_HEADER_BYTES - 1, WORD = 4 };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "explorer.h"
-#include "system.h"
 #include "world.h"
+#include "system/system.h"
 
 enum { DIRECTORY_FD = 100, FIRST_FD = 101 };
 

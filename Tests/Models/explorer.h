@@ -47,7 +47,7 @@ enum { ANY_VALUE = -1 };
 
 typedef struct twin {
   const char *name;
-  const char *label; /* of the barrier table in Sources/CWeir/lane.c */
+  const char *label; /* of the barrier table in Sources/CWeir/capture/lane.c */
   twin_change change;
   place_kind place;
   int64_t value;  /* of the stores that TWIN_DELAY_STORE delays; ANY_VALUE: all */

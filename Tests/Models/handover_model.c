@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "disk.h"
-#include "recover.h"
-#include "system.h"
 #include "world.h"
+#include "recover/recover.h"
+#include "system/system.h"
 
 /* ---- Recovering a copy of the disk ------------------------------------------------------------------------------- */
 

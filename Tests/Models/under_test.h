@@ -5,7 +5,7 @@
 #ifndef WEIR_MODELS_UNDER_TEST_H
 #define WEIR_MODELS_UNDER_TEST_H
 
-#include "log.h"
+#include "log/log.h"
 
 /* A copy of the thread-local variables of lane.c: each thread of the model has its own. */
 typedef struct thread_locals {

@@ -1,5 +1,5 @@
 /* under_test_drain.c: drain.c itself, and the door to what is static in it. Compiled like the sources under test. */
-#include "drain.c" /* in Sources/CWeir */
+#include "drain/drain.c" /* in Sources/CWeir */
 
 #include "under_test.h"
 

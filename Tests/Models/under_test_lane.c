@@ -1,5 +1,5 @@
 /* under_test_lane.c: lane.c itself, and the door to what is static in it. Compiled like the sources under test. */
-#include "lane.c" /* in Sources/CWeir */
+#include "capture/lane.c" /* in Sources/CWeir */
 
 #include "under_test.h"
 

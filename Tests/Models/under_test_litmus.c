@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "system.h"
+#include "system/system.h"
 #include "world.h"
 
 static uint64_t *x, *y, *data;

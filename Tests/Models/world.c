@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32c.h"
+#include "format/notice.h"
+#include "system/crc32c.h"
+#include "system/system.h"
 #include "disk.h"
-#include "notice.h"
-#include "system.h"
 
 enum { MAX_LANES = 4, PAGE_BYTES = 4096, LANE_BYTES = 128, EVENT_BYTES = 64, TYPES_BYTES = 4096 };
 

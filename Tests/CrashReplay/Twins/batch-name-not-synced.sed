@@ -1,4 +1,4 @@
-# file: Sources/CWeir/batch.c
+# file: Sources/CWeir/batch/batch.c
 # power: 6000
 # The raw segment goes before the name of the batch segment is on the disk: a power cut may take the one and keep the
 # other gone.

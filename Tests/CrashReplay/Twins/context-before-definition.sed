@@ -1,4 +1,4 @@
-# file: Sources/CWeir/context.c
+# file: Sources/CWeir/capture/context.c
 # sweep: interleaved captures and changes
 # A context is in force before its definition is in the ring: killed in between, an event has a context that nobody
 # knows.

@@ -1,4 +1,4 @@
-# file: Sources/CWeir/handover.c
+# file: Sources/CWeir/replay/handover.c
 # sweep: drain
 # Recovery believes the lane's head and not the log: killed after a block was appended, before the head moved, the
 # events are there twice.

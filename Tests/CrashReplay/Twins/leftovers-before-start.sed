@@ -1,4 +1,4 @@
-# file: Sources/CWeir/retention.c
+# file: Sources/CWeir/limits/retention.c
 # cases: power_cases
 # What `start` names goes at an opening although it may not be on the disk: killed before it was synced, and the power
 # cut after that, there is neither.

@@ -1,4 +1,4 @@
-# file: Sources/CWeir/unsealed.c
+# file: Sources/CWeir/recover/unsealed.c
 # power: 2000
 # A segment that recovery seals gets its name before it is on the disk: a power cut takes what the process that was
 # killed had left in the page cache alone.

@@ -41,7 +41,7 @@ for twin in "$here"/*.sed; do
   sources=
   for part in $harness $program; do sources="$sources $here/../$part.c"; done
   # shellcheck disable=SC2086 # lists of flags and files
-  $cc $flags -I"$copy/include" -I"$root/Tests/C" -I"$here/.." -I"$copy/Sources/CWeir" "$copy"/Sources/CWeir/*.c \
+  $cc $flags -I"$copy/include" -I"$root/Tests/C" -I"$here/.." -I"$copy/Sources/CWeir" "$copy"/Sources/CWeir/*/*.c \
     $sources -llz4 -o "$copy/$program" || exit 1
   [ -n "$cases" ] || set -- "$@" --seed 1 --keep "$copy/kept"
   timeout -s KILL 900 "$copy/$program" "$@" >"$copy/output" 2>&1

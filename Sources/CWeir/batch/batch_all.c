@@ -1,0 +1,133 @@
+/*
+ * batch_all.c: weir_batch_directory: every sealed raw segment of a log that nobody has open, on as many threads as
+ * asked for, the calling one among them. And the listing of such segments, which the threads of an open log need too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "batch/batch.h"
+#include "directory/directory.h"
+#include "directory/start.h"
+#include "log/log.h"
+#include "system/error.h"
+#include "system/system.h"
+
+int batch_list_raw(int directory, uint64_t end, batch_list *out) {
+  segment_list list;
+  *out = (batch_list){NULL, 0};
+  int error = segment_list_read(directory, &list);
+  if (error == 0) out->bases = calloc(list.count + 1, sizeof *out->bases);
+  if (error == 0 && !out->bases) error = -ENOMEM;
+  for (uint64_t i = 0; error == 0 && i < list.count; i++) {
+    const segment_name *name = &list.items[i];
+    if (!name->active && !name->batch && name->base < end) out->bases[out->count++] = name->base;
+  }
+  segment_list_free(&list);
+  return error;
+}
+
+/* What the threads share. */
+typedef struct batching {
+  int directory;
+  batch_list list;
+  pthread_mutex_t mutex; /* guards all below */
+  uint64_t next;         /* of the list */
+  uint32_t stopping;     /* atomic */
+  int error;             /* the first one */
+  uint64_t failed_base;  /* of it */
+  weir_batching sums;
+  int (*report)(void *context, const weir_batching *so_far);
+  void *context;
+} batching;
+
+/* Under the mutex. */
+static void settle(batching *all, const batch_job *job, batch_result result) {
+  weir_batching *sums = &all->sums;
+  int failed = result == BATCH_FAILED || result == BATCH_UNSURE;
+  if (failed && all->error == 0) {
+    all->error = job->error;
+    all->failed_base = job->base;
+  }
+  sums->failed += failed;
+  sums->unbatched += result == BATCH_DAMAGED;
+  sums->done += result == BATCH_DONE;
+  sums->input += result == BATCH_DONE ? job->input : 0;
+  sums->output += result == BATCH_DONE ? job->output : 0;
+  int stop = result == BATCH_UNSURE; /* that the next sync of the directory succeeds would say nothing */
+  if (all->report && all->report(all->context, sums) != 0) stop = 1;
+  if (stop) __atomic_store_n(&all->stopping, 1, __ATOMIC_RELAXED);
+}
+
+static void *work_on(void *argument) {
+  batching *all = argument;
+  batch_work work = {0};
+  pthread_mutex_lock(&all->mutex);
+  while (!all->stopping && all->next < all->list.count) {
+    batch_job job = {.directory = all->directory, .base = all->list.bases[all->next++]};
+    pthread_mutex_unlock(&all->mutex);
+    batch_result result = batch_write(&job, &work);
+    pthread_mutex_lock(&all->mutex);
+    settle(all, &job, result);
+  }
+  pthread_mutex_unlock(&all->mutex);
+  batch_work_free(&work);
+  return NULL;
+}
+
+static void work_on_threads(batching *all, uint32_t threads) {
+  pthread_t others[WEIR_MAX_BATCH_THREADS];
+  uint32_t started = 0;
+  if (threads > all->list.count) threads = (uint32_t)all->list.count;
+  /* Where there can't be so many, the others do it. */
+  while (started + 1 < threads && start_thread(&others[started], work_on, all, "weir-batch") == 0) started++;
+  work_on(all);
+  while (started > 0) pthread_join(others[--started], NULL);
+}
+
+/* What an earlier call, or a writer, was killed over: under the lock nobody else has any in the making. */
+static int remove_temporary(void *context, const char *name) {
+  const event_log *log = context;
+  return batch_is_temporary(name) ? batch_remove_temporary(log->directory, name) : 0;
+}
+
+/* Lists what there is to do, leftovers of retention left out. 0 or a negative errno. */
+static int prepare(event_log *log, batching *all) {
+  start_slot start;
+  int error = sys_list(log->directory, remove_temporary, log);
+  if (error == 0) error = batch_list_raw(log->directory, UINT64_MAX, &all->list);
+  if (error != 0) return error;
+  uint64_t from = start_read(log->directory, &start) == 1 ? start.first_offset : 0;
+  while (all->next < all->list.count && all->list.bases[all->next] < from) all->next++;
+  all->sums.segments = all->list.count - all->next;
+  return 0;
+}
+
+weir_status weir_batch_directory(const char *directory, uint32_t threads,
+                                 int (*report)(void *context, const weir_batching *so_far), void *context,
+                                 weir_batching *batching_out, weir_error *error) {
+  weir_batching ignored;
+  if (!batching_out) batching_out = &ignored;
+  *batching_out = (weir_batching){0};
+  if (threads < 1 || threads > WEIR_MAX_BATCH_THREADS) {
+    return fail(error, WEIR_ERROR_INVALID, 0, directory, "%u threads were asked for; it must be 1 to %u", threads,
+                (unsigned)WEIR_MAX_BATCH_THREADS);
+  }
+  event_log *log;
+  weir_status status = log_hold_directory(directory, &log, error);
+  if (status != WEIR_OK) return status;
+  batching all = {.directory = log->directory, .report = report, .context = context};
+  pthread_mutex_init(&all.mutex, NULL);
+  int result = prepare(log, &all);
+  char name[64] = "";
+  if (result == 0) {
+    work_on_threads(&all, threads);
+    result = all.error;
+    segment_file_name(name, all.failed_base, 0);
+  }
+  free(all.list.bases);
+  pthread_mutex_destroy(&all.mutex);
+  *batching_out = all.sums;
+  if (result != 0) status = fail_system(error, result, "make batch segments in", log->path, *name ? name : NULL);
+  log_let_directory_go(log);
+  return status;
+}

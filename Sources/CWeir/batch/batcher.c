@@ -1,0 +1,279 @@
+/* batcher.c: see batcher.h. */
+#define _GNU_SOURCE
+#include "batch/batcher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory/directory.h"
+#include "log/log.h"
+#include "system/error.h"
+#include "system/system.h"
+
+enum { LEAST_PAUSE_NS = 1000000000 };
+#define MOST_PAUSE_NS (UINT64_C(60) * LEAST_PAUSE_NS)
+
+static void count(uint64_t *counter, uint64_t by) { __atomic_fetch_add(counter, by, __ATOMIC_RELAXED); }
+
+/* ---- The queue --------------------------------------------------------------------------------------------------- */
+
+/* Puts a segment at the end. Under the mutex. */
+static void queue(batcher *batcher, batched_segment *segment) {
+  segment->next = NULL;
+  if (batcher->last) batcher->last->next = segment;
+  else batcher->first = segment;
+  batcher->last = segment;
+  pthread_cond_signal(&batcher->wakes);
+}
+
+/* Puts a segment back where it was. Under the mutex. */
+static void put_back(batcher *batcher, batched_segment *segment) {
+  segment->next = batcher->first;
+  batcher->first = segment;
+  if (!batcher->last) batcher->last = segment;
+}
+
+static batched_segment *take(batcher *batcher) {
+  batched_segment *taken = batcher->first;
+  if (!taken) return NULL;
+  batcher->first = taken->next;
+  if (!batcher->first) batcher->last = NULL;
+  return taken;
+}
+
+/* Without memory for it a segment stays raw until the next opening. */
+static batched_segment *make_entry(batcher *batcher, uint64_t base) {
+  batched_segment *made = calloc(1, sizeof *made);
+  if (!made) {
+    count(&batcher->failures, 1);
+    return NULL;
+  }
+  made->base = base;
+  count(&batcher->waiting, 1);
+  return made;
+}
+
+void batcher_add(batcher *batcher, uint64_t base) {
+  if (!batcher) return;
+  batched_segment *segment = make_entry(batcher, base);
+  if (!segment) return;
+  pthread_mutex_lock(&batcher->mutex);
+  queue(batcher, segment);
+  pthread_mutex_unlock(&batcher->mutex);
+}
+
+/* After a failure: nothing is tried for a while, for what one lacks the next will, too. Under the mutex. */
+static void pause_for(batcher *batcher, int error) {
+  uint64_t pause = batcher->pause_ns;
+  batcher->not_before = sys_monotonic_ns() + pause;
+  batcher->pause_ns = pause < MOST_PAUSE_NS / 2 ? pause * 2 : MOST_PAUSE_NS;
+  count(&batcher->failures, 1);
+  __atomic_store_n(&batcher->status, status_of(error), __ATOMIC_RELAXED);
+}
+
+/*
+ * Takes up what earlier openings left. In front of the queue: it is older. The mutex is free meanwhile.
+ */
+static void list_earlier(batcher *batcher) {
+  batch_list list;
+  batcher->listed = 1;
+  pthread_mutex_unlock(&batcher->mutex);
+  int error = batch_list_raw(batcher->directory, batcher->first_offset, &list);
+  batched_segment *first = NULL, **last = &first;
+  for (uint64_t i = 0; error == 0 && i < list.count; i++) {
+    batched_segment *segment = make_entry(batcher, list.bases[i]);
+    if (!segment) break;
+    *last = segment;
+    last = &segment->next;
+  }
+  free(list.bases);
+  pthread_mutex_lock(&batcher->mutex);
+  if (error != 0) {
+    batcher->listed = 0;
+    pause_for(batcher, error);
+  } else if (first) {
+    *last = batcher->first;
+    batcher->first = first;
+    if (!batcher->last) for (batcher->last = first; batcher->last->next;) batcher->last = batcher->last->next;
+    pthread_cond_broadcast(&batcher->wakes);
+  }
+}
+
+/* ---- One segment ------------------------------------------------------------------------------------------------- */
+
+static void set_job(batcher *batcher, uint64_t thread, batch_job *job) {
+  pthread_mutex_lock(&batcher->names);
+  batcher->job[thread] = job;
+  pthread_mutex_unlock(&batcher->names);
+}
+
+int batcher_drop(batcher *batcher, uint64_t base) {
+  int uncounted = 0;
+  if (!batcher) return 0;
+  pthread_mutex_lock(&batcher->names);
+  for (uint32_t i = 0; i < batcher->threads; i++) {
+    batch_job *job = batcher->job[i];
+    if (!job || job->base != base) continue;
+    job->dropped = 1;
+    uncounted |= job->uncounted;
+  }
+  return uncounted;
+}
+
+void batcher_dropped(batcher *batcher) {
+  if (batcher) pthread_mutex_unlock(&batcher->names);
+}
+
+/*
+ * Somebody has ended, and the room that it had is free. Before what came of it is settled: so one that found no room
+ * while this one had it waits for nobody that has gone. Under the mutex.
+ */
+static void end_work(batcher *batcher) {
+  batcher->working--;
+  if (!batcher->crowded) return;
+  batcher->crowded = 0;
+  pthread_cond_broadcast(&batcher->wakes);
+}
+
+/* What came of it. Under the mutex. */
+static void settle(batcher *batcher, batched_segment *segment, const batch_job *job, batch_result result) {
+  if (result == BATCH_FAILED && job->error == -BYTE_LIMIT_REACHED && batcher->working > 0) {
+    put_back(batcher, segment); /* no failure, and nothing to wait a second for */
+    batcher->crowded = 1;
+    return;
+  }
+  if (result == BATCH_FAILED) { /* behind the others: it may be the only one that can't be read */
+    queue(batcher, segment);
+    pause_for(batcher, job->error);
+    return;
+  }
+  if (result == BATCH_UNSURE) {
+    batcher->broken = 1;
+    pause_for(batcher, job->error);
+  }
+  __atomic_fetch_sub(&batcher->waiting, 1, __ATOMIC_RELAXED);
+  if (result == BATCH_DAMAGED) count(&batcher->unbatched, 1);
+  if (result != BATCH_DONE) {
+    free(segment);
+    return;
+  }
+  batcher->pause_ns = LEAST_PAUSE_NS;
+  __atomic_store_n(&batcher->status, WEIR_OK, __ATOMIC_RELAXED);
+  count(&batcher->done, 1);
+  count(&batcher->input, job->input);
+  count(&batcher->output, job->output);
+  segment->bytes = job->allocated;
+  retention_batched(batcher->retention, segment);
+}
+
+static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, batch_work *work) {
+  batch_job job = {.directory = batcher->directory,
+                   .base = segment->base,
+                   .retention = batcher->retention,
+                   .stopping = &batcher->stopping,
+                   .names = &batcher->names};
+  batcher->working++;
+  pthread_mutex_unlock(&batcher->mutex);
+  set_job(batcher, thread, &job);
+  batch_result result = BATCH_FAILED;
+  if (sys_is_file(batcher->directory, &batcher->home)) result = batch_write(&job, work);
+  else job.error = -DESCRIPTOR_LOST; /* closed by the host: it may be a directory of its own by now */
+  set_job(batcher, thread, NULL);
+  pthread_mutex_lock(&batcher->mutex);
+  end_work(batcher);
+  settle(batcher, segment, &job, result);
+}
+
+/* ---- The threads ------------------------------------------------------------------------------------------------- */
+
+/* Until there may be something to do. What a thread works with is given back meanwhile. */
+static void sleep_until_due(batcher *batcher, batch_work *work) {
+  int idle = batcher->broken || batcher->crowded || (!batcher->first && batcher->listed);
+  uint64_t until = idle ? UINT64_MAX : batcher->not_before;
+  batch_work_free(work);
+  struct timespec time = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+  if (until == UINT64_MAX) pthread_cond_wait(&batcher->wakes, &batcher->mutex);
+  else pthread_cond_clockwait(&batcher->wakes, &batcher->mutex, CLOCK_MONOTONIC, &time);
+}
+
+typedef struct start {
+  batcher *batcher;
+  uint64_t thread;
+} start;
+
+static void *batcher_main(void *argument) {
+  start start = *(struct start *)argument;
+  batcher *batcher = start.batcher;
+  batch_work work = {0};
+  free(argument);
+  sys_be_nice();
+  pthread_mutex_lock(&batcher->mutex);
+  while (!batcher->stopping) {
+    int paused = batcher->not_before != 0 && sys_monotonic_ns() < batcher->not_before;
+    int idle = batcher->broken || batcher->crowded || (batcher->listed && !batcher->first);
+    if (idle || paused) sleep_until_due(batcher, &work);
+    else if (!batcher->listed) list_earlier(batcher);
+    else serve(batcher, start.thread, take(batcher), &work);
+  }
+  pthread_mutex_unlock(&batcher->mutex);
+  batch_work_free(&work);
+  return NULL;
+}
+
+int batcher_make(event_log *log) {
+  if (log->options.batch_threads == 0) return 0;
+  batcher *made = log->batcher = calloc(1, sizeof *made);
+  if (!made) return -ENOMEM;
+  made->directory = log->directory;
+  made->home = log->home;
+  made->retention = log->retention;
+  made->first_offset = log->next_offset;
+  made->threads = log->options.batch_threads;
+  made->pause_ns = LEAST_PAUSE_NS;
+  pthread_mutex_init(&made->mutex, NULL);
+  pthread_mutex_init(&made->names, NULL);
+  pthread_cond_init(&made->wakes, NULL);
+  if (log->retention) log->retention->batcher = made;
+  return 0;
+}
+
+int batcher_start(event_log *log) {
+  batcher *batcher = log->batcher;
+  for (uint32_t i = 0; batcher && i < batcher->threads; i++) {
+    start *start = malloc(sizeof *start);
+    int error = start ? 0 : -ENOMEM;
+    if (error == 0) {
+      *start = (struct start){.batcher = batcher, .thread = i};
+      error = start_thread(&batcher->thread[i], batcher_main, start, "weir-batch");
+      if (error != 0) free(start);
+    }
+    if (error != 0) {
+      batcher_stop(batcher);
+      return error;
+    }
+    batcher->running++;
+  }
+  return 0;
+}
+
+void batcher_ask_to_stop(batcher *batcher) {
+  if (!batcher) return;
+  pthread_mutex_lock(&batcher->mutex);
+  __atomic_store_n(&batcher->stopping, 1, __ATOMIC_RELAXED);
+  pthread_cond_broadcast(&batcher->wakes);
+  pthread_mutex_unlock(&batcher->mutex);
+}
+
+void batcher_stop(batcher *batcher) {
+  batcher_ask_to_stop(batcher);
+  for (; batcher && batcher->running > 0; batcher->running--) {
+    pthread_join(batcher->thread[batcher->running - 1], NULL);
+  }
+}
+
+void batcher_free(batcher *batcher) {
+  if (!batcher) return;
+  for (batched_segment *left; (left = take(batcher));) free(left);
+  free(batcher);
+}

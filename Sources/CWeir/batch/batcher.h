@@ -1,0 +1,72 @@
+/*
+ * batcher.h: the threads of an open log that make batch segments of sealed ones. The sealer tells them of each segment
+ * it has sealed; one of them lists what earlier openings left raw, so that the opening need not. They share one queue,
+ * the oldest first. Nobody waits for them but a close, for what is being written right now.
+ *
+ * Segments are removed while they work: see batcher_drop.
+ */
+#ifndef WEIR_BATCHER_H
+#define WEIR_BATCHER_H
+
+#include "system/names.h"
+
+#include "batch/batch.h"
+#include "limits/retention.h"
+#include "system/system.h"
+
+struct event_log;
+
+typedef struct batcher {
+  int directory; /* the log's */
+  retention *retention;
+  uint64_t first_offset; /* segments below it are of earlier openings */
+  sys_file home;         /* which that is of */
+  uint32_t threads;      /* wanted, */
+  uint32_t running;      /* and started */
+  pthread_t thread[WEIR_MAX_BATCH_THREADS];
+
+  /* Guarded by `mutex`. */
+  pthread_mutex_t mutex;
+  pthread_cond_t wakes;
+  batched_segment *first, *last; /* what waits */
+  int listed;         /* what earlier openings left is in the queue, or somebody is about to put it there */
+  int broken;         /* the directory can't be synced: nothing more is done */
+  uint32_t working;    /* threads that are at a segment */
+  int crowded;         /* they have the room below the limit that the next segment needs: it waits for one of them */
+  uint64_t not_before; /* monotonic: after a failure nothing is tried until then */
+  uint64_t pause_ns;   /* how long that is to be the next time */
+  uint32_t stopping;  /* atomic */
+
+  /* Held while names of segments change. Guards `job`. */
+  pthread_mutex_t names;
+  batch_job *job[WEIR_MAX_BATCH_THREADS]; /* in work, by thread; null: none */
+
+  /* Atomic: for weir_count. */
+  uint64_t done, input, output, waiting, unbatched, failures;
+  int32_t status; /* a weir_status */
+} batcher;
+
+/* Makes log->batcher, if the options want one. Its threads are started by batcher_start. 0 or -ENOMEM. */
+int batcher_make(struct event_log *log);
+
+/* Once the log is recovered. 0 or a negative errno. */
+int batcher_start(struct event_log *log);
+
+/* Asks the threads to end; then waits until they have. What waits in the queue stays raw. Null: nothing to do. */
+void batcher_ask_to_stop(batcher *batcher);
+void batcher_stop(batcher *batcher);
+
+void batcher_free(batcher *batcher);
+
+/* A segment has its sealed name, on the disk. On the sealer's thread. Null: nothing to do, here and below. */
+void batcher_add(batcher *batcher, uint64_t base);
+
+/*
+ * The segment at `base` is about to be removed, by the sealer's thread: until batcher_dropped no name of a segment
+ * changes, and a batch of it that is in the making never gets one. 1 if it has one already, and still is in the room
+ * that was taken for it: then it does not count as used.
+ */
+int batcher_drop(batcher *batcher, uint64_t base);
+void batcher_dropped(batcher *batcher);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * clock.c: how a capture takes the time, and how ticks become wall time.
+ *
+ * Records carry ticks; every block carries the calibration in force when it was written, so the time of an event never
+ * changes between two readings, whatever the wall clock does later. The rate is measured against CLOCK_MONOTONIC over
+ * the whole life of the opening, from one millisecond on, so it grows exact; the base is taken anew each time.
+ */
+#define _GNU_SOURCE
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <stdlib.h>
+#include <string.h>
+
+#include "log/log.h"
+#include "system/crc32c.h"
+#include "system/system.h"
+
+enum { FIRST_BASELINE_NS = 1000000 };
+
+uint64_t weir_ticks_slow(uint32_t clock) {
+  return clock == WEIR_CLOCK_COARSE ? sys_coarse_ns() : sys_monotonic_ns(); /* a tick is of the monotonic clock */
+}
+
+/* Whether the counter runs at one rate in all states of the processor, and the kernel itself keeps time by it. */
+static int counter_is_invariant(void) {
+#if defined(__x86_64__)
+  unsigned a, b, c, d;
+  if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)) return 0;
+  return sys_clock_source_is("tsc");
+#else
+  return 1; /* the generic timer of ARMv8 counts at a fixed rate */
+#endif
+}
+
+uint32_t clock_resolve(uint32_t wanted) {
+  if (wanted >= WEIR_CLOCK_MONOTONIC) return wanted;
+  return counter_is_invariant() ? WEIR_CLOCK_TSC : WEIR_CLOCK_MONOTONIC;
+}
+
+/*
+ * Ticks and both clocks of one instant: of several tries, the one in which reading them took least. The coarse clock
+ * is the monotonic one as of some milliseconds ago. Taken as the present, it would put each calibration off by another
+ * part of these, and times would go back from block to block.
+ */
+static void sample(uint32_t clock, uint64_t *ticks, uint64_t *monotonic, int64_t *wall) {
+  uint64_t best = UINT64_MAX;
+  if (clock == WEIR_CLOCK_COARSE) clock = WEIR_CLOCK_MONOTONIC;
+  for (int i = 0; i < 5; i++) {
+    uint64_t before = weir_ticks(clock);
+    uint64_t monotonic_now = sys_monotonic_ns();
+    int64_t wall_now = sys_wall_ns();
+    uint64_t after = weir_ticks(clock);
+    if (after - before >= best) continue;
+    best = after - before;
+    *ticks = before + (after - before) / 2;
+    *monotonic = monotonic_now;
+    *wall = wall_now;
+  }
+}
+
+calibration_slot clock_slot(const calibration *value, uint32_t sequence) {
+  calibration_slot slot = {.value = *value, .sequence = sequence};
+  slot.crc = crc32c(&slot, offsetof(calibration_slot, crc));
+  return slot;
+}
+
+/* Stores the calibration in the ring so that a kill at any instruction leaves one whole slot. */
+static void persist(ring_header *header, const calibration *value) {
+  int newer = (int32_t)(header->calibration[1].sequence - header->calibration[0].sequence) > 0;
+  uint32_t sequence = header->calibration[newer].sequence + 1;
+  calibration_slot *slot = &header->calibration[!newer];
+  calibration_slot made = clock_slot(value, sequence == 0 ? 1 : sequence);
+  slot->crc = ~made.crc;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  slot->value = made.value;
+  slot->sequence = made.sequence;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&slot->crc, made.crc, __ATOMIC_RELEASE);
+}
+
+void clock_start(event_log *log) {
+  uint32_t clock = clock_resolve(log->options.clock);
+  int64_t wall;
+  sample(clock, &log->clock_start_ticks, &log->clock_start_ns, &wall);
+  log->time_offset = sys_time_offset();
+}
+
+int clock_measure(event_log *log, uint32_t clock) {
+  uint64_t ticks, now;
+  int64_t wall;
+  for (;;) {
+    sample(clock, &ticks, &now, &wall);
+    if (clock != WEIR_CLOCK_TSC || now - log->clock_start_ns >= FIRST_BASELINE_NS) break;
+    sys_sleep_ns(FIRST_BASELINE_NS / 10);
+  }
+  /* Often at first, while the rate still grows more exact, then once a second. */
+  uint64_t age = now - log->clock_start_ns;
+  log->calibrate_at = now + (age < 1000000000 ? age : 1000000000);
+  uint64_t multiplier = UINT64_C(1) << 32;
+  if (clock == WEIR_CLOCK_TSC) {
+    uint64_t elapsed = ticks - log->clock_start_ticks;
+    if (elapsed == 0 || (int64_t)elapsed < 0) return 0; /* keep the calibration there is */
+    multiplier = (uint64_t)(((unsigned __int128)(now - log->clock_start_ns) << 32) / elapsed);
+  }
+  log->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier,
+                                    .monotonic_ns = (int64_t)now - log->time_offset};
+  return 1;
+}
+
+void clock_calibrate(event_log *log) {
+  if (clock_measure(log, log->header->clock)) persist(log->header, &log->calibration);
+}

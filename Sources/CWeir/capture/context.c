@@ -1,0 +1,93 @@
+/*
+ * context.c: the global context. It is defined as types are, in the ring's type region (T2), before any record has its
+ * number (T3). So whatever finds the definition of a record's type, drainer, recovery or reader, finds that of its
+ * context in the same way. Contexts are numbered from the top of the types' numbers down and take at most half of
+ * the region: a process that logs in one user after another has room for its types all the same.
+ */
+#include <string.h>
+
+#include "capture/guard.h"
+#include "format/notice.h"
+#include "format/values.h"
+#include "log/log.h"
+#include "system/error.h"
+
+uint32_t weir_scopes;
+
+void weir_bind_scopes(void) {
+  /* Looked at first, so that binding often does not take the cache line from those that capture. */
+  if (!weir_scopes_bound()) __atomic_store_n(&weir_scopes, 1, __ATOMIC_RELAXED);
+}
+
+/* Contexts are few and change rarely, so those so far are gone through. The number of an equal one, or 0. */
+static uint32_t find_equal(const event_log *log, const void *bytes, uint64_t count) {
+  for (uint32_t number = MAX_TYPES - log->contexts; number < MAX_TYPES; number++) {
+    const uint8_t *entry = log->definitions + log->types[number].at;
+    definition_header header;
+    memcpy(&header, entry, sizeof header);
+    if (header.attributes_bytes == count && memcmp(entry + sizeof header, bytes, count) == 0) return number;
+  }
+  return 0;
+}
+
+/* Writes the entry into the region, and publishes it. Under types_lock. */
+static weir_status define_context(event_log *log, const void *bytes, uint64_t count, uint32_t *number,
+                                  weir_error *error) {
+  ring_header *ring = log->header;
+  definition_header header = {.type = MAX_TYPES - 1 - log->contexts,
+                              .flags = DEFINITION_CONTEXT,
+                              .attributes_bytes = (uint32_t)count,
+                              .bytes = (uint32_t)align8(sizeof header + count)};
+  uint64_t at = ring->types_end;
+  if (header.bytes > MAX_CONTEXTS_BYTES - log->contexts_bytes || header.bytes > ring->types_bytes - at) {
+    return fail(error, WEIR_ERROR_LIMIT, 0, log->path,
+                "this context does not fit: those of one opening take at most %d bytes, and have what its types leave "
+                "them; put what changes from event to event into the events or their scopes",
+                MAX_CONTEXTS_BYTES);
+  }
+  uint8_t *entry = log->ring + ring->types_at + at;
+  uint64_t used = sizeof header + count;
+  memcpy(entry + sizeof header, bytes, count);
+  memset(entry + used, 0, header.bytes - used);
+  definition_seal(entry, &header, ring->opening);
+  log->types[header.type] = (type_entry){.at = (uint32_t)at, .bytes = header.bytes};
+  __atomic_store_n(&log->contexts, log->contexts + 1, __ATOMIC_RELAXED);
+  log->contexts_bytes += header.bytes;
+  types_publish(log, at + header.bytes, 0);
+  *number = header.type;
+  return WEIR_OK;
+}
+
+/* weir_set_context under types_lock. */
+static weir_status set(event_log *log, const void *bytes, uint64_t count, weir_error *error) {
+  if (lane_log_state(log) != STATE_OPEN) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot set a context: the log %s is closed", log->path);
+  }
+  if (guard_tripped(log)) return fail_system(error, -MAPPING_LOST, "set a context of", log->path, NULL);
+  uint32_t number = count == 0 ? 0 : find_equal(log, bytes, count);
+  weir_status status = WEIR_OK;
+  if (count > 0 && number == 0) status = define_context(log, bytes, count, &number, error);
+  if (status == WEIR_OK) __atomic_store_n(&log->producer.context, number << 16, __ATOMIC_RELEASE); /* T3 */
+  return status;
+}
+
+weir_status weir_set_context(weir_log *producer, const void *bytes, uint64_t count, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (count > WEIR_MAX_CONTEXT_BYTES) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "a context of %llu bytes; the limit is %d",
+                (unsigned long long)count, WEIR_MAX_CONTEXT_BYTES);
+  }
+  if (count > 0 && !values_are_object(bytes, count)) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL,
+                "a context must be a tagged object: names in UTF-8, counts that are true, nested at most %d deep",
+                WEIR_MAX_DEPTH);
+  }
+  if (lane_log_state(log) == STATE_DETACHED) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+                "the log %s belongs to the process that opened it, not to its fork", log->path);
+  }
+  pthread_mutex_lock(&log->types_lock);
+  weir_status status = set(log, bytes, count, error);
+  pthread_mutex_unlock(&log->types_lock);
+  return status;
+}

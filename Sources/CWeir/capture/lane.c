@@ -1,0 +1,462 @@
+/*
+ * lane.c: which lane a capture goes to, off the inlined path: claiming, borrowing, giving back, close.
+ *
+ * A lane has one producer at a time. A thread claims one of the owned lanes on its first capture and gives it back when
+ * it ends. A capture that finds no lane free, or that interrupts another one of its thread (a signal handler, an
+ * encoder that tracks), borrows a spare lane for itself alone.
+ *
+ * The orders that this rests on, each store with the load that pairs with it:
+ *
+ * label store                                    load                                what it guarantees
+ * L1    busy = 1 (relaxed, then signal fence)    closer: busy (acquire), after a     a capture sees the closed tail, or
+ *                                                membarrier after tail = closed      is seen as busy and waited for
+ * L2    *tail (release), the last of a commit    drainer: *tail (acquire)            a drained record is whole
+ * L3    busy = 0 (release)                       closer: busy (acquire)              no unmapping under a capture
+ * L4    head (release), after the block          producer: head (acquire)            bytes are reused once in the log
+ * L5    taken = 0 (release)                      claimer: compare-and-swap (acquire) the next owner sees all records
+ * L6    asleep = 1, membarrier, then tails       producer: *tail stored, then asleep a commit is seen, or it is woken
+ * L7    visitors + 1 (seq_cst), then state       closer: state stored (seq_cst), the unlaned counters are not
+ *                                                then visitors                       written once the ring is unmapped
+ * L8    head |= CLAIMED by compare-and-swap      producer: head moved on, by         nothing is overwritten while
+ *       (acquire), cleared by a release store    compare-and-swap, if not CLAIMED    copied, nor evicted and drained
+ * L9    evicted_total, then evicting_to and      drainer: evicting_total and then    every evicted event is counted, by
+ *       evicting_total (release), then head      evicting_to (acquire), after it     producer, drainer or recovery
+ *                                                claimed, then evicted_total
+ * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
+ * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
+ * T3    log.context (release), after types_end   capture: log.context (acquire),     a record's context has its
+ *       and the table of definitions             then *tail (release)                definition, for the drainer too
+ */
+#define _GNU_SOURCE
+#include "capture/lane.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "batch/batcher.h"
+#include "capture/guard.h"
+#include "limits/retention.h"
+#include "system/system.h"
+
+__thread weir_lane *weir_this_lane;
+
+/*
+ * The lanes that this thread owns in the logs it captured to; null log: no entry. A signal handler may capture between
+ * any two instructions, so an entry's log is stored last and cleared first, and of nested claims the inner one gives
+ * up.
+ */
+typedef struct thread_entry {
+  weir_log *log;
+  weir_lane *lane;
+} thread_entry;
+
+enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
+static __thread struct {
+  thread_entry entries[THREAD_LOGS];
+  lane *borrowed[THREAD_BORROWS]; /* lanes that captures further down this thread's stack hold; null: none */
+  uint32_t borrows;               /* how many they are, those without a place in `borrowed` included */
+  int claiming;     /* entries are being changed */
+  int ended;        /* the thread's clean-up has run: claim nothing any more */
+  int telling;      /* the thread is one of a log's, in a function of the host's that the log calls */
+} this_thread __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t thread_key;
+static int thread_key_made;
+
+log_state lane_log_state(const event_log *log) {
+  /* A child of a bare clone has not run the fork handlers, but its lanes are wiped. */
+  if (log->lanes && !log->lanes->producer.log) return STATE_DETACHED;
+  return (log_state)__atomic_load_n(&log->state, __ATOMIC_ACQUIRE);
+}
+
+static int32_t closed_reason(const event_log *log) {
+  if (guard_tripped(log) && lane_log_state(log) == STATE_OPEN) return WEIR_DROP_STORAGE;
+  return lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
+}
+
+static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
+
+/* ---- Waking the drainer ------------------------------------------------------------------------------------------ */
+
+void lane_ring_bell(event_log *log) {
+  __atomic_store_n(&log->producer.asleep, 0, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&log->bell, 1, __ATOMIC_RELEASE);
+  sys_futex_wake(&log->bell);
+}
+
+void lane_wake_drainer(event_log *log) {
+  /* Of many producers that see the sleeper, one makes the system call. */
+  if (__atomic_load_n(&log->producer.asleep, __ATOMIC_RELAXED) &&
+      __atomic_exchange_n(&log->producer.asleep, 0, __ATOMIC_ACQ_REL)) {
+    lane_ring_bell(log);
+  }
+}
+
+void lane_end_nap(event_log *log) {
+  if (__atomic_load_n(&log->napping, __ATOMIC_RELAXED) && __atomic_exchange_n(&log->napping, 0, __ATOMIC_ACQ_REL)) {
+    lane_ring_bell(log);
+  }
+}
+
+/* ---- Refusing ---------------------------------------------------------------------------------------------------- */
+
+void lane_begin_telling(void) { this_thread.telling++; }
+void lane_end_telling(void) { this_thread.telling--; }
+
+/*
+ * Once a refusal is counted, and before the drainer is woken: the drainer tells the host. Not of a refusal in what the
+ * host does when it is told: there would be no end to that.
+ */
+static void note_refusal(event_log *log) {
+  if (!this_thread.telling) __atomic_store_n(&log->refused, 1, __ATOMIC_RELEASE);
+}
+
+/* Counts a refusal of a log that has no ring to count it in: a closed one, a fork's, one that lost a page. */
+static int32_t count_loose(event_log *log, int32_t reason) {
+  __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
+  if (reason == WEIR_DROP_STORAGE) { /* the drainer of a log that lost a page lives on */
+    note_refusal(log);
+    lane_wake_drainer(log);
+  }
+  return reason;
+}
+
+/*
+ * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in
+ * `visitors`, so that close does not unmap the ring under it.
+ */
+static int32_t count_unlaned(event_log *log, int32_t reason) {
+  __atomic_add_fetch(&log->visitors, 1, __ATOMIC_SEQ_CST); /* L7 */
+  int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
+  if (open) {
+    __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
+    note_refusal(log);
+    lane_wake_drainer(log);
+  }
+  __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
+  return open ? reason : count_loose(log, closed_reason(log));
+}
+
+/* ---- Giving back ------------------------------------------------------------------------------------------------- */
+
+static void give_back(lane *lane) { __atomic_store_n(&lane->taken, 0, __ATOMIC_RELEASE); /* L5 */ }
+
+/* A signal handler may borrow and give back between any two of these; what it took it gives back before it returns. */
+static void note_borrowed(lane *lane) {
+  this_thread.borrows++;
+  for (int i = 0; i < THREAD_BORROWS; i++) {
+    if (this_thread.borrowed[i]) continue;
+    this_thread.borrowed[i] = lane;
+    return;
+  }
+}
+
+static void return_borrowed(lane *lane) {
+  for (int i = 0; i < THREAD_BORROWS; i++) {
+    if (this_thread.borrowed[i] == lane) this_thread.borrowed[i] = NULL;
+  }
+  this_thread.borrows--;
+  give_back(lane);
+}
+
+void weir_after_commit(weir_lane *producer) {
+  lane_wake_drainer(log_of(producer->log));
+  if (producer->borrowed) return_borrowed(lane_of(producer));
+}
+
+void lane_end_capture(weir_lane *producer) {
+  __atomic_store_n(&producer->busy, 0, __ATOMIC_RELEASE); /* L3 */
+  weir_after_commit(producer);
+}
+
+/* Counts a refusal in the lane that the caller holds, in the ring file, where it survives the process. */
+void lane_count_refusal(weir_lane *producer, int32_t reason) {
+  uint64_t *counter = &lane_of(producer)->control->dropped[reason - 1];
+  __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+  if (reason != WEIR_DROP_SAMPLED) note_refusal(log_of(producer->log));
+}
+
+/* As weir_cancel, but counted: the drainer has nothing to do for it, so it is not woken. */
+static int32_t refuse_sampled(weir_lane *lane) {
+  lane_count_refusal(lane, WEIR_DROP_SAMPLED);
+  __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
+  if (lane->borrowed) return_borrowed(lane_of(lane));
+  return WEIR_DROP_SAMPLED;
+}
+
+int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
+  if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused it, and counted that */
+  event_log *log = log_of(lane->log);
+  if (log->producer.detached) { /* the fork, or the loss of a page, came between its begin and its commit */
+    lane_end_capture(lane);
+    return count_loose(log, lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
+  }
+  if (reason == WEIR_DROP_SAMPLED) return refuse_sampled(lane);
+  if (reason <= WEIR_ACCEPTED || reason >= WEIR_LOST_OVERWRITTEN) reason = WEIR_DROP_INVALID;
+  lane_count_refusal(lane, reason);
+  lane_end_capture(lane);
+  return reason;
+}
+
+weir_place lane_closed(weir_lane *lane) {
+  event_log *log = log_of(lane->log);
+  lane_end_capture(lane);
+  return refused(count_loose(log, closed_reason(log)));
+}
+
+/* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
+static void forget(thread_entry *entry) {
+  event_log *log = log_of(entry->log);
+  weir_lane *lane = entry->lane;
+  __atomic_store_n(&entry->log, NULL, __ATOMIC_RELAXED);
+  if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST); /* nobody finds it here before others may have it */
+  give_back(lane_of(lane));
+  log_unreference(log);
+}
+
+static void thread_ends(void *unused) {
+  (void)unused;
+  this_thread.ended = 1;
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    thread_entry *entry = &this_thread.entries[i];
+    if (!entry->log) continue;
+    /* A capture that was cancelled half-way never happened. */
+    __atomic_store_n(&entry->lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
+    forget(entry);
+  }
+  for (int i = 0; i < THREAD_BORROWS; i++) {
+    lane *lane = this_thread.borrowed[i];
+    if (!lane) continue;
+    __atomic_store_n(&lane->producer.busy, 0, __ATOMIC_RELEASE); /* L3 */
+    return_borrowed(lane);
+  }
+}
+
+static void destroy_locks(event_log *log) {
+  /*
+   * In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these.
+   */
+  if (lane_log_state(log) == STATE_DETACHED) return;
+  pthread_mutex_destroy(&log->types_lock);
+  pthread_mutex_destroy(&log->wait_lock);
+  pthread_mutex_destroy(&log->close_lock);
+  pthread_mutex_destroy(&log->host_lock);
+  pthread_mutex_destroy(&log->supply.mutex);
+  pthread_cond_destroy(&log->supply.preparer_wakes);
+  pthread_cond_destroy(&log->sealer.wakes);
+  pthread_cond_destroy(&log->sealer.settled);
+  pthread_mutex_destroy(&log->sealer.mutex);
+  pthread_cond_destroy(&log->wait_done);
+}
+
+void lane_set_up_threads(void) { thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0; }
+
+void lane_let_threads_go(void) {
+  if (!thread_key_made) return;
+  thread_key_made = 0;
+  pthread_key_delete(thread_key);
+}
+
+void log_unreference(event_log *log) {
+  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+  for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
+  if (log->producer.slots) {
+    for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
+  }
+  destroy_locks(log);
+  free(log->producer.slots);
+  if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
+  batcher_free(log->batcher);
+  retention_free(log);
+  free(log->path);
+  free(log->absolute);
+  free(log);
+}
+
+/* ---- Finding a lane ---------------------------------------------------------------------------------------------- */
+
+static int try_take(lane *lane) {
+  uint32_t expected = 0;
+  return __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) == 0 &&
+         __atomic_compare_exchange_n(&lane->taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* L5 */
+}
+
+/*
+ * An entry for a log that this thread has not captured to yet. One of a closed log is dropped only if there is no
+ * other: that may free memory, which a signal handler must not. Null if the thread has too many open logs; none of
+ * these is given up, because a capture that this one interrupts may be about to use it.
+ */
+static thread_entry *free_entry(void) {
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    if (!this_thread.entries[i].log) return &this_thread.entries[i];
+  }
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    thread_entry *entry = &this_thread.entries[i];
+    if (lane_log_state(log_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
+    forget(entry);
+    return entry;
+  }
+  return NULL;
+}
+
+void lane_forget(event_log *log) {
+  this_thread.claiming = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    thread_entry *entry = &this_thread.entries[i];
+    if (entry->log == &log->producer && !entry->lane->busy) forget(entry);
+  }
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  this_thread.claiming = 0;
+}
+
+static weir_lane *claim_lane(event_log *log) {
+  thread_entry *entry = free_entry();
+  /* Without the clean-up at the thread's end the lane would stay taken for ever. */
+  if (!entry || !thread_key_made || pthread_setspecific(thread_key, &this_thread) != 0) return NULL;
+  for (uint32_t i = 0; i < log->owned_lanes; i++) {
+    lane *lane = &log->lanes[i];
+    if (!try_take(lane)) continue;
+    __atomic_add_fetch(&log->references, 1, __ATOMIC_RELAXED);
+    entry->lane = &lane->producer;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&entry->log, &log->producer, __ATOMIC_RELAXED);
+    return &lane->producer;
+  }
+  return NULL;
+}
+
+static weir_lane *find_lane(const event_log *log) {
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    const thread_entry *entry = &this_thread.entries[i];
+    if (__atomic_load_n(&entry->log, __ATOMIC_RELAXED) == &log->producer) return entry->lane;
+  }
+  return NULL;
+}
+
+/* The lane that this thread owns in the log, claimed now if it has none. Null if all are taken. */
+static weir_lane *own_lane(event_log *log) {
+  int outermost = !this_thread.claiming;
+  this_thread.claiming = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  weir_lane *lane = find_lane(log);
+  if (!lane && outermost && !this_thread.ended) lane = claim_lane(log);
+  if (lane) __atomic_store_n(&weir_this_lane, lane, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (outermost) this_thread.claiming = 0;
+  return lane;
+}
+
+static weir_lane *try_borrow(event_log *log) {
+  for (uint32_t i = log->owned_lanes; i < log->lane_count; i++) {
+    if (!try_take(&log->lanes[i])) continue;
+    note_borrowed(&log->lanes[i]);
+    return &log->lanes[i].producer;
+  }
+  return NULL;
+}
+
+/*
+ * A spare lane for one capture. Waits for one as long as the options say for a full lane, but a capture that interrupts
+ * one with a borrowed lane never waits: the lane it waited for could be its own. Nor does one on a thread of the log's,
+ * which others wait for.
+ */
+static weir_lane *borrow_lane(event_log *log) {
+  enum { SPINS = 64, YIELDS = 1000 };
+  uint64_t wait = log->options.full_wait_ns, deadline = 0;
+  for (uint32_t tries = 0;; tries++) {
+    weir_lane *lane = try_borrow(log);
+    if (lane || lane_log_state(log) != STATE_OPEN || this_thread.borrows > 0 || this_thread.telling) return lane;
+    if (tries < SPINS) continue;
+    if (tries < SPINS + YIELDS) {
+      sched_yield();
+      continue;
+    }
+    uint64_t now = sys_monotonic_ns();
+    if (deadline == 0) deadline = wait > UINT64_MAX - now ? UINT64_MAX : now + wait;
+    if (now >= deadline) return NULL;
+    sys_sleep_ns(50000);
+  }
+}
+
+static weir_place begin_in(event_log *log, weir_lane *lane, int may_wait) {
+  if (!lane) return refused(count_unlaned(log, WEIR_DROP_NO_LANE));
+  __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return room_find(lane, may_wait);
+}
+
+/* At the byte limit of a log that could not even recover a full ring: what a thread has no lane for has no room. */
+static int is_limited(const event_log *log) {
+  return log->retention && __atomic_load_n(&log->retention->limited, __ATOMIC_ACQUIRE);
+}
+
+weir_place weir_find_place(weir_log *producer) {
+  event_log *log = log_of(producer);
+  if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
+  if (is_limited(log)) return refused(count_unlaned(log, WEIR_DROP_STORAGE));
+  weir_lane *lane = own_lane(log);
+  if (!lane || lane->busy) lane = borrow_lane(log);
+  return begin_in(log, lane, !this_thread.telling);
+}
+
+weir_place weir_find_place_in_signal(weir_log *producer) {
+  event_log *log = log_of(producer);
+  if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
+  if (is_limited(log)) return refused(count_unlaned(log, WEIR_DROP_STORAGE));
+  weir_lane *lane = find_lane(log);
+  if (!lane || lane->busy) lane = try_borrow(log);
+  return begin_in(log, lane, 0);
+}
+
+weir_place weir_make_room(weir_lane *lane) { return room_find(lane, !this_thread.telling); }
+
+/* The fields are the caller's whole payload: with the flag of a scope, readers would cut the end of them off. */
+static int32_t put_and_commit(weir_record *record, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
+  if (type & WEIR_SCOPED) return weir_refuse(record, WEIR_DROP_INVALID);
+  weir_put_raw(record, payload, length);
+  return weir_commit(record, type, id);
+}
+
+int32_t weir_capture(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
+  weir_record record;
+  int32_t drop = weir_begin(log, &record);
+  return drop == WEIR_ACCEPTED ? put_and_commit(&record, type, payload, length, id) : drop;
+}
+
+int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
+  weir_record record;
+  int32_t drop = weir_begin_in_signal(log, &record);
+  return drop == WEIR_ACCEPTED ? put_and_commit(&record, type, payload, length, id) : drop;
+}
+
+/* ---- Close ------------------------------------------------------------------------------------------------------- */
+
+void lane_close_all(event_log *log) {
+  __atomic_store_n(&log->state, STATE_CLOSED, __ATOMIC_SEQ_CST);
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane *lane = &log->lanes[i];
+    __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);
+  }
+  /* L1: from here on a capture either reads the closed tail, or its busy flag is visible below. */
+  if (!log->membarrier || sys_membarrier() != 0) sys_sleep_ns(20000000);
+  /* A capture takes nanoseconds, unless its thread is stopped: then the ring stays mapped for it, see weir_close. */
+  for (int i = 0; i < 2000 && !lanes_quiet(log); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
+}
+
+/*
+ * What was seen quiet once stays so: a capture that begins later finds the log closed, and is busy only until it has
+ * said so. Without remembering that, threads that go on capturing would keep a close from ending.
+ */
+int lanes_quiet(event_log *log) {
+  if (!log->visitors_gone && __atomic_load_n(&log->visitors, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
+  log->visitors_gone = 1;
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane *lane = &log->lanes[i];
+    if (!lane->quiet && __atomic_load_n(&lane->producer.busy, __ATOMIC_ACQUIRE)) return 0; /* L1, L3 */
+    lane->quiet = 1;
+  }
+  return 1;
+}

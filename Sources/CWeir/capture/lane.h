@@ -1,0 +1,33 @@
+/*
+ * lane.h: what the files around the lanes share: lane.c (which lane), room.c (a full lane), fork.c (the child of a
+ * fork). The table of barriers at the top of lane.c is that of all three.
+ */
+#ifndef WEIR_LANE_H
+#define WEIR_LANE_H
+
+#include "system/names.h"
+
+#include "log/log.h"
+
+static inline lane *lane_of(weir_lane *producer) { return (lane *)producer; }
+static inline event_log *log_of(weir_log *producer) { return (event_log *)producer; }
+
+/* ---- lane.c ---- */
+void lane_wake_drainer(event_log *log);                          /* if it sleeps */
+void lane_end_nap(event_log *log);                               /* if it waits for its interval to pass */
+void lane_count_refusal(weir_lane *producer, int32_t reason);    /* in the ring file, where it survives the process */
+void lane_end_capture(weir_lane *producer);                      /* not busy any more; a borrowed lane is given back */
+weir_place lane_closed(weir_lane *producer);                     /* ends a capture that found its log closed, counted */
+void lane_set_up_threads(void);                                  /* once a process */
+void lane_let_threads_go(void);                                  /* threads that end from now on clean nothing up */
+
+/* Around a function of the host's: captures in it never wait for room, and their refusals are not told of. */
+void lane_begin_telling(void);
+void lane_end_telling(void);
+
+/* ---- room.c ---- */
+
+/* Room for a record of any size in a lane that the caller marked as busy, or why not; then the capture is ended. */
+weir_place room_find(weir_lane *producer, int may_wait);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * room.c: what a capture does about a full lane: wait, refuse, or evict the oldest events.
+ *
+ * An eviction moves the lane's head on as the drainer does, by a compare-and-swap that fails while the drainer has
+ * claimed the lane (L8). What it takes away was accepted, so it has to be counted whatever happens: the producer writes
+ * down how far it means to go and what the count will be, moves the head with the flag EVICTED, and only then counts.
+ * Killed or stopped in between, the flag says to the drainer, or to recovery, that the count is due (L9).
+ */
+#include "capture/lane.h"
+#include "system/system.h"
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
+
+/* ---- Evicting ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the eviction written down is the one that brought the head to where it is; its count in `*total`. */
+static int eviction_due(const lane_control *control, uint64_t head, uint64_t *total) {
+  if (!(head & HEAD_EVICTED)) return 0;
+  /* L9: read before evicting_to, because it is stored after it */
+  *total = __atomic_load_n(&control->evicting_total, __ATOMIC_ACQUIRE);
+  /* L9: acquire too, for where it tells of a later eviction, the count of this one is read from evicted_total */
+  return __atomic_load_n(&control->evicting_to, __ATOMIC_ACQUIRE) == head_position(head);
+}
+
+void lane_settle_eviction(lane_control *control, uint64_t head) {
+  uint64_t total;
+  if (!eviction_due(control, head, &total)) return;
+  store(&control->evicted_to, head_position(head));
+  store(&control->evicted_total, total);
+}
+
+uint64_t lane_evicted(const lane_control *control) {
+  uint64_t head = __atomic_load_n(&control->head, __ATOMIC_ACQUIRE), total;
+  return eviction_due(control, head, &total) ? total : load(&control->evicted_total);
+}
+
+/*
+ * The end of the oldest records that make up `bytes` from `head` on, and how many they are. `head` where they make no
+ * sense.
+ */
+static uint64_t oldest(const lane_view *view, uint64_t head, uint64_t tail, uint64_t bytes, uint64_t *count) {
+  uint64_t at = head;
+  *count = 0;
+  while (at < tail && at - head < bytes) {
+    uint32_t length = ((const record_header *)(view->data + (at & (view->capacity - 1))))->length;
+    uint64_t size = record_size(length);
+    if (length > view->record_bytes - sizeof(record_header) || size > tail - at) return head;
+    at += size;
+    ++*count;
+  }
+  return at;
+}
+
+typedef enum eviction { EVICTED, LANE_CLAIMED, NOTHING_EVICTABLE } eviction;
+
+/* Evicts a thirty-second of the lane, or more if a record of any size needs it. */
+static eviction evict(weir_lane *producer, const lane_view *view) {
+  lane_control *control = lane_of(producer)->control;
+  uint64_t head = __atomic_load_n(&control->head, __ATOMIC_ACQUIRE); /* L4 */
+  if (head & HEAD_CLAIMED) return LANE_CLAIMED;
+  uint64_t from = head_position(head), tail = load(&control->tail), least = view->capacity / 32, count;
+  uint64_t limit = lane_limit(view, from);
+  if (tail <= limit) return EVICTED; /* the drainer has made room meanwhile */
+  if (least < tail - limit) least = tail - limit;
+  uint64_t to = oldest(view, from, tail, least, &count);
+  if (to == from) return NOTHING_EVICTABLE;
+  uint64_t total = load(&control->evicted_total) + count;
+  __atomic_store_n(&control->evicting_to, to, __ATOMIC_RELEASE); /* L9: the last one is counted */
+  __atomic_store_n(&control->evicting_total, total, __ATOMIC_RELEASE); /* L9 */
+  int moved = __atomic_compare_exchange_n(&control->head, &head, to | HEAD_EVICTED, 0, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE); /* L8 */
+  if (!moved) return LANE_CLAIMED;
+  store(&control->evicted_to, to);
+  store(&control->evicted_total, total);
+  return EVICTED;
+}
+
+/* ---- Finding room ------------------------------------------------------------------------------------------------ */
+
+static uint64_t after(uint64_t now, uint64_t ns) { return ns > UINT64_MAX - now ? UINT64_MAX : now + ns; }
+
+/* The time to give up, given the options and what the capture waits for. */
+static uint64_t deadline_of(const event_log *log, int evicts, int may_wait, uint64_t now) {
+  enum { CLAIM_NS = 1000000 }; /* a drainer copies a block in a tenth of that */
+  uint64_t wait = may_wait ? log->options.full_wait_ns : 0;
+  if (evicts && may_wait && wait < CLAIM_NS) wait = CLAIM_NS;
+  return after(now, wait);
+}
+
+/* What to say about a lane that stays full. */
+static int32_t full_reason(const event_log *log) {
+  return __atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
+}
+
+static weir_place refuse(weir_lane *lane, int32_t reason) {
+  lane_count_refusal(lane, reason);
+  lane_end_capture(lane);
+  return (weir_place){.drop = reason};
+}
+
+/*
+ * Sees what the drainer has handed over. A lane that is half full has it come now and not when its interval has passed:
+ * the inlined path looks no further than that half, so it costs a capture nothing.
+ */
+static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail) {
+  if (*tail <= lane->limit) return 1;
+  uint64_t head = head_position(__atomic_load_n(&lane_of(lane)->control->head, __ATOMIC_ACQUIRE)); /* L4 */
+  uint64_t full = lane_limit(view, head), half = head + view->capacity / 2;
+  if (*tail < half && half < full) {
+    lane->limit = half;
+  } else {
+    lane->limit = full;
+    lane_end_nap(log_of(lane->log));
+  }
+  return *tail <= full;
+}
+
+weir_place room_find(weir_lane *lane, int may_wait) {
+  event_log *log = log_of(lane->log);
+  lane_view view = {.data = lane->data, .capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
+  int evicts = log->options.full_policy == WEIR_FULL_DROP_OLDEST;
+  uint64_t deadline = 0, evict_at = 0, pause = evicts ? 5000 : 20000;
+  for (;;) {
+    uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+    if (tail == &lane_of(lane)->closed_tail) return lane_closed(lane);
+    if (has_room(lane, &view, tail)) return (weir_place){.lane = lane, .tail = tail};
+    uint64_t now = sys_monotonic_ns();
+    if (deadline == 0) {
+      deadline = deadline_of(log, evicts, may_wait, now);
+      evict_at = after(now, may_wait ? log->options.full_wait_ns : 0);
+    }
+    int32_t reason = full_reason(log);
+    if (evicts && (now >= evict_at || reason == WEIR_DROP_STORAGE)) {
+      eviction result = evict(lane, &view);
+      if (result == EVICTED) continue;
+      if (result == NOTHING_EVICTABLE) return refuse(lane, reason);
+    } else if (reason == WEIR_DROP_STORAGE) {
+      return refuse(lane, reason);
+    }
+    if (now >= deadline) return refuse(lane, reason);
+    lane_wake_drainer(log);
+    sys_sleep_ns(pause);
+    if (pause < 1000000) pause *= 2;
+  }
+}

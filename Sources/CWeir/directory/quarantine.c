@@ -1,0 +1,302 @@
+/* quarantine.c: see quarantine.h. */
+#include "directory/quarantine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/notice.h"
+#include "system/system.h"
+
+enum { COPY_BYTES = 1 << 16, NAME_ROOM = 128 };
+static const char NEW_NAME[] = "new"; /* a file in the making; one at a time */
+
+/* What a note says. */
+typedef struct note {
+  const char *file;      /* where the bytes lay */
+  const char *reason;    /* plain text, without quotes */
+  int64_t lane;          /* -1: none */
+  uint64_t position;     /* in the file, or in the lane */
+  uint64_t bytes;
+  uint64_t first_offset; /* of those missing for it, */
+  uint64_t offsets;      /* which are so many; where that is 0 it is not known from these bytes */
+} note;
+
+typedef int (*filler)(const void *context, int fd);
+
+/* The directory, made if need be, or a negative errno. */
+static int open_quarantine(int directory) {
+  int error = sys_make_directory(directory, QUARANTINE_NAME);
+  if (error != 0 && error != -EEXIST) return error;
+  return sys_open_directory_at(directory, QUARANTINE_NAME);
+}
+
+static int exists(int quarantine, const char *name) {
+  struct stat status;
+  int error = sys_status_at(quarantine, name, &status);
+  return error == 0 ? 1 : error == -ENOENT ? 0 : error;
+}
+
+typedef struct usage {
+  int quarantine;
+  uint64_t entries;
+  uint64_t bytes;
+} usage;
+
+/* Files with segments' names were moved there, whoever made them and however many they are: they take nothing up. */
+static int take_entry(void *context, const char *name) {
+  usage *usage = context;
+  struct stat status;
+  if (name[0] >= '0' && name[0] <= '9') return 0;
+  usage->entries++;
+  if (sys_status_at(usage->quarantine, name, &status) == 0) usage->bytes += (uint64_t)status.st_blocks * 512;
+  return 0;
+}
+
+/* Whether there is no room for so many bytes and their note: 1, 0, or a negative errno. */
+static int is_full(int quarantine, uint64_t bytes) {
+  usage usage = {.quarantine = quarantine};
+  int error = sys_list(quarantine, take_entry, &usage);
+  if (error != 0) return error;
+  return usage.entries + 2 > QUARANTINE_MOST_ENTRIES || bytes > QUARANTINE_MOST_BYTES ||
+         usage.bytes > QUARANTINE_MOST_BYTES - bytes;
+}
+
+/* Makes a file that has its name once all of it is there, and on the disk if it is to be `synced`. */
+static int make_file(int quarantine, const char *name, filler fill, const void *context, int synced) {
+  int error = sys_unlink(quarantine, NEW_NAME);
+  if (error != 0 && error != -ENOENT) return error;
+  int fd = sys_open_create(quarantine, NEW_NAME);
+  if (fd < 0) return fd;
+  error = fill(context, fd);
+  if (error == 0 && synced) error = sys_sync_data(fd);
+  sys_close(fd);
+  if (error == 0) error = sys_rename(quarantine, NEW_NAME, name);
+  if (error != 0) sys_unlink(quarantine, NEW_NAME);
+  return error;
+}
+
+static int fill_note(const void *context, int fd) {
+  const note *note = context;
+  char text[1024], lane[40] = "", offsets[100] = "";
+  if (note->lane >= 0) snprintf(lane, sizeof lane, "  \"lane\": %lld,\n", (long long)note->lane);
+  if (note->offsets > 0) {
+    snprintf(offsets, sizeof offsets, "  \"first_missing_offset\": %llu,\n  \"missing_offsets\": %llu,\n",
+             (unsigned long long)note->first_offset, (unsigned long long)note->offsets);
+  }
+  int count = snprintf(text, sizeof text,
+                       "{\n  \"file\": \"%s\",\n%s  \"position\": %llu,\n  \"bytes\": %llu,\n%s"
+                       "  \"reason\": \"%s\",\n  \"time_ns\": %lld\n}\n",
+                       note->file, lane, (unsigned long long)note->position, (unsigned long long)note->bytes, offsets,
+                       note->reason, (long long)sys_wall_ns());
+  return count > 0 && (uint64_t)count < sizeof text ? sys_write_at(fd, text, (uint64_t)count, 0) : -EINVAL;
+}
+
+static int write_note(int quarantine, const char *name, const note *note, int synced) {
+  char path[NAME_ROOM + 5];
+  snprintf(path, sizeof path, "%s.json", name);
+  return make_file(quarantine, path, fill_note, note, synced);
+}
+
+/* Makes quarantine/<name> and its note, unless it is there. */
+static int make(int quarantine, const char *name, const note *note, filler fill, const void *context) {
+  int there = exists(quarantine, name);
+  if (there != 0) return there < 0 ? there : 0;
+  int full = is_full(quarantine, note->bytes);
+  if (full != 0) return full;
+  int error = write_note(quarantine, name, note, 1);
+  if (error == 0) error = make_file(quarantine, name, fill, context, 1);
+  return error == 0 ? sys_sync_directory(quarantine) : error;
+}
+
+/* ---- Blocks and files -------------------------------------------------------------------------------------------- */
+
+typedef struct file_range {
+  int fd;
+  uint64_t from, to;
+} file_range;
+
+static int copy_range(const void *context, int fd) {
+  const file_range *range = context;
+  uint8_t *buffer = malloc(COPY_BYTES);
+  if (!buffer) return -ENOMEM;
+  int error = 0;
+  for (uint64_t at = range->from; at < range->to && error == 0;) {
+    uint64_t wanted = range->to - at < COPY_BYTES ? range->to - at : COPY_BYTES;
+    int64_t count = sys_read_at(range->fd, buffer, wanted, at);
+    if (count <= 0) {
+      error = (int)count;
+      break;
+    }
+    error = sys_write_at(fd, buffer, (uint64_t)count, at - range->from);
+    at += (uint64_t)count;
+  }
+  free(buffer);
+  return error;
+}
+
+static void block_name(char copy[NAME_ROOM], const segment_name *name, uint64_t from) {
+  snprintf(copy, NAME_ROOM, "block-%020llu-%llu", (unsigned long long)name->base, (unsigned long long)from);
+}
+
+int quarantine_has_block(int directory, const segment_name *name, uint64_t from, uint64_t *bytes) {
+  char copy[NAME_ROOM];
+  struct stat status;
+  int quarantine = sys_open_directory_at(directory, QUARANTINE_NAME);
+  if (quarantine < 0) return quarantine == -ENOENT ? 0 : quarantine;
+  block_name(copy, name, from);
+  int error = sys_status_at(quarantine, copy, &status);
+  sys_close(quarantine);
+  if (error == 0) *bytes = (uint64_t)status.st_size;
+  return error == 0 ? 1 : error == -ENOENT ? 0 : error;
+}
+
+int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage) {
+  int quarantine = open_quarantine(directory);
+  if (quarantine < 0) return quarantine;
+  char copy[NAME_ROOM];
+  block_name(copy, name, damage->from);
+  file_range range = {.fd = source->fd};
+  source_place(source, damage->from, damage->to, &range.from, &range.to);
+  note note = {.file = name->name,
+               .reason = damage->reason,
+               .lane = -1,
+               .position = range.from,
+               .bytes = range.to - range.from,
+               .first_offset = damage->first_offset,
+               .offsets = damage->count};
+  int result = make(quarantine, copy, &note, copy_range, &range);
+  sys_close(quarantine);
+  return result;
+}
+
+/* The first of <name>-0, <name>-1, … that is not there yet. */
+static int free_name(int quarantine, const char *name, char free[NAME_ROOM]) {
+  for (int i = 0; i < 1000; i++) {
+    snprintf(free, NAME_ROOM, "%s-%d", name, i);
+    int there = exists(quarantine, free);
+    if (there <= 0) return there;
+  }
+  return -EEXIST;
+}
+
+int quarantine_copy(int directory, int fd, const char *name, const char *reason) {
+  struct stat status;
+  char copy[NAME_ROOM];
+  int result = sys_status(fd, &status);
+  if (result != 0) return result;
+  int quarantine = open_quarantine(directory);
+  if (quarantine < 0) return quarantine;
+  result = free_name(quarantine, name, copy);
+  if (result == 0) {
+    note note = {.file = name, .reason = reason, .lane = -1, .bytes = (uint64_t)status.st_size};
+    file_range range = {fd, 0, (uint64_t)status.st_size};
+    result = make(quarantine, copy, &note, copy_range, &range);
+  }
+  sys_close(quarantine);
+  return result;
+}
+
+/* Its note is synced before the file of Weir's own is gone; of others there may be thousands. */
+static int move(int directory, int quarantine, const char *name, const char *reason, uint64_t bytes, int ours) {
+  char moved[NAME_ROOM], path[NAME_ROOM + sizeof QUARANTINE_NAME];
+  int error = free_name(quarantine, name, moved);
+  note note = {.file = name, .reason = reason, .lane = -1, .bytes = bytes};
+  if (error == 0) error = write_note(quarantine, moved, &note, ours);
+  if (error == 0 && ours) error = sys_sync_directory(quarantine);
+  snprintf(path, sizeof path, QUARANTINE_NAME "/%s", moved);
+  return error == 0 ? sys_rename(directory, name, path) : error;
+}
+
+int quarantine_file(int directory, const char *name, const char *reason, int ours) {
+  struct stat status;
+  int error = sys_status_at(directory, name, &status);
+  if (error != 0) return error;
+  int quarantine = open_quarantine(directory);
+  if (quarantine < 0) return quarantine;
+  int result = ours ? is_full(quarantine, (uint64_t)status.st_blocks * 512) : 0;
+  if (result == 0) result = move(directory, quarantine, name, reason, (uint64_t)status.st_size, ours);
+  sys_close(quarantine);
+  if (result == QUARANTINE_FULL) {
+    error = sys_unlink(directory, name);
+    if (error != 0) return error;
+  }
+  return result;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+typedef struct lane_range {
+  lane_view view;
+  uint64_t from, to;
+} lane_range;
+
+/*
+ * How many bytes from position `at` on lie in one piece. No record of them is whole, so positions are all there is to
+ * go by: no byte is looked for in the overhang.
+ */
+static uint64_t piece(const lane_range *range, uint64_t at, const uint8_t **bytes) {
+  uint64_t start = at & (range->view.capacity - 1), count = range->to - at;
+  *bytes = range->view.data + start;
+  return count > range->view.capacity - start ? range->view.capacity - start : count;
+}
+
+static int copy_lane(const void *context, int fd) {
+  const lane_range *range = context;
+  for (uint64_t at = range->from; at < range->to;) {
+    const uint8_t *bytes;
+    uint64_t count = piece(range, at, &bytes);
+    int error = sys_write_at(fd, bytes, count, at - range->from);
+    if (error != 0) return error;
+    at += count;
+  }
+  return 0;
+}
+
+static int copy_stretch(const void *context, int fd) {
+  const damaged_stretch *stretch = context;
+  return sys_write_at(fd, stretch->bytes, stretch->to - stretch->from, 0);
+}
+
+/* Makes the file of what `stretch` says, by `fill`. */
+static int make_lane(const event_log *log, const damaged_stretch *stretch, filler fill, const void *context) {
+  int quarantine = open_quarantine(log->directory);
+  if (quarantine < 0) return quarantine;
+  char name[NAME_ROOM];
+  snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)log->producer.opening, stretch->lane,
+           (unsigned long long)stretch->from);
+  note note = {.file = RING_NAME,
+               .reason = HOLE_DAMAGED,
+               .lane = stretch->lane,
+               .position = stretch->from,
+               .bytes = stretch->to - stretch->from,
+               .first_offset = stretch->first_offset};
+  int result = make(quarantine, name, &note, fill, context);
+  sys_close(quarantine);
+  return result;
+}
+
+int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  damaged_stretch stretch = {.lane = lane, .from = from, .to = to, .first_offset = log->next_offset};
+  lane_range range = {ring_lane_view(log, lane), from, to};
+  return make_lane(log, &stretch, copy_lane, &range);
+}
+
+damaged_stretch *quarantine_take(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  damaged_stretch *stretch = malloc(sizeof *stretch + (to - from));
+  if (!stretch) return NULL;
+  *stretch = (damaged_stretch){.lane = lane, .from = from, .to = to, .first_offset = log->next_offset};
+  lane_range range = {ring_lane_view(log, lane), from, to};
+  for (uint64_t at = from; at < to;) {
+    const uint8_t *bytes;
+    uint64_t count = piece(&range, at, &bytes);
+    memcpy(stretch->bytes + (at - from), bytes, count);
+    at += count;
+  }
+  return stretch;
+}
+
+int quarantine_stretch(const event_log *log, const damaged_stretch *stretch) {
+  return make_lane(log, stretch, copy_stretch, stretch);
+}

@@ -1,0 +1,53 @@
+/*
+ * quarantine.h: damaged bytes are copied to the directory quarantine/, under a name that says where they lay, before
+ * recovery passes over them; beside each copy lies <name>.json, which says what it is and why. Each call answers 0,
+ * QUARANTINE_FULL, or a negative errno; a copy that is there already counts as made. A copy gets its name when all of
+ * it is on the disk, and its note comes first: so what a kill leaves is made anew.
+ *
+ * Bounded: beyond QUARANTINE_MOST_BYTES or QUARANTINE_MOST_ENTRIES nothing is copied any more. What is there stays: the
+ * first damage says most about its cause. Where the disk has no space for a copy the recovery fails with that error,
+ * and has changed nothing that would lose the bytes: with space it succeeds. An open log goes on instead: at most
+ * MAX_DAMAGED_BYTES wait in memory, what finds no room there is not kept, nor is what waits when the process dies.
+ */
+#ifndef WEIR_QUARANTINE_H
+#define WEIR_QUARANTINE_H
+
+#include "system/names.h"
+
+#include "directory/directory.h"
+#include "log/log.h"
+#include "segment/scan.h"
+
+enum { QUARANTINE_FULL = 1, QUARANTINE_MOST_ENTRIES = 512 };
+#define QUARANTINE_MOST_BYTES (UINT64_C(256) << 20)
+
+/*
+ * Damaged bytes of a segment: quarantine/block-<base>-<from>. Of a batch the LZ4 blocks they lie in, as they are in the
+ * file.
+ */
+int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage);
+
+/* Whether there is such a copy: 1 and how long it is, 0, or a negative errno. */
+int quarantine_has_block(int directory, const segment_name *name, uint64_t from, uint64_t *bytes);
+
+/* Bytes of a lane, by positions: quarantine/lane-<opening>-<lane>-<from>. */
+int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
+
+/*
+ * The same for a log that is open, in two steps, so that the drainer waits for no disk: a copy in memory, null if there
+ * is none; and that copy's way to a file.
+ */
+damaged_stretch *quarantine_take(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
+int quarantine_stretch(const event_log *log, const damaged_stretch *stretch);
+
+/* A whole file, copied, where it can't be moved: quarantine/<name>-<n>, with the first number that is free. */
+int quarantine_copy(int directory, int fd, const char *name, const char *reason);
+
+/*
+ * A whole file, moved: quarantine/<name>-<n>, with the first number that is free. A file that is not known to be Weir's
+ * is moved however full the directory is, and counts for nothing there; after a power cut its note may be missing. One
+ * that is `ours` is removed where the directory is full.
+ */
+int quarantine_file(int directory, const char *name, const char *reason, int ours);
+
+#endif

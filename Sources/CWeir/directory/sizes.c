@@ -1,0 +1,54 @@
+/* sizes.c: see sizes.h. */
+#include "directory/sizes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "directory/locator.h"
+#include "system/system.h"
+
+typedef struct sizing {
+  int directory;
+  uint64_t bytes;
+  int has_quarantine;
+} sizing;
+
+static int take_file(void *context, const char *name) {
+  sizing *sizing = context;
+  struct stat status;
+  int error = sys_status_at(sizing->directory, name, &status);
+  if (error != 0) return error == -ENOENT ? 0 : error; /* renamed or removed meanwhile */
+  sizing->bytes += (uint64_t)status.st_blocks * 512;
+  if (S_ISDIR(status.st_mode) && strcmp(name, QUARANTINE_NAME) == 0) sizing->has_quarantine = 1;
+  return 0;
+}
+
+/* A ring that lies in another directory is one of the log's files all the same. */
+static int take_ring(int directory, uint64_t *bytes) {
+  ring_place place;
+  struct stat status;
+  int error = locator_find(directory, &place);
+  if (error != 0) return error == -EBADMSG ? 0 : error;
+  if (place.where == RING_ELSEWHERE && sys_status_at(place.directory, place.name, &status) == 0) {
+    *bytes += (uint64_t)status.st_blocks * 512;
+  }
+  locator_leave(&place);
+  return 0;
+}
+
+static int take_quarantine(int directory, uint64_t *bytes) {
+  sizing quarantine = {.directory = sys_open_directory_at(directory, QUARANTINE_NAME)};
+  if (quarantine.directory < 0) return 0; /* not ours to look into */
+  int error = sys_list(quarantine.directory, take_file, &quarantine);
+  *bytes += quarantine.bytes;
+  sys_close(quarantine.directory);
+  return error;
+}
+
+int sizes_of_log(int directory, uint64_t *bytes) {
+  sizing files = {.directory = directory};
+  int error = sys_list(directory, take_file, &files);
+  if (error == 0) error = take_ring(directory, &files.bytes);
+  *bytes = files.bytes;
+  return error != 0 || !files.has_quarantine ? error : take_quarantine(directory, bytes);
+}

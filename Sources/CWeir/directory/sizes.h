@@ -1,0 +1,15 @@
+/* sizes.h: what a log's files take on the disk, all of them. */
+#ifndef WEIR_SIZES_H
+#define WEIR_SIZES_H
+
+#include "system/names.h"
+
+#include <stdint.h>
+
+/*
+ * Adds up the allocated bytes of every file in the log's directory, in quarantine/, and of a ring that lies elsewhere.
+ * 0 or a negative errno. One look at each file.
+ */
+int sizes_of_log(int directory, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,156 @@
+/* start.c: see start.h. */
+#include "directory/start.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "directory/directory.h"
+#include "segment/scan.h"
+#include "system/crc32c.h"
+#include "system/system.h"
+
+static uint32_t checksum(const start_slot *slot) {
+  uint64_t state = crc_extend(CRC_START, slot, offsetof(start_slot, crc));
+  return crc_end(crc_extend(state, &slot->sequence, sizeof *slot - offsetof(start_slot, sequence)));
+}
+
+static int check(const start_slot *slot) {
+  if (slot->magic != START_MAGIC) return -EBADMSG;
+  int intact = slot->crc == checksum(slot);
+  /* As with the locator: no single flipped bit makes version 1 the next one. */
+  if (slot->major == FORMAT_MAJOR + 1 || (slot->major > FORMAT_MAJOR && intact)) return -ENOTSUP;
+  if (!intact || slot->sequence == 0) return -EBADMSG;
+  if (slot->incompatible != 0) return -ENOTSUP;
+  if (slot->first_offset >= MAX_OFFSET || slot->events > slot->first_offset) return -EBADMSG;
+  if (slot->notices > slot->first_offset - slot->events) return -EBADMSG;
+  return slot->missing > slot->first_offset - slot->events - slot->notices ? -EBADMSG : 0;
+}
+
+static int read_slots(int fd, start_slot *best) {
+  int found = -EBADMSG;
+  memset(best, 0, sizeof *best);
+  for (uint64_t i = 0; i < START_SLOTS; i++) {
+    start_slot slot;
+    int64_t got = sys_read_at(fd, &slot, sizeof slot, i * START_SLOT_STRIDE);
+    if (got < 0) return (int)got;
+    int error = got == sizeof slot ? check(&slot) : -EBADMSG;
+    if (error == -ENOTSUP) return error;
+    if (error != 0 || slot.sequence <= best->sequence) continue;
+    *best = slot;
+    found = 1;
+  }
+  return found;
+}
+
+int start_read(int directory, start_slot *slot) {
+  memset(slot, 0, sizeof *slot);
+  int fd = sys_open_read(directory, START_NAME);
+  if (fd < 0) return fd == -ENOENT ? 0 : fd;
+  int result = -EBADMSG;
+  /* Of a live log a slot may be written while it is read; twice in a row that takes two syncs of the disk. */
+  for (int i = 0; i < 3 && result == -EBADMSG; i++) result = read_slots(fd, slot);
+  sys_close(fd);
+  return result;
+}
+
+/* ---- Whether it is of this log ----------------------------------------------------------------------------------- */
+
+enum { SAYS_NO = -1, SAYS_NOTHING, SAYS_YES };
+
+/* What a segment below the start says. Sealed ones are leftovers, which end with the last one that was removed. */
+static int ask_below(const start_slot *slot, const segment_name *name, const segment_scan *scan) {
+  if (name->active || name->base > slot->base) return SAYS_NO;
+  if (name->base < slot->base) return SAYS_NOTHING;
+  return scan->header.salt == slot->salt ? SAYS_YES : SAYS_NO;
+}
+
+/*
+ * What the first one after it says. It knows of none before it where all were gone, by hand, when it was made; and
+ * where the one that was before it has gone in that way it names that one, which lay above the start too.
+ */
+static int ask_above(const start_slot *slot, const segment_scan *scan) {
+  const segment_header *header = &scan->header;
+  if (!scan->header_valid || header->previous_salt == 0) return SAYS_NOTHING;
+  if (header->previous_salt == slot->salt) return SAYS_YES;
+  return header->previous_base < slot->first_offset ? SAYS_NO : SAYS_NOTHING;
+}
+
+int start_fits(int directory, const start_slot *slot) {
+  segment_list list;
+  int error = segment_list_read(directory, &list), proven = 0, leftovers = 0, above = 0, foreign = 0;
+  for (uint64_t i = 0; error == 0 && !foreign && !above && i < list.count; i++) {
+    segment_name *name = &list.items[i];
+    segment_scan scan;
+    scan_damage damage;
+    int opened = scan_open_named(&scan, directory, name, &damage);
+    if (opened != 0) {
+      /* A plain failure to read is no sign that it is another's. */
+      if (opened != -ENOENT && opened != -ELOOP && opened != -ENOTSUP) error = opened;
+      continue;
+    }
+    if (scan.header.salt != 0) {
+      above = name->base >= slot->first_offset;
+      int says = above ? ask_above(slot, &scan) : ask_below(slot, name, &scan);
+      leftovers |= !above;
+      proven |= says == SAYS_YES;
+      foreign |= says == SAYS_NO;
+    }
+    scan_close(&scan);
+  }
+  segment_list_free(&list);
+  if (error != 0) return error;
+  /* Nothing goes on its word alone. */
+  return !foreign && (proven || !leftovers);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
+
+/* The file under its temporary name, with both slots, so that none is ever one that nothing was written to. */
+static int make(int directory, const start_slot *slot) {
+  static const uint8_t zeros[START_SLOTS * START_SLOT_STRIDE];
+  int error = sys_unlink(directory, START_NEW_NAME);
+  if (error != 0 && error != -ENOENT) return error;
+  int fd = sys_open_create(directory, START_NEW_NAME);
+  if (fd < 0) return fd;
+  error = sys_write_at(fd, zeros, sizeof zeros, 0);
+  for (uint64_t i = 0; i < START_SLOTS && error == 0; i++) {
+    error = sys_write_at(fd, slot, sizeof *slot, i * START_SLOT_STRIDE);
+  }
+  if (error == 0) error = sys_sync_data(fd);
+  sys_close(fd);
+  if (error == 0) error = sys_rename(directory, START_NEW_NAME, START_NAME);
+  return error == 0 ? sys_sync_directory(directory) : error;
+}
+
+int start_write(int directory, start_slot *slot) {
+  start_slot next = *slot;
+  next.magic = START_MAGIC;
+  next.major = FORMAT_MAJOR;
+  next.minor = FORMAT_MINOR;
+  next.sequence++;
+  next.changed_ns = sys_wall_ns();
+  next.crc = checksum(&next);
+  int fd = sys_open_write(directory, START_NAME), error;
+  if (fd == -ENOENT) {
+    error = make(directory, &next);
+  } else if (fd < 0) {
+    error = fd;
+  } else {
+    error = sys_write_at(fd, &next, sizeof next, next.sequence % START_SLOTS * START_SLOT_STRIDE);
+    if (error == 0) error = sys_sync_data(fd);
+    sys_close(fd);
+  }
+  /* After a sync that failed the slot may be there or not: the next one goes to the same place, the other is whole. */
+  if (error == 0) *slot = next;
+  return error;
+}
+
+int start_confirm(int directory, const start_slot *slot) {
+  int fd = sys_open_write(directory, START_NAME);
+  if (fd < 0) return fd;
+  /* In its own place: the other slot may be the only one that the disk has. */
+  int error = sys_write_at(fd, slot, sizeof *slot, slot->sequence % START_SLOTS * START_SLOT_STRIDE);
+  if (error == 0) error = sys_sync_data(fd);
+  sys_close(fd);
+  return error == 0 ? sys_sync_directory(directory) : error;
+}

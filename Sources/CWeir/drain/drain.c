@@ -1,0 +1,656 @@
+/*
+ * drain.c: the drainer. Moves committed records from the lanes into blocks of the active segment, begins the next
+ * segment when one is full, writes gap records, and sleeps when there is nothing to do.
+ *
+ * What it keeps true: a block is appended before the lane's head moves, and both before the segment is sealed. So after
+ * a kill at any instruction the log's word about a lane is at or past its head, and nothing is handed over twice.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/guard.h"
+#include "capture/lane.h"
+#include "directory/quarantine.h"
+#include "format/notice.h"
+#include "log/log.h"
+#include "replay/handover.h"
+#include "system/error.h"
+#include "system/lines.h"
+#include "system/system.h"
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
+
+/* The time for captures that take it from a word. A log in recovery has no producers. */
+static void refresh_tick(event_log *log) {
+  if (log->supply.running && log->header->clock == WEIR_CLOCK_TICK) store(&log->producer.tick, sys_monotonic_ns());
+}
+
+/* ---- Segments ---------------------------------------------------------------------------------------------------- */
+
+/* Says why the log cannot grow, to captures and to callers of drain; 0 says that it can again. */
+static void set_storage(event_log *log, int negative_errno) {
+  log->stall_error = negative_errno;
+  /* Kept when all is well again: whoever saw the status a moment ago still finds its reason. */
+  if (negative_errno != 0) __atomic_store_n(&log->storage_errno, -negative_errno, __ATOMIC_RELAXED);
+  __atomic_store_n(&log->storage, negative_errno == 0 ? WEIR_OK : status_of(negative_errno), __ATOMIC_RELEASE);
+}
+
+/* Gathers what the log says was lost, of the most so many; null: counts them. */
+static uint32_t collect_totals(const event_log *log, gap_total *totals, uint32_t most) {
+  uint32_t count = 0;
+  for (uint32_t lane = 0; lane <= log->lane_count; lane++) {
+    int unlaned = lane == log->lane_count;
+    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS && count < most; reason++) {
+      uint64_t total =
+          load(unlaned ? &log->header->unlaned_reported[reason] : &log->lanes[lane].control->reported[reason - 1]);
+      if (total == 0) continue;
+      if (totals) totals[count] = (gap_total){unlaned ? (uint32_t)NOTICE_LANE : lane, reason, total};
+      count++;
+    }
+  }
+  return count;
+}
+
+int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
+  lane_mark handed[WEIR_MAX_LANES];
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    handed[i] = (lane_mark){log->lanes[i].handed, log->lanes[i].records};
+  }
+  if (log->after_cut) flags |= SEGMENT_AFTER_CUT;
+  int error =
+      segment_begin(fresh, log->header->opening, log->header->boot_id, log->next_offset, &log->previous, handed,
+                    log->lane_count, flags);
+  if (error != 0) return error;
+  fresh->number = ++log->segment_number;
+  fresh->totals = collect_totals(log, NULL, segment_most_totals(fresh->capacity));
+  store(&log->counters.segments, log->counters.segments + 1);
+  return 0;
+}
+
+void drain_seal_active(event_log *log) {
+  segment *full = log->active;
+  /* Up to 64 KiB, too much for the stack of whoever closes. Without them refusals may be told of twice. */
+  gap_total *totals = malloc(full->totals * sizeof *totals);
+  uint32_t count = totals ? collect_totals(log, totals, full->totals) : 0;
+  if (!full->sealed) segment_seal(full, log->next_offset, totals, count, &log->calibration);
+  free(totals);
+  log->previous = (segment_end){.salt = full->salt, .end = full->at, .base = full->base_offset};
+}
+
+/* Begins the next segment and gives the full one to the sealer. 0 if that can't be done now: the log is stalled. */
+static int roll(event_log *log) {
+  int error;
+  segment *fresh = supply_take(log, &error);
+  if (!fresh) {
+    if (error != 0) set_storage(log, error);
+    return 0;
+  }
+  segment *full = log->active;
+  uint32_t flags = log->supply.running ? 0 : SEGMENT_RECOVERED;
+  if (full) drain_seal_active(log);
+  error = drain_begin_segment(log, fresh, flags);
+  if (error != 0) {
+    segment_discard(fresh);
+    set_storage(log, error);
+    return 0;
+  }
+  if (full) log->sampled_due = 1;
+  error = sealer_change(log, fresh);
+  set_storage(log, error);
+  return error == 0;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+
+/* A stretch of a lane that goes into one block. */
+typedef struct batch {
+  uint64_t from, to;
+  uint32_t count;
+  uint32_t types; /* and contexts, not yet defined in the segment */
+  uint32_t type[64];
+  uint64_t definitions_bytes;
+  uint64_t first_ticks, last_ticks;
+  uint64_t records; /* how many come before `to` */
+  int damaged; /* ends before a record that no checksum vouches for */
+} batch;
+
+/* Whether a block of records and the definitions of so many types fit into the segment, seal included. */
+static int fits(const segment *segment, uint64_t records, uint32_t types, uint64_t definitions) {
+  /* A definition goes into a block of its own, and into the seal. */
+  return records + types * sizeof(block_header) + 2 * definitions <= segment_room(segment);
+}
+
+/* Whether the segment has the definition of a type or context, or the batch notes it. */
+static int is_defined(const event_log *log, const batch *batch, uint32_t type) {
+  if (type >= MAX_TYPES || log->types[type].bytes == 0) return 1; /* there is no definition to write */
+  if (log->types[type].defined_in == log->segment_number) return 1;
+  for (uint32_t i = 0; i < batch->types; i++) {
+    if (batch->type[i] == type) return 1;
+  }
+  return 0;
+}
+
+/* What of a record's type and context is still to be defined; answers how many that are, and their bytes together. */
+static uint32_t find_undefined(const event_log *log, const batch *batch, const record_header *record, uint32_t found[2],
+                               uint64_t *bytes) {
+  const uint32_t needed[2] = {record_type(record->type), record_context(record->type)};
+  uint32_t count = 0;
+  *bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    if (is_defined(log, batch, needed[i])) continue;
+    found[count++] = needed[i];
+    *bytes += log->types[needed[i]].bytes;
+  }
+  return count;
+}
+
+/* Walks records from `from` on: as many as make one good block. Ends at the lane's physical end, for one copy. */
+static void collect(const event_log *log, const lane *lane, const lane_view *view, uint64_t from, uint64_t tail,
+                    batch *batch) {
+  *batch = (struct batch){.from = from, .to = from, .records = lane->records};
+  while (batch->to < tail) {
+    uint64_t size;
+    const record_header *record = record_next(view, batch->to, tail, batch->records, &size);
+    if (!record) {
+      batch->damaged = 1;
+      return;
+    }
+    uint32_t undefined[2];
+    uint64_t definitions, records = batch->to - from + size;
+    uint32_t count = find_undefined(log, batch, record, undefined, &definitions), types = batch->types + count;
+    if (batch->count > 0 && records > DRAIN_BLOCK_BYTES) return;
+    if (types > sizeof batch->type / sizeof *batch->type) return;
+    if (!fits(log->active, records, types, batch->definitions_bytes + definitions)) return;
+    memcpy(batch->type + batch->types, undefined, count * sizeof *undefined);
+    batch->types = types;
+    batch->definitions_bytes += definitions;
+    if (batch->count == 0 || record->ticks < batch->first_ticks) batch->first_ticks = record->ticks;
+    if (batch->count == 0 || record->ticks > batch->last_ticks) batch->last_ticks = record->ticks;
+    batch->count++;
+    batch->records = record_number(batch->records, record->index) + 1;
+    uint64_t at = batch->to & (view->capacity - 1);
+    batch->to += size;
+    if (at + size >= view->capacity) return;
+  }
+}
+
+/* Writes the definitions block for types that the segment does not have yet. */
+static int append_definitions(event_log *log, const uint32_t *types, uint32_t count) {
+  const uint8_t *region = log->definitions;
+  uint8_t entries[MAX_DEFINITION_BYTES];
+  for (uint32_t i = 0; i < count; i++) {
+    type_entry *type = &log->types[types[i]];
+    if (type->bytes == 0) continue; /* damaged in a dead ring; readers know the built-in types without it */
+    memcpy(entries, region + type->at, type->bytes);
+    int error = segment_append_definitions(log->active, entries, type->bytes, log->next_offset, &log->calibration);
+    if (error != 0) return error;
+    type->defined_in = log->segment_number;
+  }
+  return 0;
+}
+
+/* Publishes an appended block: the log's end first, then the lane's head, which frees the lane's bytes. */
+static void publish(event_log *log, uint32_t events) {
+  refresh_tick(log);
+  log->next_offset += events;
+  __atomic_store_n(&log->header->log_end, log->next_offset, __ATOMIC_RELEASE);
+  __atomic_store_n(&log->counters.next_offset, log->next_offset, __ATOMIC_RELEASE); /* D1, as `handed` */
+  store(&log->counters.blocks, log->counters.blocks + 1);
+  supply_want(log);
+}
+
+/* The lane's bytes up to `to` are in the log: producers may use them again. Also ends the claim. */
+static void hand_over(lane *lane, uint64_t to) {
+  __atomic_store_n(&lane->handed, to, __ATOMIC_RELEASE);        /* D1, after the block */
+  __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
+}
+
+/* Whether what was copied may have come from, or gone to, a page that is lost: then the lane keeps it. */
+static int is_lost(event_log *log) {
+  if (!guard_tripped(log)) return 0;
+  set_storage(log, -MAPPING_LOST);
+  return 1;
+}
+
+/* 0: stalled. */
+static int append_records(event_log *log, lane *lane, const lane_view *view, const batch *batch) {
+  uint64_t bytes = batch->to - batch->from;
+  const uint8_t *records = view->data + (batch->from & (view->capacity - 1));
+  memcpy(segment_payload(log->active), records, bytes);
+  if (log->can_flush_lines) lines_release(records, bytes);
+  if (is_lost(log)) return 0;
+  block_header header = {.kind = BLOCK_EVENTS,
+                         .payload_bytes = (uint32_t)bytes,
+                         .count = batch->count,
+                         .base_offset = log->next_offset,
+                         .lane = lane->number,
+                         .lane_from = batch->from,
+                         .lane_to = batch->to,
+                         .first_ns = calibration_time(&log->calibration, batch->first_ticks),
+                         .last_ns = calibration_time(&log->calibration, batch->last_ticks),
+                         .calibration = log->calibration};
+  segment_append(log->active, &header);
+  if (is_lost(log)) return 0;
+  publish(log, batch->count);
+  store(&log->counters.drained, log->counters.drained + batch->count);
+  lane->records = batch->records;
+  hand_over(lane, batch->to);
+  return 1;
+}
+
+/* ---- Notices ----------------------------------------------------------------------------------------------------- */
+
+/* The time of a notice: now, or in recovery the dead ring's last calibration, so that every reading gives the same. */
+static uint64_t notice_ticks(const event_log *log) {
+  return log->supply.running ? weir_ticks(log->header->clock) : log->calibration.base_ticks;
+}
+
+/* Makes room for one notice and its definition. 0: stalled. */
+static int prepare_notice(event_log *log, uint32_t type) {
+  if (!log->active || log->active->sealed || !fits(log->active, NOTICE_MAX_BYTES, 1, NOTICE_MAX_BYTES)) {
+    if (!roll(log)) return 0;
+  }
+  if (log->types[type].defined_in == log->segment_number) return 1;
+  int error = append_definitions(log, &type, 1);
+  if (error != 0) set_storage(log, error);
+  return error == 0;
+}
+
+/* Appends a block of `count` notices, `size` bytes together. */
+static void append_notices(event_log *log, const uint8_t *records, uint64_t size, uint32_t count, uint32_t lane,
+                           uint64_t from, uint64_t to, uint64_t ticks) {
+  memcpy(segment_payload(log->active), records, size);
+  int64_t time = calibration_time(&log->calibration, ticks);
+  uint64_t before = lane < log->lane_count ? log->lanes[lane].records : 0;
+  block_header header = {.kind = BLOCK_NOTICES,
+                         .index = before == RECORDS_UNKNOWN ? INDEX_UNKNOWN : (uint32_t)before,
+                         .payload_bytes = (uint32_t)size,
+                         .count = count,
+                         .base_offset = log->next_offset,
+                         .lane = lane,
+                         .lane_from = from,
+                         .lane_to = to,
+                         .first_ns = time,
+                         .last_ns = time,
+                         .calibration = log->calibration};
+  segment_append(log->active, &header);
+  publish(log, count);
+}
+
+int drain_tail_notice(event_log *log) {
+  if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
+  uint8_t record[NOTICE_MAX_BYTES];
+  uint64_t ticks = notice_ticks(log);
+  uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_TAIL, NOTICE_LANE, 0,
+                              RECORDS_UNKNOWN);
+  append_notices(log, record, size, 1, NOTICE_LANE, 0, 0, ticks);
+  return 1;
+}
+
+/* Notes that the log says so much was lost of a lane for a reason. */
+static void note_reported(event_log *log, uint64_t *reported, int32_t reason, uint64_t total) {
+  segment *active = log->active;
+  uint64_t before = load(reported);
+  active->summary.dropped[reason] += total - before;
+  if (before == 0 && active->totals < segment_most_totals(active->capacity)) active->totals++;
+  __atomic_store_n(reported, total, __ATOMIC_RELEASE);
+}
+
+/*
+ * Hands over what a power cut took between two records of a lane: some of it may have been overwritten before, and was
+ * then no loss of its. One block for both notices, so that neither is there without the other.
+ */
+static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to, uint64_t skipped) {
+  /* The second may begin a segment, which then lacks the first; the third does not. */
+  if (!prepare_notice(log, WEIR_TYPE_GAP) || !prepare_notice(log, WEIR_TYPE_HOLE) ||
+      !prepare_notice(log, WEIR_TYPE_GAP)) {
+    return 0;
+  }
+  lane_control *control = lane->control;
+  uint64_t overwritten = handover_overwritten(log->handover, lane->number, control, from, to, skipped);
+  uint64_t *reported = &control->reported[WEIR_LOST_OVERWRITTEN - 1], ticks = notice_ticks(log), size = 0;
+  uint8_t records[2 * NOTICE_MAX_BYTES];
+  uint32_t count = 0;
+  if (overwritten > 0) {
+    size = notice_gap(records, log->header->opening, log->next_offset, ticks, lane->number, WEIR_LOST_OVERWRITTEN,
+                      overwritten, load(reported) + overwritten);
+    note_reported(log, reported, WEIR_LOST_OVERWRITTEN, load(reported) + overwritten);
+    count++;
+  }
+  if (overwritten == 0 || overwritten < skipped) {
+    uint64_t events = skipped == RECORDS_UNKNOWN ? skipped : skipped - overwritten;
+    size += notice_hole(records + size, log->header->opening, log->next_offset + count, ticks, HOLE_LOST,
+                        lane->number, to - from, events);
+    count++;
+    log_note_hole(log, events);
+  }
+  append_notices(log, records, size, count, lane->number, from, to, ticks);
+  lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
+  hand_over(lane, to);
+  return 1;
+}
+
+/* Copies damaged bytes aside: in recovery to the disk, before they are passed over; else by the sealer. 0: stalled. */
+static int keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  if (log->supply.running) {
+    sealer_quarantine(log, lane, from, to);
+    return 1;
+  }
+  int error = quarantine_lane(log, lane, from, to);
+  if (error < 0) set_storage(log, error);
+  if (error == QUARANTINE_FULL) log->unkept_bytes += to - from;
+  return error >= 0;
+}
+
+/*
+ * Hands over a stretch of a lane that no checksum vouches for, as a hole. Its block carries the positions, like one of
+ * events, so it is reported once.
+ */
+static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uint64_t from, uint64_t tail) {
+  uint64_t skipped, to = record_resync(view, from, tail, lane->records, &skipped);
+  if (log->rebooted) return hand_over_lost(log, lane, from, to, skipped);
+  if (!prepare_notice(log, WEIR_TYPE_HOLE) || !keep_damaged(log, lane->number, from, to)) return 0;
+  uint8_t record[NOTICE_MAX_BYTES];
+  uint64_t ticks = notice_ticks(log);
+  uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_DAMAGED, lane->number,
+                              to - from, skipped);
+  append_notices(log, record, size, 1, lane->number, from, to, ticks);
+  store(&log->counters.damaged, log->counters.damaged + 1);
+  log_note_hole(log, skipped);
+  lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
+  sealer_lose(log, lane, from, to);
+  hand_over(lane, to);
+  return 1;
+}
+
+/*
+ * Writes a gap record of what was lost for `reason` and is not in the log yet; hands over [from, to) if that is
+ * anything. 0: stalled.
+ */
+static int append_gap(event_log *log, uint32_t lane, int32_t reason, uint64_t total, uint64_t *reported, uint64_t from,
+                      uint64_t to) {
+  if (!prepare_notice(log, WEIR_TYPE_GAP)) return 0;
+  uint8_t record[NOTICE_MAX_BYTES];
+  uint64_t ticks = notice_ticks(log), lost = total - load(reported);
+  uint64_t size = notice_gap(record, log->header->opening, log->next_offset, ticks, lane, reason, lost, total);
+  if (from < to) append_notices(log, record, size, 1, lane, from, to, ticks);
+  else append_notices(log, record, size, 1, NOTICE_LANE, 0, 0, ticks);
+  note_reported(log, reported, reason, total);
+  return 1;
+}
+
+static int report_refusals(event_log *log, uint32_t lane, int32_t reason, uint64_t *dropped, uint64_t *reported) {
+  uint64_t total = load(dropped);
+  if (total <= load(reported)) return 1; /* below: after a power cut the ring may be older than the log */
+  return append_gap(log, lane, reason, total, reported, 0, 0);
+}
+
+/*
+ * What was sampled out may be most of what happens, so it is not told of in each pass: once a segment, at the close and
+ * in recovery. Until then the count in the ring is its word, which recovery takes up.
+ */
+static int report_all_refusals(event_log *log) {
+  int sampled = log->sampled_due || !log->supply.running || __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane_control *control = log->lanes[i].control;
+    for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      if (reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see hand_over_evicted */
+      if (reason == WEIR_DROP_SAMPLED && !sampled) continue;
+      if (!report_refusals(log, i, reason, &control->dropped[reason - 1], &control->reported[reason - 1])) return 0;
+    }
+  }
+  ring_header *header = log->header;
+  for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    uint64_t *dropped = &header->unlaned_dropped[reason], *reported = &header->unlaned_reported[reason];
+    if (!report_refusals(log, NOTICE_LANE, reason, dropped, reported)) return 0;
+  }
+  if (sampled) log->sampled_due = 0;
+  return 1;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Claims what a lane holds, so that nothing of it is evicted until hand_over or unclaim. Answers where it begins. What
+ * was evicted just before is counted first: its producer may have been stopped before it could.
+ */
+static uint64_t claim(lane *lane) {
+  uint64_t *word = &lane->control->head, head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(word, &head, head | HEAD_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    continue; /* L8 */
+  }
+  lane_settle_eviction(lane->control, head);
+  return head_position(head);
+}
+
+static void unclaim(lane *lane, uint64_t head) {
+  __atomic_store_n(&lane->control->head, head, __ATOMIC_RELEASE); /* L8 */
+}
+
+static int has_unreported_eviction(const event_log *log, const lane *lane) {
+  if (log->rebooted) return 0; /* see hand_over_lost */
+  const lane_control *control = lane->control;
+  return lane_evicted(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+}
+
+/*
+ * Hands over what was evicted before `head`: a gap record with the positions, so that the log accounts for every
+ * position of the lane, in their order.
+ */
+static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
+  if (!has_unreported_eviction(log, lane)) {
+    __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
+    return 1;
+  }
+  uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
+  uint64_t total = lane_evicted(lane->control), lost = total - load(reported);
+  if (!append_gap(log, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->handed, head)) return 0;
+  sealer_lose(log, lane, lane->handed, head);
+  if (lane->records != RECORDS_UNKNOWN) lane->records += lost;
+  __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
+  return 1;
+}
+
+/* Drains at most one block of what a claimed lane holds between `head` and `tail`. 0: stalled, the claim stands. */
+static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64_t head, uint64_t tail) {
+  if ((!log->active || log->active->sealed) && !roll(log)) return 0;
+  batch batch;
+  collect(log, lane, view, head, tail, &batch);
+  if (batch.count > 0) {
+    int error = append_definitions(log, batch.type, batch.types);
+    if (error != 0) {
+      set_storage(log, error);
+      return 0;
+    }
+    return append_records(log, lane, view, &batch);
+  }
+  if (batch.damaged) return hand_over_hole(log, lane, view, head, tail);
+  /* The next record does not fit. Where the segment is empty, the next one would be as this one: that has no end. */
+  if (log->active->summary.blocks > 0) return roll(log);
+  set_storage(log, -EMSGSIZE);
+  return 0;
+}
+
+static int drain_view(event_log *log, lane *lane, const lane_view *view, uint64_t tail) {
+  for (;;) {
+    uint64_t head = claim(lane);
+    int going = hand_over_evicted(log, lane, head);
+    /* Past the tail, by evictions: leave the rest for a newer tail, or their producer would keep the drainer here. */
+    if (!going || head >= tail) {
+      unclaim(lane, head);
+      return going;
+    }
+    if (!drain_block(log, lane, view, head, tail)) {
+      unclaim(lane, head);
+      return 0;
+    }
+    if (head_position(load(&lane->control->head)) >= tail) return 1;
+  }
+}
+
+/* Drains one lane up to `tail`. 0: stalled. */
+static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
+  lane_view view = ring_lane_view(log, lane->number);
+  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(log, lane)) return 1;
+  record_sums sums = {0};
+  if (!log->supply.running) view.sums = &sums; /* in recovery, where no producer writes to it */
+  int complete = drain_view(log, lane, &view, tail);
+  record_sums_free(&sums);
+  return complete;
+}
+
+/* Ends a segment whose file can't be synced any more, if there is something in it: the sealer copies it. 0: stalled. */
+static int leave_poisoned(event_log *log) {
+  const segment *active = log->active;
+  if (!active || active->number > __atomic_load_n(&log->roll_wanted, __ATOMIC_ACQUIRE)) return 1; /* D6 */
+  return log->next_offset == active->base_offset || roll(log);
+}
+
+drain_result drain_all(event_log *log, uint64_t *moved) {
+  uint64_t before = 0, after = 0;
+  log->stall_error = 0;
+  int complete = !is_lost(log) && leave_poisoned(log);
+  for (uint32_t i = 0; i < log->lane_count && complete; i++) {
+    lane *lane = &log->lanes[i];
+    uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
+    before += head_position(load(&lane->control->head));
+    complete = drain_lane(log, lane, tail);
+    after += head_position(load(&lane->control->head));
+  }
+  if (complete) complete = report_all_refusals(log);
+  *moved = after - before;
+  return complete ? DRAIN_COMPLETE : DRAIN_STALLED;
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+enum {
+  BUSY_BYTES = 64 << 10,     /* a pass that moved this much is followed by the next one at once */
+  IDLE_PASSES = 8,           /* passes without work before the deep sleep */
+  STALLED_PAUSE_NS = 10000000,
+  UNREADY_PAUSE_NS = 100000, /* the next segment is being prepared */
+};
+
+static int anything_to_do(const event_log *log) {
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane_control *control = log->lanes[i].control;
+    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != head_position(load(&control->head))) return 1; /* L6 */
+  }
+  return __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE) || __atomic_load_n(&log->refused, __ATOMIC_ACQUIRE) ||
+         __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE) != load(&log->drains_done);
+}
+
+enum { SHORT_NAP_NS = 1000000 };
+
+/* Sleeps for a while, or until the bell rings. A tick that would be older than a short nap is taken back. */
+static void nap(event_log *log, uint32_t bell, uint64_t ns) {
+  if (ns > SHORT_NAP_NS) store(&log->producer.tick, 0);
+  sys_futex_wait(&log->bell, bell, ns);
+}
+
+static int any_lane_half_full(const event_log *log) {
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane_control *control = log->lanes[i].control;
+    uint64_t head = head_position(load(&control->head));
+    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) - head >= log->header->lane_bytes / 2) return 1;
+  }
+  return 0;
+}
+
+/*
+ * Gives producers time to fill a block: half the interval, so that a pass that is late still ends within it. A producer
+ * whose lane gets half full ends a nap that it sees; one that got there during the last pass saw none. Before a short
+ * nap that is let be: the next pass is soon enough, and a look at a tail takes its cache line from its producer.
+ */
+static void wait_for_interval(event_log *log, uint32_t bell) {
+  uint64_t ns = log->options.drain_interval_ns / 2;
+  __atomic_store_n(&log->napping, 1, __ATOMIC_SEQ_CST);
+  if (ns > SHORT_NAP_NS && log->membarrier) sys_membarrier();
+  if (ns <= SHORT_NAP_NS || !any_lane_half_full(log)) nap(log, bell, ns);
+  __atomic_store_n(&log->napping, 0, __ATOMIC_RELAXED);
+}
+
+/* Sleeps until a producer or a caller rings the bell. */
+static void sleep_deep(event_log *log) {
+  store(&log->producer.tick, 0);
+  uint32_t bell = __atomic_load_n(&log->bell, __ATOMIC_ACQUIRE);
+  __atomic_store_n(&log->producer.asleep, 1, __ATOMIC_SEQ_CST); /* L6 */
+  int ordered = log->membarrier && sys_membarrier() == 0;
+  /* Where the kernel has no membarrier a commit may be missed: then the sleep has an end. */
+  if (!anything_to_do(log)) sys_futex_wait(&log->bell, bell, ordered ? UINT64_MAX : 50000000);
+  __atomic_store_n(&log->producer.asleep, 0, __ATOMIC_RELAXED);
+}
+
+static void finish_requests(event_log *log, uint64_t requested) {
+  pthread_mutex_lock(&log->wait_lock);
+  __atomic_store_n(&log->drains_done, requested, __ATOMIC_RELEASE); /* D4 */
+  pthread_cond_broadcast(&log->wait_done);
+  pthread_mutex_unlock(&log->wait_lock);
+  sealer_drained(log);
+}
+
+/* Tells those who asked before this pass that it failed; the storage status says why. */
+static void fail_requests(event_log *log, uint64_t requested) {
+  pthread_mutex_lock(&log->wait_lock);
+  __atomic_store_n(&log->drains_failed, requested, __ATOMIC_RELEASE); /* D5 */
+  pthread_cond_broadcast(&log->wait_done);
+  pthread_mutex_unlock(&log->wait_lock);
+  sealer_drained(log);
+}
+
+/* Calls a function of the host's, if there is one. */
+static void tell(event_log *log, const host_call *host) {
+  if (!__atomic_load_n(&host->call, __ATOMIC_RELAXED)) return;
+  pthread_mutex_lock(&log->host_lock);
+  lane_begin_telling();
+  if (host->call) host->call(host->context);
+  lane_end_telling();
+  pthread_mutex_unlock(&log->host_lock);
+}
+
+/* Tells the host that captures were refused, if any were since the host was last told. */
+static void tell_refused(event_log *log) {
+  if (!__atomic_load_n(&log->refused, __ATOMIC_RELAXED)) return;
+  __atomic_exchange_n(&log->refused, 0, __ATOMIC_ACQUIRE); /* what is counted from here on is told of the next time */
+  tell(log, &log->on_refused);
+}
+
+void *drain_main(void *argument) {
+  event_log *log = argument;
+  log->can_flush_lines = lines_can_be_released();
+  uint32_t idle = 0;
+  for (;;) {
+    store(&log->counters.wakeups, log->counters.wakeups + 1);
+    uint32_t bell = __atomic_load_n(&log->bell, __ATOMIC_ACQUIRE);
+    int stopping = (int)__atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
+    uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE), moved; /* D3 */
+    if (sys_monotonic_ns() >= log->calibrate_at) clock_calibrate(log);
+    refresh_tick(log);
+    uint64_t end = log->next_offset;
+    drain_result result = drain_all(log, &moved);
+    if (moved > 0 || log->next_offset != end) {
+      sealer_expect(log);
+      tell(log, &log->on_drained);
+    }
+    tell_refused(log);
+    if (result == DRAIN_COMPLETE) {
+      /* Whatever it was, everything is in the log. */
+      if (__atomic_load_n(&log->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(log, 0);
+      if (requested != load(&log->drains_done)) finish_requests(log, requested);
+      if (stopping) return NULL;
+    } else {
+      int failed = log->stall_error != 0;
+      if (failed) fail_requests(log, requested);
+      if (stopping && failed) return NULL; /* what is left stays in the ring */
+      nap(log, bell, failed ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
+      continue;
+    }
+    idle = moved > 0 ? 0 : idle + 1;
+    if (moved >= BUSY_BYTES) continue;
+    if (idle >= IDLE_PASSES) sleep_deep(log);
+    else wait_for_interval(log, bell);
+  }
+}

@@ -1,0 +1,415 @@
+/* check.c: see check.h. */
+#include "inspect/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "directory/start.h"
+#include "format/record.h"
+#include "ring/ring.h"
+#include "system/system.h"
+
+void check_tell(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
+                uint64_t count, const char *problem) {
+  weir_finding finding = {
+      .position = position, .bytes = bytes, .first_offset = first_offset, .count = count, .problem = problem};
+  snprintf(finding.file, sizeof finding.file, "%s", file);
+  checker->out->findings++;
+  checker->out->missing_events += count;
+  if (checker->report) checker->report(checker->context, &finding);
+}
+
+void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem) {
+  if (base <= checker->next_offset) return;
+  check_tell(checker, file, position, 0, checker->next_offset, base - checker->next_offset, problem);
+  checker->next_offset = base;
+}
+
+static void loosen_lanes(checker *checker) {
+  for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) checker->lanes[i].loose = 1;
+}
+
+int check_start(checker *checker, uint64_t base) {
+  start_slot start;
+  int found = start_read(checker->directory, &start);
+  if (found == -EBADMSG || found == -ELOOP) {
+    if (checker->start_told) return 0;
+    checker->start_told = 1;
+    check_tell(checker, START_NAME, 0, 0, checker->next_offset, 0, START_PROBLEM);
+    return 0;
+  }
+  if (found <= 0) return found;
+  checker->start = start;
+  checker->out->removed_events = start.events;
+  checker->out->bytes += sizeof start;
+  uint64_t first = start.first_offset < base ? start.first_offset : base;
+  if (first <= checker->next_offset) return 0;
+  checker->next_offset = first;
+  loosen_lanes(checker); /* what was removed has moved them on */
+  /* Removed are whole segments: the one at hand follows on the last of them. */
+  checker->have_previous = first == start.first_offset;
+  checker->previous_salt = start.salt;
+  checker->previous_base = start.base;
+  checker->previous_end = start.end;
+  return 0;
+}
+
+/* A finding in the segment at hand that lost `count` offsets from the next one on, or none. */
+static void tell_damage(checker *checker, uint64_t from, uint64_t to, uint64_t count, const char *problem) {
+  checker->damaged = 1;
+  loosen_lanes(checker);
+  check_tell(checker, checker->name->name, from, to - from, checker->next_offset, count, problem);
+  checker->next_offset += count;
+}
+
+/* A rule that is broken although the checksums are right; nothing is lost for it. */
+static void tell_rule(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
+  checker->damaged = 1;
+  check_tell(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
+}
+
+/* ---- The header -------------------------------------------------------------------------------------------------- */
+
+/* Holds the lanes' positions in the header against what the blocks before it handed over. */
+static void check_handed(checker *checker, const segment_scan *scan) {
+  int same = checker->opening == scan->header.opening;
+  int agrees = 1;
+  for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) {
+    lane_progress *lane = &checker->lanes[i];
+    if (!scan->header_valid || i >= scan->header.lane_count) {
+      if (!same) *lane = (lane_progress){0};
+      continue;
+    }
+    lane_mark handed = scan->handed[i];
+    if (same && lane->known && (lane->loose ? handed.position < lane->to : handed.position != lane->to)) agrees = 0;
+    *lane = (lane_progress){.to = handed.position, .known = 1};
+  }
+  if (agrees) return;
+  tell_rule(checker, SEGMENT_HEADER_BYTES, 0, "lane positions in the header are not those of the blocks before");
+}
+
+static void check_header(checker *checker, const segment_scan *scan, const scan_damage *damage) {
+  const segment_header *header = &scan->header;
+  if (damage->reason) {
+    uint64_t count = header->base_offset > checker->next_offset && !scan->header_valid
+                         ? header->base_offset - checker->next_offset
+                         : 0;
+    checker->damaged = 1;
+    check_tell(checker, checker->name->name, damage->from, damage->to - damage->from, checker->next_offset, count,
+               damage->reason);
+    checker->next_offset += count;
+  }
+  if (header->base_offset < checker->next_offset) {
+    tell_rule(checker, 0, 0, "segment begins below the offset where the one before it ended");
+  }
+  if (header->base_offset > checker->next_offset) loosen_lanes(checker);
+  int missing = header->base_offset > checker->next_offset;
+  if (scan->header_valid && (header->flags & SEGMENT_AFTER_CUT)) checker->next_offset = header->base_offset;
+  check_hole(checker, checker->name->name, 0, header->base_offset, "offsets missing before this segment");
+  check_handed(checker, scan);
+  if (!scan->header_valid) return;
+  if (header->flags & ~(uint32_t)(SEGMENT_RECOVERED | SEGMENT_AFTER_CUT)) {
+    tell_rule(checker, 20, 4, "segment header has unknown flags");
+  }
+  /* With offsets missing, the segment before may be the one that is gone. */
+  if (missing || (!checker->have_previous && header->base_offset > 0)) return;
+  uint64_t salt = checker->have_previous ? checker->previous_salt : 0;
+  if (header->previous_salt != salt) {
+    tell_rule(checker, offsetof(segment_header, previous_salt), 8, "the segment before is not the one that was there");
+  } else if (checker->have_previous && (header->previous_base != checker->previous_base ||
+                                        (checker->previous_end && header->previous_end != checker->previous_end))) {
+    tell_rule(checker, offsetof(segment_header, previous_end), 16, "the segment before has not the length that it had");
+  }
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+
+/* What is wrong with a record in a block whose checksum is right; null if nothing. */
+static const char *record_problem(const block_header *block, uint32_t seed, uint64_t position, const uint8_t *bytes) {
+  record_header record;
+  memcpy(&record, bytes, sizeof record);
+  uint64_t used = sizeof record + record.length;
+  if (!all_zero(bytes + used, record_size(record.length) - used)) return "padding of a record is not zero";
+  if (record_checksum(seed, position, bytes) != record.checksum) return "record checksum does not match";
+  int notice = record.type == WEIR_TYPE_GAP || record.type == WEIR_TYPE_HOLE;
+  if (block->kind == BLOCK_NOTICES && !notice) return "record has a type that is no notice's";
+  return NULL;
+}
+
+static void check_times(checker *checker, const block_header *block, int64_t first, int64_t last) {
+  if (block->first_ns != first || block->last_ns != last) {
+    tell_rule(checker, block->position, sizeof *block, "block's times are not those of its records");
+  }
+}
+
+/* Whether a record's type, and its context if it has one, were defined before it. */
+static const char *definition_problem(const checker *checker, uint64_t opening, const record_header *record) {
+  uint32_t type = record_type(record->type), context = record_context(record->type);
+  if (type >= WEIR_TYPE_FIRST && !definitions_type(&checker->defined, opening, type)) {
+    return "event's type is not defined before it";
+  }
+  if (context != 0 && !definitions_context(&checker->defined, opening, context)) {
+    return "event's context is not defined before it";
+  }
+  return NULL;
+}
+
+static void check_records(checker *checker, const segment_scan *scan) {
+  const block_header *block = &scan->block;
+  int notices = block->kind == BLOCK_NOTICES;
+  uint32_t seed = record_seed(block->opening, notices ? (uint32_t)NOTICE_LANE : block->lane);
+  uint64_t at = 0;
+  uint32_t index = 0;
+  int64_t first = 0, last = 0;
+  for (uint32_t i = 0; i < block->count; i++) {
+    const uint8_t *bytes = scan->payload + at;
+    record_header record;
+    memcpy(&record, bytes, sizeof record);
+    uint64_t position = notices ? (block->base_offset + i) * 8 : block->lane_from + at;
+    uint64_t size = record_size(record.length);
+    const char *problem = record_problem(block, seed, position, bytes);
+    uint32_t step = record.index - index;
+    index = record.index;
+    if (!problem && i > 0 && !notices && (step == 0 || step > INT32_MAX)) problem = "records are not numbered upwards";
+    if (problem) tell_rule(checker, block->position + sizeof *block + at, size, problem);
+    int64_t time = calibration_time(&block->calibration, record.ticks);
+    if (i == 0 || time < first) first = time;
+    if (i == 0 || time > last) last = time;
+    if (!checker->damaged && !checker->undefined_told &&
+        (problem = definition_problem(checker, block->opening, &record))) {
+      checker->undefined_told = 1;
+      tell_rule(checker, block->position + sizeof *block + at, size, problem);
+    }
+    at += size;
+  }
+  check_times(checker, block, first, last);
+}
+
+/* Each lane's blocks follow on one another; only damage may take one away. */
+static void check_lane(checker *checker, const block_header *block) {
+  lane_progress *lane = &checker->lanes[block->lane];
+  if (lane->known && (lane->loose ? block->lane_from < lane->to : block->lane_from != lane->to)) {
+    tell_rule(checker, block->position, sizeof *block, "lane positions do not follow on from the block before");
+  }
+  *lane = (lane_progress){.to = block->lane_to, .known = 1};
+}
+
+static void take_lost(checker *checker, const segment_scan *scan) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < scan->block.count; i++) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    int32_t reason;
+    uint64_t dropped;
+    if (scan_lost(scan->payload + at, &reason, &dropped)) checker->sums.dropped[reason] += dropped;
+    at += record_size(record.length);
+  }
+}
+
+static int check_block(checker *checker, const segment_scan *scan) {
+  const block_header *block = &scan->block;
+  seal_summary *sums = &checker->sums;
+  checker->out->blocks++;
+  checker->out->bytes += sizeof *block + block->payload_bytes;
+  sums->blocks++;
+  if (block->base_offset < checker->next_offset) {
+    tell_rule(checker, block->position, sizeof *block, "block's offsets are below those before it");
+  }
+  if (block->base_offset > checker->next_offset) loosen_lanes(checker);
+  check_hole(checker, checker->name->name, block->position, block->base_offset, "offsets missing before this block");
+  if (block->lane < WEIR_MAX_LANES) check_lane(checker, block);
+  if (block->kind == BLOCK_DEFINITIONS) {
+    check_times(checker, block, 0, 0);
+    return definitions_take(&checker->defined, block->opening, scan->payload, block->payload_bytes);
+  }
+  check_records(checker, scan);
+  if (block->kind == BLOCK_NOTICES) {
+    sums->notices += block->count;
+    take_lost(checker, scan);
+  } else {
+    if (sums->events == 0 || block->first_ns < sums->first_ns) sums->first_ns = block->first_ns;
+    if (sums->events == 0 || block->last_ns > sums->last_ns) sums->last_ns = block->last_ns;
+    sums->events += block->count;
+    checker->out->events += block->count;
+  }
+  uint64_t end = block->base_offset + block->count;
+  if (end > checker->next_offset) checker->next_offset = end;
+  return 0;
+}
+
+/* ---- The seal ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the seal repeats every definition of the segment's blocks. */
+static int seal_has_definitions(checker *checker, const segment_scan *scan, const seal_summary *seal, int *error) {
+  definition_table table = {0};
+  *error = definitions_take(&table, scan->block.opening, scan_seal_definitions(scan), seal->definition_bytes);
+  int all = 1;
+  for (uint64_t i = 0; i < checker->defined.slot_room && checker->defined.opening == scan->block.opening; i++) {
+    const definition_slot *slot = &checker->defined.slots[i];
+    if (slot->definition && !definitions_find(&table, scan->block.opening, slot->number)) all = 0;
+  }
+  definitions_free(&table);
+  return all;
+}
+
+static int check_sums(checker *checker, const segment_scan *scan) {
+  const seal_summary *seal = scan_summary(scan), *sums = &checker->sums;
+  uint64_t at = scan->block.position, size = sizeof scan->block + scan->block.payload_bytes;
+  int error;
+  if (seal->next_offset != scan->block.base_offset || seal->next_offset != checker->next_offset) {
+    tell_rule(checker, at, size, "seal's next offset is not the segment's");
+  }
+  if (seal->events != sums->events || seal->notices != sums->notices || seal->blocks != sums->blocks) {
+    tell_rule(checker, at, size, "seal's counts are not the segment's");
+  }
+  if (seal->first_ns != sums->first_ns || seal->last_ns != sums->last_ns || scan->block.first_ns != seal->first_ns ||
+      scan->block.last_ns != seal->last_ns) {
+    tell_rule(checker, at, size, "seal's times are not the segment's");
+  }
+  /* The first version of Weir left it 0. */
+  uint64_t in_holes = seal->dropped[LOST_IN_HOLES];
+  if (memcmp(seal->dropped + 1, sums->dropped + 1, sizeof seal->dropped - sizeof in_holes) != 0 ||
+      (in_holes != 0 && in_holes != sums->dropped[LOST_IN_HOLES])) {
+    tell_rule(checker, at, size, "seal's refusals are not those of the segment's gap and hole records");
+  }
+  if (seal->flags & ~(uint32_t)SEAL_RECOVERED) tell_rule(checker, at, size, "seal has unknown flags");
+  if (!seal_has_definitions(checker, scan, seal, &error)) {
+    tell_rule(checker, at, size, "seal lacks a definition of the segment");
+  }
+  return error;
+}
+
+/*
+ * What follows the seal: nothing, or, where the writer has not cut the file yet, zeros. A recovery that was killed
+ * before it cut the file leaves what it was about to cut: the end of a block half written.
+ */
+static int check_after_seal(checker *checker, const segment_scan *scan) {
+  if (scan->file_bytes <= scan->position) return 0;
+  uint64_t rest = scan->file_bytes - scan->position;
+  if (!scan->active) {
+    tell_rule(checker, scan->position, rest, "bytes after the seal");
+    return 0;
+  }
+  const seal_summary *seal = scan_summary(scan);
+  if (seal && seal->flags & SEAL_RECOVERED) return 0;
+  uint8_t bytes[4096];
+  for (uint64_t at = scan->position; at < scan->file_bytes;) {
+    int64_t got = source_read(&scan->source, bytes, sizeof bytes, at);
+    if (got < 0) return (int)got;
+    if (got == 0) break;
+    if (!all_zero(bytes, (uint64_t)got)) {
+      tell_rule(checker, at, (uint64_t)got, "bytes after the seal are not zero");
+      break;
+    }
+    at += (uint64_t)got;
+  }
+  return 0;
+}
+
+/* ---- A segment --------------------------------------------------------------------------------------------------- */
+
+static void check_tail(checker *checker, const segment_scan *scan, const scan_damage *damage, int resync) {
+  if (!resync) return; /* a live writer's last segment: what comes next is being written */
+  if (damage->reason || !scan->active) {
+    uint64_t end = damage->first_offset + damage->count;
+    uint64_t count = damage->count > 0 && end > checker->next_offset ? end - checker->next_offset : 0;
+    uint64_t to = scan->active ? damage->to : scan->file_bytes;
+    tell_damage(checker, damage->from, to, count, damage->reason ? damage->reason : "sealed segment has no seal");
+  } else {
+    checker->out->torn_bytes += damage->to - damage->from;
+  }
+}
+
+static int check_blocks(checker *checker, segment_scan *scan, int resync) {
+  for (;;) {
+    scan_damage damage;
+    int error = 0;
+    switch (scan_next(scan, resync, &damage)) {
+      case SCAN_BLOCK:
+        error = check_batch_block(checker, scan);
+        if (error == 0) error = check_block(checker, scan);
+        break;
+      case SCAN_DAMAGE: {
+        uint64_t end = damage.first_offset + damage.count;
+        tell_damage(checker, damage.from, damage.to, end > checker->next_offset ? end - checker->next_offset : 0,
+                    damage.reason);
+        break;
+      }
+      case SCAN_SEALED:
+        checker->out->blocks++;
+        checker->out->bytes += sizeof scan->block + scan->block.payload_bytes;
+        if (scan->block.base_offset > checker->next_offset) {
+          check_hole(checker, checker->name->name, scan->block.position, scan->block.base_offset,
+                     "offsets missing before the seal");
+          checker->damaged = 1;
+          loosen_lanes(checker);
+        }
+        error = check_batch_block(checker, scan);
+        if (error == 0 && !checker->damaged) error = check_sums(checker, scan);
+        return error == 0 ? check_after_seal(checker, scan) : error;
+      case SCAN_TAIL:
+        check_tail(checker, scan, &damage, resync);
+        return 0;
+      case SCAN_ERROR:
+        return damage.error;
+    }
+    if (error != 0) return error;
+  }
+}
+
+static void check_no_segment(checker *checker, const scan_damage *damage, int last) {
+  int blank = damage->to == 0;
+  if (blank && last && checker->name->active) return; /* a segment that was being begun */
+  check_tell(checker, checker->name->name, 0, damage->to, checker->next_offset, 0,
+             blank                    ? "segment file holds only zeros"
+             : checker->name->batch ? damage->reason
+                                    : "no segment: neither its header nor any block is right");
+}
+
+int check_segment(checker *checker, segment_name *name, int last) {
+  segment_scan scan;
+  scan_damage damage;
+  checker->name = name;
+  checker->damaged = 0;
+  checker->undefined_told = 0;
+  memset(&checker->sums, 0, sizeof checker->sums);
+  checker->headers.count = 0;
+  checker->headers.columns_wrong = 0;
+  int error = scan_open_named(&scan, checker->directory, name, &damage);
+  if (error == -ELOOP) {
+    check_tell(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
+    return 0;
+  }
+  if (error != 0) return error;
+  checker->out->segments++;
+  if (scan.header.salt == 0) {
+    check_no_segment(checker, &damage, last);
+    scan_close(&scan);
+    return 0;
+  }
+  /* Of a live log it may have been removed since the list was made. */
+  if (checker->live && scan.header.base_offset > checker->next_offset) {
+    error = check_start(checker, scan.header.base_offset);
+  }
+  check_header(checker, &scan, &damage);
+  checker->opening = scan.header.opening;
+  uint64_t bytes = checker->out->bytes;
+  checker->out->bytes += scan.start;
+  definitions_free(&checker->defined);
+  error = check_blocks(checker, &scan, !(checker->live && last && name->active));
+  if (scan.source.batch) {
+    checker->out->bytes = bytes + scan.disk_bytes;
+    if (error == 0) error = check_batch(checker, &scan, scan.next_offset);
+  }
+  checker->have_previous = 1;
+  checker->previous_salt = scan.header.salt;
+  checker->previous_base = name->base;
+  checker->previous_end = scan.sealed ? scan.position : name->active ? 0 : scan.file_bytes;
+  memcpy(checker->last_name, name->name, sizeof checker->last_name);
+  checker->last_end = scan.position;
+  checker->last_active = name->active && !scan.sealed;
+  definitions_free(&checker->defined);
+  scan_close(&scan);
+  return error;
+}

@@ -1,0 +1,81 @@
+/*
+ * check.h: what weir_verify keeps while it goes from segment to segment. check.c holds one segment against every rule
+ * of FileFormat.md; verify.c goes through the directory and the ring.
+ */
+#ifndef WEIR_CHECK_H
+#define WEIR_CHECK_H
+
+#include "system/names.h"
+
+#include "directory/directory.h"
+#include "read/definitions.h"
+#include "segment/scan.h"
+
+/* How far a lane has been handed over in the opening at hand. */
+typedef struct lane_progress {
+  uint64_t to;
+  int known;
+  int loose; /* damage may have taken a block of the lane: its positions may jump ahead once */
+} lane_progress;
+
+/* The first block header in each MiB of a batch segment, as its index should have them. */
+typedef struct batch_headers {
+  batch_block *items;
+  uint64_t count, room;
+  int columns_wrong; /* a payload is in columns that should not be, or the reverse */
+} batch_headers;
+
+typedef struct checker {
+  const char *path;
+  int directory;
+  int live;
+  void (*report)(void *context, const weir_finding *finding);
+  void *context;
+  weir_verification *out;
+
+  /* Across segments. */
+  uint64_t next_offset; /* after the last one read, or told to be missing */
+  int have_previous;
+  uint64_t previous_salt;
+  uint64_t previous_base;
+  uint64_t previous_end; /* of the file's content; 0 if it is not known */
+  int start_told;
+  start_slot start;      /* what retention removed, as last read */
+  uint64_t opening;
+  lane_progress lanes[WEIR_MAX_LANES];
+
+  /* The segment at hand. */
+  const segment_name *name;
+  int damaged;             /* something was found in it: its sums need not agree */
+  int undefined_told;
+  seal_summary sums;
+  definition_table defined;
+  batch_headers headers;
+  char last_name[64];      /* of the last segment, for what the ring says of it */
+  uint64_t last_end;
+  int last_active;
+} checker;
+
+/* Tells of a finding, and counts the offsets that are missing for it. */
+void check_tell(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
+                uint64_t count, const char *problem);
+
+/* Tells of offsets below `base` that nothing so far has. */
+void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem);
+
+/* Reads what retention removed, below `base` at most: those offsets are not missing. 0 or a negative errno. */
+int check_start(checker *checker, uint64_t base);
+
+/*
+ * Checks one segment; `last` says that no other follows. 0, or a negative errno: -ENOENT if the file has gone,
+ * -ENOTSUP for a newer version.
+ */
+int check_segment(checker *checker, segment_name *name, int last);
+
+/* Notes a block, or the seal, that was just read of a batch. 0 or a negative errno. */
+int check_batch_block(checker *checker, const segment_scan *scan);
+
+/* After the last one: checks the file itself. `next_offset`: after the segment's last event. 0 or a negative errno. */
+int check_batch(checker *checker, const segment_scan *scan, uint64_t next_offset);
+
+#endif

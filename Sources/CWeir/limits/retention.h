@@ -1,0 +1,180 @@
+/*
+ * retention.h: the bounds of a log: the byte limit, and the removal of the oldest sealed segments by age, by size, and
+ * at the limit. See weir.h for what each option means.
+ *
+ * What is kept true:
+ *   - Before a file is made there is room for it below the limit: `used` counts it from then on.
+ *   - What is removed is named in `start`, on the disk, before anything is unlinked (start.h).
+ *   - Only the oldest goes, and only once it is sealed. One whose sync failed can come by its sealed name after its
+ *     successors: until then nothing at or above it is removed, or `start` would pass over it without counting it.
+ *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a
+ *     ring that a power cut threw back would hand over once more what was removed.
+ *   - Only the sealer's thread removes; before that thread runs, and in recovery, the opening does.
+ */
+#ifndef WEIR_RETENTION_H
+#define WEIR_RETENTION_H
+
+#include "system/names.h"
+
+#include "format/format.h"
+
+struct event_log;
+
+/* A segment: 16 bytes of memory each, of a log with bounds. */
+typedef struct retained {
+  uint64_t base;
+  uint64_t bytes; /* allocated; NOT_SEALED: its name is not the sealed one yet */
+} retained;
+
+#define NOT_SEALED UINT64_MAX
+
+/* A segment that a batcher is done with, on its way to the sealer. Allocated. */
+typedef struct batched_segment {
+  struct batched_segment *next;
+  uint64_t base;
+  uint64_t bytes; /* allocated, of the batch segment */
+} batched_segment;
+
+/* What is known of the oldest segment's age, and of the clocks: see age.h. The sealer's, or the opening's. */
+typedef enum age_kind { AGE_UNKNOWN, AGE_GONE, AGE_MONOTONIC, AGE_DATED } age_kind;
+typedef struct ages {
+  uint8_t boot_id[16];        /* of this boot; zeros: not known */
+  int64_t time_offset;        /* of this process's monotonic clock to the machine's, which is meant below */
+  uint64_t known_since;       /* monotonic: the log knows this boot since then */
+  uint64_t steady_since;      /* monotonic: the wall clock is not known to have been set since then */
+  int64_t offset;             /* the wall clock less the monotonic one, since then */
+  int looked_back;            /* what earlier openings left was looked at: of it, the next two */
+  uint8_t before_boot_id[16]; /* of the last segment of another boot; zeros: there is none */
+  int64_t before_ns;          /* and its date */
+  age_kind oldest;
+  int64_t latest_ns; /* AGE_MONOTONIC: none of its events was captured later */
+  uint8_t dated_boot_id[16]; /* AGE_DATED: of which boot it is, and what the last reading of its clocks was */
+  int64_t dated_offset;
+  int64_t date_ns;   /* AGE_DATED: its date, by the last reading of its boot */
+  int agreed;        /* and that another boot before this one says that it is too old */
+} ages;
+
+typedef struct retention {
+  int directory; /* the log's */
+  uint64_t max_bytes;    /* UINT64_MAX: no limit */
+  uint64_t retain_bytes; /* UINT64_MAX: all */
+  uint64_t retain_ns;    /* UINT64_MAX: for ever */
+  int displaces;         /* WEIR_LIMIT_DROP_OLDEST */
+  uint64_t reserve;      /* below the limit, so that what a full ring holds can be recovered. 0 if it can displace */
+  uint64_t batch_reserve; /* below the limit, for batches beside their segments: nobody else takes of it, and they take
+                             no more; so no capture is refused, and no segment removed, for their sake. 0 without any */
+  int remove_delivered;
+  struct batcher *batcher; /* null: none runs */
+
+  uint64_t used;        /* atomic: bytes of all files, but of batches in the making */
+  uint64_t batch_taken; /* atomic: of those: the room that they may come to need, at most batch_reserve */
+  uint64_t measured_at; /* monotonic: when they were last added up. The preparer's */
+  int recovering;       /* what is written is what the reserve is for */
+  uint32_t limited;     /* atomic: not even the reserve is left: no capture is accepted */
+
+  /* The sealer's, or the opening's. */
+  retained *queue; /* by base: [first, end). The sealed ones, and those that are known to have failed to be */
+  uint64_t first, end, room;
+  uint64_t unsealed;     /* how many of them are not sealed */
+  uint64_t sealed_bytes; /* of the others */
+  int names_unsure;      /* a sealed name may not be on the disk: nothing is removed for a copy any more */
+  int leftovers;         /* some are left that `start` says are removed: they go before any other does */
+  int unlisted;          /* there was no memory for one: they are listed anew before any is removed */
+  ages ages;
+  start_slot start;
+  uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */
+
+  /* The preparer asks the sealer for room. Guarded by the sealer's mutex. */
+  uint64_t wanted;
+  uint64_t asked, answered;
+  int failure;        /* atomic: the negative errno of the last removal, 0 */
+
+  uint64_t copy_wanted; /* atomic: with displaces, what a copy lacks: files made ahead don't take it. 0: nothing */
+  batched_segment *batched; /* atomic: a stack that batchers push on, and the sealer takes */
+  uint64_t delivered; /* atomic: every offset below it was delivered, wherever it had to be */
+  uint64_t removable_at; /* atomic: once so much is delivered there is a segment to remove for it. UINT64_MAX: none */
+  int told;              /* it is. Guarded by the sealer's mutex */
+  uint64_t delivered_removed; /* atomic: events removed in this opening that were delivered */
+  uint64_t expired;   /* atomic: events removed in this opening that were not */
+  uint64_t displaced; /* the same, to make room */
+} retention;
+
+/* Whether the options of an opening make sense together. */
+weir_status retention_check(const weir_options *options, uint64_t ring_bytes, weir_error *error);
+
+/*
+ * For a log whose directory is locked: removes the leftovers of a retention that was cut short; if there are bounds,
+ * sets log->retention. Before recovery, whose segments count too.
+ */
+weir_status retention_open(struct event_log *log, weir_recovery *recovery, weir_error *error);
+
+/* After recovery, and again once the ring is made: adds up all files, and removes what is due. */
+weir_status retention_settle(struct event_log *log, weir_error *error);
+
+void retention_free(struct event_log *log);
+
+/*
+ * Room for a file of `bytes`, before it is made: 0, and it counts as used; -BYTE_LIMIT_REACHED; or the error of a
+ * removal that was to make room. With `urgent` older segments may go for it, and it waits for the sealer to remove
+ * them; what is only made ahead of its time takes what is free. Without a limit it answers 0 at once.
+ */
+int retention_take(struct event_log *log, uint64_t bytes, int urgent);
+void retention_give(retention *retention, uint64_t bytes);
+
+/*
+ * The same for the copy of the segment at `base`, which takes the place of its file. With WEIR_LIMIT_DROP_OLDEST older
+ * segments go for it. On the sealer's thread, or in recovery, as the next two.
+ */
+int retention_take_copy(retention *retention, uint64_t base, uint64_t bytes);
+
+/* A full segment could not be sealed, and is tried again: until retention_sealed nothing at or above it is removed. */
+void retention_hold(retention *retention, uint64_t base);
+
+/* A segment has its sealed name; of it `taken` bytes counted, now `bytes` are allocated. */
+void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes);
+
+/*
+ * The room of a batch segment, from what retention_take leaves free for them: all that it can come to need, before it
+ * is begun, so that those that are made at once never keep one another from ending. `*bytes` is that, and becomes what
+ * was taken; less where a segment of an earlier opening is larger than those of this one. 0 or -BYTE_LIMIT_REACHED:
+ * others have it, or the limit is lower than it was. From any thread, as the next two and retention_give.
+ */
+int retention_take_batch(retention *retention, uint64_t *bytes);
+
+/*
+ * The end of it: of `taken` bytes `allocated` stay, and `unlinked` ones, of the raw file, are gone. In one step: those
+ * who need room see the batch only without the raw file, if that went.
+ */
+void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked);
+
+/* Tells the sealer that a batch has taken the raw one's place. */
+void retention_batched(retention *retention, batched_segment *segment);
+
+/*
+ * Says that every event with an offset below it was delivered to whoever is to have it: removing those is no loss. Only
+ * grows.
+ */
+void retention_deliver(retention *retention, uint64_t offset);
+
+/* Monotonic: when retention_serve is next to be called; 0: now. */
+uint64_t retention_due(const retention *retention);
+
+/*
+ * Removes all that is to go, and with WEIR_LIMIT_DROP_OLDEST older segments, for `needed` bytes. On the sealer's
+ * thread, or before it runs. 0 or a negative errno.
+ */
+int retention_remove_due(retention *retention, uint64_t needed);
+
+/* On the sealer's thread: answers who asked for room, and removes what is due. Under the sealer's mutex, but not all
+ * the time. */
+void retention_serve(struct event_log *log);
+
+#ifdef WEIR_FAULT_INJECTION
+/* Test only: called between a look at what is delivered and the word of what would have to be. Null: nothing is. */
+extern void (*retention_looked)(void);
+#endif
+
+/* The same, where nothing is to be removed any more: who asked for room gets the error. Under the sealer's mutex. */
+void retention_deny(struct event_log *log, int error);
+
+#endif

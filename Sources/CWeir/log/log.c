@@ -1,0 +1,627 @@
+/* log.c: opening, closing and asking an open log. See weir.h for what each call promises. */
+#define _GNU_SOURCE
+#include "log/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "batch/batcher.h"
+#include "capture/guard.h"
+#include "directory/directory.h"
+#include "limits/retention.h"
+#include "recover/recover.h"
+#include "system/crc32c.h"
+#include "system/error.h"
+#include "system/system.h"
+
+/* ---- Options ----------------------------------------------------------------------------------------------------- */
+
+void weir_options_init(weir_options *options) {
+  *options = (weir_options){.struct_bytes = sizeof *options,
+                            .lane_count = 16,
+                            .spare_lanes = 2,
+                            .clock = WEIR_CLOCK_AUTO,
+                            .lane_bytes = 1 << 20,
+                            .segment_bytes = 8 << 20,
+                            .max_event_bytes = WEIR_MAX_EVENT_BYTES,
+                            .drain_interval_ns = 1000000,
+                            .full_wait_ns = 0,
+                            .create = 1};
+}
+
+static weir_status bad_option(weir_error *error, const char *name, uint64_t value, uint64_t least, uint64_t most) {
+  return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the option %s is %llu; it must be %llu to %llu", name,
+              (unsigned long long)value, (unsigned long long)least, (unsigned long long)most);
+}
+
+static weir_status check_options(const weir_options *options, weir_error *error) {
+  if (options->struct_bytes != sizeof *options) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the options were not made by weir_options_init of this version");
+  }
+  uint64_t record = record_size(options->max_event_bytes);
+  const struct {
+    const char *name;
+    uint64_t value, least, most;
+  } ranges[] = {
+      {"lane_count", options->lane_count, 2, WEIR_MAX_LANES},
+      {"spare_lanes", options->spare_lanes, 1, options->lane_count - 1},
+      {"clock", options->clock, WEIR_CLOCK_AUTO, WEIR_CLOCK_TICK},
+      {"full_policy", options->full_policy, WEIR_FULL_DROP_NEWEST, WEIR_FULL_DROP_OLDEST},
+      {"max_event_bytes", options->max_event_bytes, 64, 1 << 20},
+      {"lane_bytes", options->lane_bytes, record + RECORD_SLACK_BYTES, MAX_LANE_BYTES},
+      {"segment_bytes", options->segment_bytes, LEAST_SEGMENT_BYTES(record), UINT64_C(1) << 30},
+      {"drain_interval_ns", options->drain_interval_ns, 50000, UINT64_C(10000000000)},
+      {"limit_policy", options->limit_policy, WEIR_LIMIT_REFUSE, WEIR_LIMIT_DROP_OLDEST},
+      {"batch_threads", options->batch_threads, 0, WEIR_MAX_BATCH_THREADS},
+      {"remove_delivered", options->remove_delivered, 0, 1},
+      {"reserved", options->reserved, 0, 0},
+  };
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most) continue;
+    return bad_option(error, ranges[i].name, ranges[i].value, ranges[i].least, ranges[i].most);
+  }
+  weir_status bounds = retention_check(options, ring_file_bytes(options), error);
+  if (bounds != WEIR_OK) return bounds;
+  uint64_t interval = options->sync_interval_ns;
+  if (interval != 0 && (interval < 1000000 || interval > UINT64_C(3600000000000))) {
+    return bad_option(error, "sync_interval_ns", interval, 1000000, UINT64_C(3600000000000));
+  }
+  const char *ring = options->ring_directory;
+  if (ring && (ring[0] != '/' || strlen(ring) >= sizeof((ring_locator *)0)->path)) {
+    return fail(error, WEIR_ERROR_INVALID, 0, ring,
+                "the option ring_directory is '%s'; it must be an absolute path of less than %zu bytes, because "
+                "whoever looks for the ring later may do so from another working directory",
+                ring, sizeof((ring_locator *)0)->path);
+  }
+  if ((options->lane_bytes & (options->lane_bytes - 1)) != 0) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the option lane_bytes is %llu; it must be a power of two",
+                (unsigned long long)options->lane_bytes);
+  }
+  return WEIR_OK;
+}
+
+/* ---- The directory ----------------------------------------------------------------------------------------------- */
+
+/*
+ * Puts the directory's own name on the disk before there is a ring in it: otherwise a power cut could take all of a new
+ * log, what was synced included. Where the directory above can't be read, somebody else made this one.
+ */
+static int keep_name(int directory) {
+  struct stat status;
+  int error = sys_status_at(directory, RING_NAME, &status);
+  if (error == -ENOENT) error = sys_status_at(directory, LOCATOR_NAME, &status);
+  if (error != -ENOENT) return error;
+  int above = sys_open_directory_at(directory, "..");
+  if (above == -EACCES) return 0;
+  if (above < 0) return above;
+  error = sys_sync_directory(above);
+  sys_close(above);
+  return error;
+}
+
+static weir_status open_directory(event_log *log, weir_error *error) {
+  const char *path = log->path;
+  int made = 0;
+  log->directory = sys_open_directory(path);
+  if (log->directory == -ENOENT && log->options.create) {
+    int result = sys_make_directory(AT_WORKING_DIRECTORY, path);
+    if (result != 0 && result != -EEXIST) return fail_system(error, result, "make the directory", path, NULL);
+    made = result == 0;
+    log->directory = sys_open_directory(path);
+  }
+  if (log->directory < 0) return fail_system(error, log->directory, "open the directory", path, NULL);
+  struct stat status;
+  int result = sys_status(log->directory, &status);
+  if (result != 0) return fail_system(error, result, "look at", path, NULL);
+  if (status.st_uid != geteuid() && status.st_uid != 0 && geteuid() != 0) {
+    return fail(error, WEIR_ERROR_UNSAFE, 0, path,
+                "the directory %s belongs to another user (%u), who could forge or remove events; name one of your "
+                "own, such as a new one below it",
+                path, (unsigned)status.st_uid);
+  }
+  if (!made && (status.st_mode & S_IWOTH)) {
+    return fail(error, WEIR_ERROR_UNSAFE, 0, path,
+                "the directory %s can be written by every user (mode %04o), who could then forge or remove events; "
+                "run 'chmod o-w' on it or choose another",
+                path, (unsigned)status.st_mode & 07777);
+  }
+  result = keep_name(log->directory);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "sync the directory above", path, NULL);
+}
+
+static weir_status lock_directory(event_log *log, weir_error *error) {
+  log_hold_forks();
+  log->lock = sys_open_or_create(log->directory, LOCK_NAME);
+  log_allow_forks();
+  if (log->lock < 0) return fail_system(error, log->lock, "open", log->path, LOCK_NAME);
+  /*
+   * A process that was killed just now may not have let go of its descriptors yet, nor a program that it was starting:
+   * such a one is waited for.
+   */
+  int result = sys_lock(log->lock);
+  for (int i = 0; i < 100 && result == -EAGAIN; i++) {
+    sys_sleep_ns(1000000);
+    result = sys_lock(log->lock);
+  }
+  log->locked_by = (int)getpid();
+  log->home = sys_directory_of(log->directory);
+  sys_file_of(log->lock, log->directory, LOCK_NAME, &log->lock_file);
+  if (result == 0) return WEIR_OK;
+  if (result != -EAGAIN) return fail_system(error, result, "lock", log->path, LOCK_NAME);
+  return fail(error, WEIR_ERROR_LOCKED, EAGAIN, log->path,
+              "the log %s is open in another process or tracker; close that one, or use another directory", log->path);
+}
+
+int log_check_descriptors(const event_log *log) {
+  return sys_is_file(log->directory, &log->home) && sys_is_file(log->lock, &log->lock_file) ? 0 : -DESCRIPTOR_LOST;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+void log_make_locks(event_log *log) {
+  pthread_mutex_init(&log->types_lock, NULL);
+  pthread_mutex_init(&log->wait_lock, NULL);
+  pthread_mutex_init(&log->close_lock, NULL);
+  pthread_mutex_init(&log->host_lock, NULL);
+  pthread_cond_init(&log->wait_done, NULL);
+  pthread_mutex_init(&log->supply.mutex, NULL);
+  pthread_cond_init(&log->supply.preparer_wakes, NULL);
+  pthread_mutex_init(&log->sealer.mutex, NULL);
+  pthread_cond_init(&log->sealer.wakes, NULL);
+  pthread_cond_init(&log->sealer.settled, NULL);
+}
+
+/* The path as it is from any working directory. Allocated; null without memory. */
+static char *absolute_path(const char *path) {
+  char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+  if (!here) return strdup(path); /* or the working directory has no name any more: then nothing is better */
+  uint64_t room = strlen(here) + strlen(path) + 2;
+  char *made = malloc(room);
+  if (made) snprintf(made, room, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path);
+  free(here);
+  return made;
+}
+
+static event_log *make_log(const char *directory, const weir_options *options) {
+  event_log *log = calloc(1, sizeof *log);
+  if (!log) return NULL;
+  log->directory = log->lock = -1;
+  log->user = (uint32_t)geteuid();
+  log->options = *options;
+  if (options->ring_directory) strcpy(log->ring_path, options->ring_directory); /* checked to fit */
+  log->options.ring_directory = NULL;                                           /* the caller's memory */
+  log->references = 1;
+  log->path = strdup(directory);
+  log->absolute = absolute_path(directory);
+  log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
+  log_make_locks(log);
+  if (log->path && log->absolute && log->producer.slots) return log;
+  log_unreference(log);
+  return NULL;
+}
+
+/* The first segment is made in place, so that a full disk is an error of the opening. */
+static weir_status begin_first_segment(event_log *log, weir_error *error) {
+  int result;
+  segment *first = supply_take(log, &result);
+  /* At the byte limit the log opens all the same: what may make room, retention or delivery, needs it open. */
+  if (!first && result == -BYTE_LIMIT_REACHED) return WEIR_OK;
+  if (!first) return fail_system(error, result, "make a segment in", log->path, NULL);
+  result = drain_begin_segment(log, first, 0);
+  if (result == 0) result = sealer_change(log, first);
+  if (result == 0) return WEIR_OK;
+  segment_discard(first);
+  return fail_system(error, result, "begin a segment in", log->path, NULL);
+}
+
+static weir_status start_threads(event_log *log, weir_error *error) {
+  weir_status status = supply_start(log, error);
+  if (status != WEIR_OK) return status;
+  int result = start_thread(&log->drainer, drain_main, log, "weir-drain");
+  if (result != 0) {
+    supply_stop(log);
+    sealer_stop(log);
+    return fail_system(error, result, "start the threads of", log->path, NULL);
+  }
+  log->drainer_runs = 1;
+  return WEIR_OK;
+}
+
+/* First: where they can't all be started, nothing else runs yet. They work beside the rest of the opening. */
+static weir_status start_batcher(event_log *log, weir_error *error) {
+  int result = batcher_start(log);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "start the threads of", log->path, NULL);
+}
+
+/* Where the old ring has another size, the new one is made beside it. */
+static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *error) {
+  struct stat status;
+  uint64_t bytes = ring_file_bytes(&log->options);
+  int same = sys_status_at(log->directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
+  int result = same ? 0 : retention_take(log, bytes, 1);
+  if (result != 0) return fail_system(error, result, "make a ring in", log->path, NULL);
+  return ring_create(log, base_offset, error);
+}
+
+static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
+  weir_status status = open_directory(log, error);
+  if (status == WEIR_OK) status = lock_directory(log, error);
+  uint64_t next_offset = 0;
+  clock_start(log);
+  if (status == WEIR_OK) status = retention_open(log, recovery, error);
+  if (status == WEIR_OK) status = recover(log, recovery, &next_offset, error);
+  if (status != WEIR_OK) return status;
+  int result = sys_random(&log->producer.opening, sizeof log->producer.opening);
+  if (result != 0) return fail_system(error, result, "get random bytes for", log->path, NULL);
+  clock_measure(log, clock_resolve(log->options.clock));
+  status = make_ring(log, next_offset, error);
+  if (status == WEIR_OK) status = retention_settle(log, error);
+  if (status != WEIR_OK) return status;
+  recovery->opening = log->producer.opening;
+  recovery->first_offset = log->next_offset = log->counters.next_offset = log->durable_offset = next_offset;
+  types_load(log);
+  log->membarrier = sys_membarrier_register() == 0;
+  if (batcher_make(log) != 0) return fail_system(error, -ENOMEM, "open", log->path, NULL);
+  status = begin_first_segment(log, error);
+  if (status == WEIR_OK) status = start_batcher(log, error);
+  if (status == WEIR_OK) status = start_threads(log, error);
+  if (status != WEIR_OK) batcher_stop(log->batcher);
+  return status;
+}
+
+/* Lets go of everything but the handle. What is on disk stays as it is. */
+static void release_parts(event_log *log) {
+  if (log->active) {
+    if (log->active->summary.blocks == 0) segment_discard(log->active);
+    else segment_abandon(log->active);
+  }
+  log->active = NULL;
+  ring_detach(log);
+  log_unregister(log);
+}
+
+weir_status weir_open(const char *directory, const weir_options *options, weir_log **opened, weir_recovery *recovery,
+                      weir_error *error) {
+  *opened = NULL;
+  weir_recovery ignored;
+  if (!recovery) recovery = &ignored;
+  *recovery = (weir_recovery){0};
+  if (!directory || !*directory) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "no directory was named to open a log in");
+  }
+  if (!crc_available()) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
+                "cannot open %s: this processor has no CRC32C instruction (SSE 4.2 or ARMv8.1), which Weir needs",
+                directory);
+  }
+  weir_options defaults;
+  weir_options_init(&defaults);
+  if (!options) options = &defaults;
+  weir_status status = check_options(options, error);
+  if (status != WEIR_OK) return status;
+  if (options->clock == WEIR_CLOCK_TSC && clock_resolve(options->clock) != WEIR_CLOCK_TSC) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
+                "cannot open %s with the processor's counter as its clock: the counter's rate varies, or the kernel "
+                "does not trust it; choose the automatic or the monotonic clock",
+                directory);
+  }
+  event_log *log = make_log(directory, options);
+  if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to open %s", directory);
+  uint64_t started = sys_monotonic_ns();
+  log_register(log);
+  status = open_parts(log, recovery, error);
+  if (status != WEIR_OK) {
+    log->state = STATE_CLOSED;
+    release_parts(log);
+    log_unreference(log);
+    return status;
+  }
+  recovery->duration_ns = sys_monotonic_ns() - started;
+  *opened = &log->producer;
+  return WEIR_OK;
+}
+
+weir_status log_hold_directory(const char *path, event_log **held, weir_error *error) {
+  int directory;
+  *held = NULL;
+  weir_status status = directory_open_read(path, &directory, error); /* an error of its own where there is no log */
+  if (status != WEIR_OK) return status;
+  sys_close(directory);
+  weir_options options;
+  weir_options_init(&options);
+  options.create = 0;
+  event_log *log = make_log(path, &options);
+  if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, path, "out of memory to open %s", path);
+  log_register(log);
+  status = open_directory(log, error);
+  if (status == WEIR_OK) status = lock_directory(log, error);
+  if (status == WEIR_OK) *held = log;
+  else log_let_directory_go(log);
+  return status;
+}
+
+void log_let_directory_go(event_log *log) {
+  log->state = STATE_CLOSED;
+  release_parts(log);
+  log_unreference(log);
+}
+
+/* ---- Closing ----------------------------------------------------------------------------------------------------- */
+
+weir_status log_fail(const event_log *log, int negative_errno, const char *action, weir_error *error) {
+  uint32_t user = (uint32_t)geteuid();
+  struct stat home;
+  weir_status status = status_of(negative_errno);
+  if (sys_status(log->directory, &home) == 0 && home.st_nlink == 0) {
+    return fail(error, status, -negative_errno, log->path,
+                "the directory %s was removed while the log in it was open: what it held is lost, and what is captured "
+                "from now on; close the log, and open one in a directory that stays",
+                log->path);
+  }
+  if (status != WEIR_ERROR_ACCESS || user == log->user) {
+    return fail_system(error, negative_errno, action, log->path, NULL);
+  }
+  return fail(error, status, -negative_errno, log->path,
+              "cannot %s %s: it was opened by user %u, the process is user %u by now, who may not write to the log's "
+              "directory; open logs after dropping privileges",
+              action, log->path, (unsigned)log->user, (unsigned)user);
+}
+
+static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
+  return log_fail(log, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, error);
+}
+
+/* The counters in the ring outlive it in memory. Whoever counts sees each number in one of the two places. */
+static void keep_counters(event_log *log) {
+  pthread_mutex_lock(&log->wait_lock);
+  while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
+  for (int reason = 1; reason < WEIR_DROP_REASONS && !log->counters_kept; reason++) {
+    uint64_t sum = log->header->unlaned_dropped[reason];
+    for (uint32_t i = 0; i < log->lane_count; i++) sum += log->lanes[i].control->dropped[reason - 1];
+    __atomic_add_fetch(&log->loose_dropped[reason], sum, __ATOMIC_RELAXED);
+  }
+  uint64_t overwritten = 0;
+  for (uint32_t i = 0; i < log->lane_count; i++) overwritten += lane_evicted(log->lanes[i].control);
+  __atomic_store_n(&log->kept_overwritten, overwritten, __ATOMIC_RELAXED);
+  log->counters_kept = 1;
+  pthread_mutex_unlock(&log->wait_lock);
+}
+
+/* After the drainer has ended: seals and syncs the last segment. */
+static int finish_segments(event_log *log) {
+  int error = 0;
+  batcher_ask_to_stop(log->batcher);
+  if (log->active && log->active->summary.blocks > 0 && !guard_tripped(log)) {
+    drain_seal_active(log);
+    error = sealer_change(log, NULL);
+  }
+  supply_stop(log);
+  int stopped = sealer_stop(log);
+  batcher_stop(log->batcher); /* after what tells it of segments */
+  return error != 0 ? error : stopped;
+}
+
+/*
+ * Lets go of ring and lock, the last step of a close. Not while a capture is half-way, its thread stopped or its caller
+ * slow: it may commit yet, and what it answers must be true. So the log stays as it is, for the next opening by this
+ * process or another to recover, and no such opening can come before that commit.
+ */
+static weir_status let_go(event_log *log, weir_error *error) {
+  if (!lanes_quiet(log)) {
+    return fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+                "a capture to %s that began before it was closed has not ended, so the log stays locked; end it by "
+                "weir_commit or weir_cancel, then close again", log->path);
+  }
+  keep_counters(log);
+  weir_status status = WEIR_OK;
+  if (log->ended_well && ring_is_drained(log)) {
+    ring_mark_closed(log);
+    if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME); /* see touch in sealer.c */
+    if (log->ring_elsewhere) status = ring_retire(log, error);
+  }
+  release_parts(log);
+  return status;
+}
+
+/* Ends intake, drains, seals, stops the threads, and waits for those who wait for them. Under close_lock. */
+static weir_status end(event_log *log, weir_error *error) {
+  pthread_mutex_lock(&log->types_lock); /* no definition is half-way when the ring goes */
+  lane_close_all(log);
+  pthread_mutex_unlock(&log->types_lock);
+
+  __atomic_store_n(&log->stopping, 1, __ATOMIC_RELEASE);
+  lane_ring_bell(log);
+  pthread_join(log->drainer, NULL);
+  log->drainer_runs = 0;
+  weir_status status = WEIR_OK;
+  if (__atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
+    status = storage_failure(log, "write the last events (they stay in the ring for the next opening) to", error);
+  }
+  int result = finish_segments(log);
+  if (result != 0 && status == WEIR_OK) {
+    status = log_fail(log, result, "seal the last segment of", error);
+  }
+  log->ended_well = status == WEIR_OK;
+  pthread_mutex_lock(&log->wait_lock);
+  pthread_cond_broadcast(&log->wait_done);
+  while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
+  pthread_mutex_unlock(&log->wait_lock);
+  return status;
+}
+
+weir_status weir_close(weir_log *producer, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  /* In a fork the lock may be held for ever, by a thread that there is not. */
+  if (lane_log_state(log) == STATE_DETACHED) return WEIR_OK;
+  weir_status status = WEIR_OK;
+  pthread_mutex_lock(&log->close_lock);
+  if (lane_log_state(log) == STATE_OPEN) status = end(log, error);
+  if (log->ring) {
+    weir_status last = let_go(log, status == WEIR_OK ? error : NULL);
+    if (status == WEIR_OK) status = last;
+  }
+  pthread_mutex_unlock(&log->close_lock);
+  return status;
+}
+
+void weir_free(weir_log *producer) {
+  if (!producer) return;
+  event_log *log = (event_log *)producer;
+  weir_close(producer, NULL);
+  int detached = lane_log_state(log) == STATE_DETACHED;
+  /* A capture that never ends keeps it all: the lanes that it writes to, and the lock. */
+  if (log->ring && !detached) return;
+  log_unregister(log);
+  lane_forget(log);
+  log_unreference(log);
+}
+
+/* ---- Waiting for the drainer ------------------------------------------------------------------------------------- */
+
+uint64_t log_deadline(uint64_t timeout_ns) {
+  uint64_t now = sys_monotonic_ns();
+  return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
+}
+
+static weir_status closed_failure(event_log *log, weir_error *error) {
+  return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+              "the log %s is closed, or belongs to the process this one was forked from", log->path);
+}
+
+int log_enter(event_log *log) {
+  if (lane_log_state(log) != STATE_OPEN) return 0;
+  pthread_mutex_lock(&log->wait_lock);
+  int open = lane_log_state(log) == STATE_OPEN;
+  if (open) log->waiters++;
+  pthread_mutex_unlock(&log->wait_lock);
+  return open;
+}
+
+/* The same for a caller that only reads the counters in the ring, which a closed log too has until it lets go. */
+static int enter_counters(event_log *log) {
+  if (lane_log_state(log) == STATE_DETACHED) return 0;
+  pthread_mutex_lock(&log->wait_lock);
+  int there = !log->counters_kept;
+  if (there) log->waiters++;
+  pthread_mutex_unlock(&log->wait_lock);
+  return there;
+}
+
+void log_leave(event_log *log) {
+  pthread_mutex_lock(&log->wait_lock);
+  log->waiters--;
+  pthread_cond_broadcast(&log->wait_done);
+  pthread_mutex_unlock(&log->wait_lock);
+}
+
+static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error *error) {
+  uint64_t wanted = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
+  lane_ring_bell(log);
+  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+  weir_status status = WEIR_OK;
+  pthread_mutex_lock(&log->wait_lock);
+  while (__atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) {
+    if (__atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wanted) {
+      status = storage_failure(log, "write events (they stay in the ring) to", error);
+    } else if (lane_log_state(log) != STATE_OPEN) {
+      status = closed_failure(log, error);
+    } else if (deadline == UINT64_MAX) {
+      pthread_cond_wait(&log->wait_done, &log->wait_lock);
+    } else if (pthread_cond_clockwait(&log->wait_done, &log->wait_lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+                    "the events of %s were not drained within the time given; they are safe in the ring, ask again "
+                    "later",
+                    log->path);
+    }
+  }
+  pthread_mutex_unlock(&log->wait_lock);
+  return status;
+}
+
+weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (!log_enter(log)) return closed_failure(log, error);
+  weir_status status = wait_for_drain(log, log_deadline(timeout_ns), error);
+  if (next_offset) *next_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
+  log_leave(log);
+  return status;
+}
+
+static void set_host_call(event_log *log, host_call *host, void (*call)(void *context), void *context) {
+  /* In a fork the lock may be held by a thread that there is not. */
+  if (lane_log_state(log) == STATE_DETACHED) return;
+  pthread_mutex_lock(&log->host_lock);
+  __atomic_store_n(&host->call, call, __ATOMIC_RELAXED);
+  host->context = context;
+  pthread_mutex_unlock(&log->host_lock);
+}
+
+void weir_on_drained(weir_log *producer, void (*drained)(void *context), void *context) {
+  event_log *log = (event_log *)producer;
+  set_host_call(log, &log->on_drained, drained, context);
+}
+
+void weir_on_refused(weir_log *producer, void (*refused)(void *context), void *context) {
+  event_log *log = (event_log *)producer;
+  set_host_call(log, &log->on_refused, refused, context);
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
+
+static void count_batches(const batcher *batcher, weir_counters *counters) {
+  counters->batched = __atomic_load_n(&batcher->done, __ATOMIC_RELAXED);
+  counters->batch_input = __atomic_load_n(&batcher->input, __ATOMIC_RELAXED);
+  counters->batch_output = __atomic_load_n(&batcher->output, __ATOMIC_RELAXED);
+  counters->batch_waiting = __atomic_load_n(&batcher->waiting, __ATOMIC_RELAXED);
+  counters->unbatched = __atomic_load_n(&batcher->unbatched, __ATOMIC_RELAXED);
+  counters->batch_failures = __atomic_load_n(&batcher->failures, __ATOMIC_RELAXED);
+  counters->batching = __atomic_load_n(&batcher->status, __ATOMIC_RELAXED);
+}
+
+void weir_count(const weir_log *producer, weir_counters *counters) {
+  event_log *log = (event_log *)producer;
+  *counters = (weir_counters){0};
+  int mapped = enter_counters(log);
+  const weir_counters *from = &log->counters;
+  counters->drained = __atomic_load_n(&from->drained, __ATOMIC_RELAXED);
+  counters->next_offset = __atomic_load_n(&from->next_offset, __ATOMIC_RELAXED);
+  counters->blocks = __atomic_load_n(&from->blocks, __ATOMIC_RELAXED);
+  counters->segments = __atomic_load_n(&from->segments, __ATOMIC_RELAXED);
+  counters->wakeups = __atomic_load_n(&from->wakeups, __ATOMIC_RELAXED);
+  counters->syncs = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
+  counters->damaged = __atomic_load_n(&from->damaged, __ATOMIC_RELAXED);
+  if (log->retention) {
+    counters->expired = __atomic_load_n(&log->retention->expired, __ATOMIC_RELAXED);
+    counters->displaced = __atomic_load_n(&log->retention->displaced, __ATOMIC_RELAXED);
+    counters->delivered_removed = __atomic_load_n(&log->retention->delivered_removed, __ATOMIC_RELAXED);
+  }
+  if (log->batcher) count_batches(log->batcher, counters);
+  counters->lost = __atomic_load_n(&from->lost, __ATOMIC_RELAXED);
+  counters->durable_offset = weir_durable_offset(producer);
+  counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);
+  counters->contexts = __atomic_load_n(&log->contexts, __ATOMIC_RELAXED);
+  counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED);
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
+  }
+  counters->overwritten = __atomic_load_n(&log->kept_overwritten, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane *lane = &log->lanes[i];
+    counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);
+    counters->lanes_in_use += __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0;
+    if (mapped) counters->overwritten += lane_evicted(lane->control);
+    for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
+      counters->dropped[reason] += __atomic_load_n(&lane->control->dropped[reason - 1], __ATOMIC_RELAXED);
+    }
+  }
+  for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
+    counters->dropped[reason] += __atomic_load_n(&log->header->unlaned_dropped[reason], __ATOMIC_RELAXED);
+  }
+  if (mapped) log_leave(log);
+}
+
+const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->absolute; }
+uint64_t weir_opening(const weir_log *log) { return log->opening; }

@@ -1,0 +1,579 @@
+/*
+ * reader.c: iterating over the events of a directory, live or after its writer's death.
+ *
+ * Two stages: the segments, in order of offset; and, once no writer is alive and no segment is left, what a dead
+ * writer's ring still holds. A writer that turns up leads back to the segments. Recovery gives the events of the
+ * second stage the offsets that they had here, so one number, the next offset, is enough to give nothing twice and
+ * leave nothing out.
+ *
+ * A block is being written at the end of a live log, so there a bad one is the end for now. It is damage only once
+ * something follows: a good block after the segment has a successor or a seal, or after the writer's death.
+ *
+ * A reader that follows a log disturbs nobody: it lists the directory, which a renaming writer would have to wait for,
+ * only when names in it came or went since it last did, and while it waits it looks at a block header, at the
+ * directory's time of change and at the lock, at most fifty times a second. Nobody tells it: inotify does not see
+ * stores into a mapping, and a writer that rang bells would know of its readers.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory/directory.h"
+#include "directory/start.h"
+#include "format/notice.h"
+#include "read/definitions.h"
+#include "read/event.h"
+#include "read/route.h"
+#include "replay/dead.h"
+#include "ring/ring.h"
+#include "system/crc32c.h"
+#include "system/error.h"
+#include "system/system.h"
+
+typedef enum reader_stage { IN_SEGMENTS, IN_LANES, AT_END } reader_stage;
+
+/* Between two looks for something new, by doubling; after so long everything is looked through again in any case. */
+enum { LEAST_PAUSE_NS = 200000, MOST_PAUSE_NS = 20000000, LOOK_AGAIN_NS = 1000000000 };
+
+/* How things stood, as seen before the directory was looked through and nothing more was found. */
+typedef struct outlook {
+  struct timespec changed; /* the directory's time of change: a name came or went */
+  int live;
+  uint64_t taken_ns;       /* 0: nothing is known */
+} outlook;
+
+struct weir_reader {
+  int directory;
+  char *path;
+  int skip_lanes;
+  reader_stage stage;
+  uint64_t next; /* every offset below it was given, or told to be missing, or not asked for */
+  route route;
+
+  /* The segment being read. */
+  segment_name name;
+  int open;
+  int complete;     /* nothing will be appended to it any more */
+  int asked_ring;   /* the ring's definitions were looked at for it */
+
+  /* The block being given. */
+  const uint8_t *record;
+  uint32_t records_left;
+  uint64_t position; /* of the record in its lane */
+  uint64_t offset;   /* of the record */
+
+  weir_skip skips[2]; /* to be told of: a step notes at most what was removed and what is missing after it */
+  uint32_t skip_count;
+  int asked_start;   /* where the log begins was looked up, before the first segment */
+  outlook quiet;     /* when there was nothing more */
+  int follows;       /* it was waited for more, once at least */
+  uint64_t pause_ns; /* the next one of a wait; 0: something was given since the last */
+  dead_ring *dead;
+  uint64_t ring_told; /* the damaged ring that was told of: its inode, or 1 */
+  definition_table definitions;
+  segment_scan scan; /* of the segment being read; last, for its header's open end */
+};
+
+/* What one step of the machine below came to. */
+typedef enum step { STEP_AGAIN, STEP_EVENT, STEP_END, STEP_FAILED } step;
+
+/* ---- Opening and closing ---------------------------------------------------------------------------------------- */
+
+void weir_reader_options_init(weir_reader_options *options) {
+  memset(options, 0, sizeof *options);
+  options->struct_bytes = sizeof *options;
+}
+
+weir_status weir_reader_open(const char *directory, const weir_reader_options *options, weir_reader **reader,
+                             weir_error *error) {
+  *reader = NULL;
+  if (!crc_available()) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
+  }
+  if (options && options->struct_bytes != sizeof *options) {
+    return fail(error, WEIR_ERROR_INVALID, 0, directory,
+                "the options were not made by weir_reader_options_init of this version");
+  }
+  int fd;
+  weir_status status = directory_open_read(directory, &fd, error);
+  if (status != WEIR_OK) return status;
+  weir_reader *made = calloc(1, sizeof *made);
+  char *path = strdup(directory);
+  if (!made || !path) {
+    free(made);
+    free(path);
+    sys_close(fd);
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to read %s", directory);
+  }
+  made->directory = made->route.directory = fd;
+  made->path = path;
+  if (options) {
+    made->skip_lanes = options->skip_lanes != 0;
+    made->next = options->from_offset;
+  }
+  *reader = made;
+  return WEIR_OK;
+}
+
+int32_t weir_reader_is_live(const weir_reader *reader) { return directory_is_live(reader->directory); }
+
+void weir_reader_close(weir_reader *reader) {
+  if (!reader) return;
+  if (reader->open) scan_close(&reader->scan);
+  dead_close(reader->dead);
+  definitions_free(&reader->definitions);
+  route_free(&reader->route);
+  sys_close(reader->directory);
+  free(reader->path);
+  free(reader);
+}
+
+/* ---- What is passed over ----------------------------------------------------------------------------------------- */
+
+static step failed(weir_reader *reader, int error, const char *name, weir_error *out) {
+  if (error == -ENOTSUP) {
+    fail(out, WEIR_ERROR_VERSION, 0, reader->path,
+         "%s%s%s was written by a newer version of Weir; read it with that one", reader->path, name ? "/" : "",
+         name ? name : "");
+  } else if (error == -EAGAIN) {
+    fail_unsettled(out, "read", reader->path);
+  } else {
+    fail_system(out, error, "read", reader->path, name);
+  }
+  return STEP_FAILED;
+}
+
+/* Notes bytes or offsets that were passed over, unless they lie before what was asked for or told already. */
+static void pass_over(weir_reader *reader, const char *file, const scan_damage *damage, const char *reason) {
+  uint64_t first = damage->first_offset, count = damage->count;
+  if (count > 0 && first + count <= reader->next) return;
+  if (count == 0 && first < reader->next) return;
+  if (count > 0 && first < reader->next) {
+    count -= reader->next - first;
+    first = reader->next;
+  }
+  if (count > 0) reader->next = first + count;
+  if (reader->skip_count == sizeof reader->skips / sizeof reader->skips[0]) return;
+  weir_skip *skip = &reader->skips[reader->skip_count++];
+  memset(skip, 0, sizeof *skip);
+  skip->first_offset = first;
+  skip->count = count;
+  skip->position = damage->from;
+  skip->bytes = damage->to - damage->from;
+  snprintf(skip->file, sizeof skip->file, "%s", file);
+  skip->reason = reason;
+}
+
+/* What retention or the byte limit removed below `base`: no damage, and told of as what it is. */
+static void pass_over_removed(weir_reader *reader, uint64_t base) {
+  start_slot start;
+  if (base <= reader->next || start_read(reader->directory, &start) != 1) return;
+  uint64_t end = start.first_offset < base ? start.first_offset : base;
+  if (end <= reader->next) return;
+  scan_damage removed = {.first_offset = reader->next, .count = end - reader->next};
+  pass_over(reader, START_NAME, &removed, "removed by retention or the byte limit");
+  reader->skips[reader->skip_count - 1].removed = 1;
+}
+
+/* Offsets below `base` that no block has. */
+static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base, uint64_t position,
+                           const char *reason, int left_out) {
+  if (base <= reader->next) return;
+  if (left_out) { /* on purpose, whether or not events had some of them: a notice there says so */
+    scan_damage none = {.from = position, .to = position, .first_offset = reader->next};
+    pass_over(reader, file, &none, "offsets left out after a power cut");
+    reader->next = base;
+    return;
+  }
+  scan_damage hole = {
+      .from = position, .to = position, .first_offset = reader->next, .count = base - reader->next};
+  pass_over(reader, file, &hole, reason);
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+/* A segment that has its seal and not yet its name: what a lost block defined is in the seal, further on. */
+static void ask_seal(weir_reader *reader) {
+  segment_scan walk = scan_again(&reader->scan);
+  scan_damage damage;
+  scan_result result;
+  do result = scan_next(&walk, 1, &damage);
+  while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
+  if (result == SCAN_SEALED && scan_summary(&walk)) {
+    definitions_take(&reader->definitions, walk.block.opening, scan_seal_definitions(&walk),
+                     scan_summary(&walk)->definition_bytes);
+  }
+  scan_again_close(&walk);
+}
+
+/*
+ * The definition of a type or context, from the segment, else from the ring, else, for the built-in ones, from this
+ * library.
+ */
+static const definition *find_definition(weir_reader *reader, uint64_t opening, uint32_t number) {
+  const definition *found = definitions_find(&reader->definitions, opening, number);
+  if (!found && !reader->asked_ring) {
+    reader->asked_ring = 1;
+    dead_definitions(reader->directory, opening, &reader->definitions);
+    if (reader->open && reader->name.active) ask_seal(reader);
+    found = definitions_find(&reader->definitions, opening, number);
+  }
+  if (!found && number < WEIR_TYPE_FIRST) {
+    _Alignas(8) uint8_t entries[1024];
+    definitions_take(&reader->definitions, opening, entries, notice_definitions(entries, opening));
+    found = definitions_find(&reader->definitions, opening, number);
+  }
+  return found;
+}
+
+static void fill_event(weir_reader *reader, weir_event *event, uint64_t offset, weir_id id,
+                       const calibration *calibration, const uint8_t boot_id[16], const uint8_t *record) {
+  uint32_t word;
+  memcpy(&word, record + offsetof(record_header, type), sizeof word);
+  uint32_t context = record_context(word);
+  const definition *type = find_definition(reader, id.opening, record_type(word));
+  event_fill(event, calibration, record, type, context ? find_definition(reader, id.opening, context) : NULL);
+  memcpy(event->boot_id, boot_id, sizeof event->boot_id);
+  event->offset = offset;
+  event->id = id;
+  reader->next = offset + 1;
+}
+
+static weir_id id_of(uint64_t opening, uint64_t lane, uint64_t position) {
+  return (weir_id){.opening = opening, .sequence = lane << 48 | (position >> 3 & ((UINT64_C(1) << 48) - 1))};
+}
+
+/* The next record of the block that is wanted: 1, or 0 if there is none. */
+static int next_of_block(weir_reader *reader, weir_event *event) {
+  const block_header *block = &reader->scan.block;
+  while (reader->records_left > 0) {
+    const uint8_t *record = reader->record;
+    uint64_t position = reader->position, offset = reader->offset;
+    uint32_t length;
+    memcpy(&length, record + offsetof(record_header, length), sizeof length);
+    reader->record += record_size(length);
+    reader->position += record_size(length);
+    reader->offset++;
+    reader->records_left--;
+    if (offset < reader->next) continue;
+    weir_id id = block->kind == BLOCK_NOTICES ? id_of(block->opening, NOTICE_LANE, offset << 3)
+                                              : id_of(block->opening, block->lane, position);
+    fill_event(reader, event, offset, id, &block->calibration, reader->scan.header.captured_boot_id, record);
+    return 1;
+  }
+  return 0;
+}
+
+/* ---- Whether there may be more ----------------------------------------------------------------------------------- */
+
+/* To be taken before the directory is looked through: what comes after that is then a difference. */
+static outlook take_outlook(const weir_reader *reader) {
+  struct stat status;
+  outlook now = {.live = directory_is_live(reader->directory), .taken_ns = sys_monotonic_ns()};
+  if (sys_status(reader->directory, &status) != 0) return (outlook){.live = now.live};
+  now.changed = status.st_mtim;
+  return now;
+}
+
+/*
+ * Whether nothing can be found that was not there before. Two changes within a tick of the clock leave one time of
+ * change on older kernels, so that is believed for a while only.
+ */
+static int is_quiet(const weir_reader *reader, const outlook *now) {
+  const outlook *before = &reader->quiet;
+  return before->taken_ns != 0 && now->taken_ns != 0 && now->taken_ns - before->taken_ns < LOOK_AGAIN_NS &&
+         before->live == now->live && before->changed.tv_sec == now->changed.tv_sec &&
+         before->changed.tv_nsec == now->changed.tv_nsec;
+}
+
+/* ---- Segments ---------------------------------------------------------------------------------------------------- */
+
+static int take_block(weir_reader *reader) {
+  const segment_scan *scan = &reader->scan;
+  const block_header *block = &scan->block;
+  pass_over_hole(reader, reader->name.name, block->base_offset, block->position, "no block holds these offsets", 0);
+  if (block->kind == BLOCK_DEFINITIONS) {
+    return definitions_take(&reader->definitions, block->opening, scan->payload, block->payload_bytes);
+  }
+  if (block->kind == BLOCK_SEAL) return 0;
+  reader->record = scan->payload;
+  reader->records_left = block->count;
+  reader->position = block->lane_from;
+  reader->offset = block->base_offset;
+  return 0;
+}
+
+/* Takes up the segment just opened: the definitions in its seal, so that a damaged definitions block costs nothing. */
+static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_error *error) {
+  segment_scan *scan = &reader->scan;
+  reader->open = 1;
+  reader->complete = !reader->name.active;
+  reader->asked_ring = 0;
+  reader->records_left = 0;
+  definitions_trim(&reader->definitions, scan->header.opening);
+  pass_over_removed(reader, scan->header.base_offset);
+  if (!scan->header_valid) {
+    scan_damage header = *damage;
+    if (scan->header.base_offset > reader->next) { /* one skip tells of the bytes and of the offsets */
+      header.first_offset = reader->next;
+      header.count = scan->header.base_offset - reader->next;
+    }
+    pass_over(reader, reader->name.name, &header, damage->reason);
+  } else {
+    pass_over_hole(reader, reader->name.name, scan->header.base_offset, 0, "no segment holds these offsets",
+                   scan->header.flags & SEGMENT_AFTER_CUT);
+  }
+  int result = 0;
+  if (scan_seal(scan) == 0) {
+    const seal_summary *summary = scan_summary(scan);
+    result = definitions_take(&reader->definitions, scan->block.opening, scan_seal_definitions(scan),
+                              summary->definition_bytes);
+    scan_rewind(scan);
+    scan_seek(scan, reader->next); /* with every definition in hand, the blocks before are not needed */
+  }
+  return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
+}
+
+/* No segment is left: the end for now, or the lanes of a dead writer. */
+static step after_segments(weir_reader *reader, const outlook *before) {
+  reader->quiet = *before;
+  if (directory_is_live(reader->directory)) return STEP_END;
+  reader->stage = reader->skip_lanes ? AT_END : IN_LANES;
+  return reader->skip_lanes ? STEP_END : STEP_AGAIN;
+}
+
+static step open_segment(weir_reader *reader, weir_error *error) {
+  scan_damage damage;
+  if (!reader->asked_start) { /* what is there below the start is a leftover, which the next opening removes */
+    reader->asked_start = 1;
+    pass_over_removed(reader, UINT64_MAX);
+    if (reader->skip_count > 0) return STEP_AGAIN;
+  }
+  outlook before = take_outlook(reader);
+  switch (route_next(&reader->route, reader->next, &reader->scan, &reader->name, &damage)) {
+    case ROUTE_OPENED:
+      return begin_segment(reader, &damage, error);
+    case ROUTE_FOREIGN: {
+      /* Its name's offset is anyone's, so it says nothing about what is missing. */
+      scan_damage file = {.to = damage.to, .first_offset = reader->next};
+      pass_over(reader, reader->name.name, &file, damage.reason);
+      return STEP_AGAIN;
+    }
+    case ROUTE_NONE:
+      return after_segments(reader, &before);
+    default:
+      return failed(reader, damage.error, reader->name.name[0] ? reader->name.name : NULL, error);
+  }
+}
+
+static void end_segment(weir_reader *reader) {
+  scan_close(&reader->scan);
+  reader->open = 0;
+}
+
+/* The end of what the segment holds so far. */
+static step at_tail(weir_reader *reader, scan_damage *damage, weir_error *error) {
+  if (reader->complete) {
+    if (!reader->name.active && !damage->reason) damage->reason = "sealed segment has no seal";
+    /*
+     * Which offsets a damaged last block had is for the next segment or the ring to say: its events may be in a lane.
+     */
+    if (reader->name.active) damage->count = 0;
+    if (damage->reason) pass_over(reader, reader->name.name, damage, damage->reason);
+    end_segment(reader);
+    return STEP_AGAIN;
+  }
+  /* Taken before the listing: a writer that is gone by now wrote nothing after it. */
+  outlook before = take_outlook(reader);
+  if (before.live && is_quiet(reader, &before)) return STEP_END;
+  int goes_on = route_goes_on(&reader->route);
+  if (goes_on < 0) return failed(reader, goes_on, NULL, error);
+  if (before.live && !goes_on) {
+    reader->quiet = before;
+    return STEP_END;
+  }
+  reader->complete = 1; /* but blocks may have come since it was read: once more, to the end */
+  return STEP_AGAIN;
+}
+
+static step read_segments(weir_reader *reader, weir_error *error) {
+  if (!reader->open) return open_segment(reader, error);
+  block_header header; /* what lies below the offset wanted is passed over by its headers */
+  while (reader->scan.next_offset < reader->next && scan_peek(&reader->scan, &header) == 1 && header.count > 0 &&
+         header.base_offset + header.count <= reader->next) {
+    scan_pass(&reader->scan, &header);
+  }
+  scan_damage damage;
+  switch (scan_next(&reader->scan, reader->complete, &damage)) {
+    case SCAN_BLOCK: {
+      int result = take_block(reader);
+      return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
+    }
+    case SCAN_SEALED: {
+      /* For what the ring still has: the blocks that defined its types may be damaged, and its own pages lost. */
+      const segment_scan *scan = &reader->scan;
+      int result = definitions_take(&reader->definitions, scan->block.opening, scan_seal_definitions(scan),
+                                    scan_summary(scan)->definition_bytes);
+      if (result == 0) result = take_block(reader);
+      if (result != 0) return failed(reader, result, reader->name.name, error);
+      end_segment(reader);
+      return STEP_AGAIN;
+    }
+    case SCAN_DAMAGE:
+      pass_over(reader, reader->name.name, &damage, damage.reason);
+      return STEP_AGAIN;
+    case SCAN_TAIL:
+      return at_tail(reader, &damage, error);
+    default:
+      return failed(reader, damage.error, reader->name.name, error);
+  }
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+static step back_to_segments(weir_reader *reader) {
+  dead_close(reader->dead);
+  reader->dead = NULL;
+  reader->stage = IN_SEGMENTS;
+  return STEP_AGAIN;
+}
+
+/* A ring that can't be read is told of once; the log then ends with its segments. */
+static step ring_failed(weir_reader *reader, int result, weir_error *error) {
+  if (result == -EAGAIN) return back_to_segments(reader);
+  const char *problem = dead_problem(result), *name = result == -ESTALE ? LOCATOR_NAME : RING_NAME;
+  if (!problem) return failed(reader, result, RING_NAME, error);
+  struct stat status;
+  uint64_t inode = sys_status_at(reader->directory, name, &status) == 0 ? (uint64_t)status.st_ino : 1;
+  if (reader->ring_told != inode) {
+    scan_damage unknown = {.first_offset = reader->next};
+    pass_over(reader, name, &unknown, problem);
+    reader->ring_told = inode;
+  }
+  dead_close(reader->dead);
+  reader->dead = NULL;
+  reader->stage = AT_END;
+  return STEP_AGAIN;
+}
+
+#define LOST_OFFSETS "these offsets had been given, but no block holds their events"
+
+static step open_lanes(weir_reader *reader, weir_error *error) {
+  reader->quiet = take_outlook(reader);
+  int result = dead_open(reader->directory, &reader->dead);
+  if (result != 0) return ring_failed(reader, result, error);
+  uint64_t end = 0;
+  if (!reader->dead && (!dead_closed_end(reader->directory, &end) || end <= reader->next)) {
+    reader->stage = AT_END;
+    return STEP_END;
+  }
+  /* A writer may have come and gone between the last look at the segments and the ring: then there are new ones. */
+  int goes_on = route_goes_on(&reader->route);
+  if (goes_on < 0) return failed(reader, goes_on, NULL, error);
+  if (goes_on) return back_to_segments(reader);
+  if (!reader->dead) {
+    pass_over_removed(reader, end);
+    pass_over_hole(reader, LOCATOR_NAME, end, 0, LOST_OFFSETS, 0);
+    reader->stage = AT_END;
+    return STEP_AGAIN;
+  }
+  reader->asked_ring = 0;
+  definitions_trim(&reader->definitions, reader->dead->header.opening);
+  pass_over_removed(reader, reader->dead->start_offset);
+  const dead_ring *dead = reader->dead;
+  pass_over_hole(reader, RING_NAME, dead->start_offset, 0, LOST_OFFSETS, dead->start_offset > dead->known_end);
+  return STEP_AGAIN;
+}
+
+static step read_lanes(weir_reader *reader, weir_event *event, weir_error *error) {
+  if (!reader->dead) return open_lanes(reader, error);
+  dead_item item;
+  int result;
+  do result = dead_next(reader->dead, reader->directory, &item);
+  while (result == 1 && item.offset < reader->next);
+  if (result < 0) return ring_failed(reader, result, error);
+  if (result == 0) {
+    reader->stage = AT_END;
+    return STEP_END;
+  }
+  weir_id id = item.kind == DEAD_RECORD ? id_of(reader->dead->header.opening, item.lane, item.position)
+                                        : id_of(reader->dead->header.opening, NOTICE_LANE, item.offset << 3);
+  const dead_ring *dead = reader->dead;
+  fill_event(reader, event, item.offset, id, &dead->calibration, dead->header.boot_id, (const uint8_t *)item.record);
+  return STEP_EVENT;
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * The end for now. For ever, where the directory was removed: no name comes into it any more, whatever lies under its
+ * path now. Who follows it would otherwise wait without end.
+ */
+static weir_status at_end(const weir_reader *reader, weir_error *error) {
+  struct stat status;
+  if (!reader->follows || sys_status(reader->directory, &status) != 0 || status.st_nlink > 0) return WEIR_END;
+  return fail(error, WEIR_ERROR_MISSING, 0, reader->path,
+              "the directory %s was removed while it was followed; if a log is there again, follow it anew",
+              reader->path);
+}
+
+/* ---- The machine ------------------------------------------------------------------------------------------------- */
+
+static step take_step(weir_reader *reader, weir_event *event, weir_error *error) {
+  if (reader->records_left > 0 && next_of_block(reader, event)) return STEP_EVENT;
+  if (reader->stage == IN_SEGMENTS) return read_segments(reader, error);
+  if (reader->stage == IN_LANES) return read_lanes(reader, event, error);
+  return STEP_END;
+}
+
+weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error) {
+  weir_error unwanted;
+  if (!error) error = &unwanted;
+  if (reader->stage == AT_END) {
+    outlook before = take_outlook(reader);
+    if (reader->dead && dead_is_current(reader->dead, reader->directory) == 1) reader->quiet = before;
+    else back_to_segments(reader); /* perhaps there is more now */
+  }
+  for (;;) {
+    if (reader->skip_count > 0) {
+      reader->pause_ns = 0;
+      if (skip) *skip = reader->skips[0];
+      reader->skips[0] = reader->skips[1];
+      reader->skip_count--;
+      return WEIR_SKIPPED;
+    }
+    switch (take_step(reader, event, error)) {
+      case STEP_AGAIN: break;
+      case STEP_EVENT: reader->pause_ns = 0; return WEIR_OK;
+      case STEP_END: return at_end(reader, error);
+      case STEP_FAILED: return error->status;
+    }
+  }
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+static int has_news(weir_reader *reader) {
+  if (reader->records_left > 0 || reader->skip_count > 0) return 1;
+  outlook now = take_outlook(reader);
+  if (!is_quiet(reader, &now)) return 1;
+  block_header header;
+  return reader->open && scan_peek(&reader->scan, &header) != 0;
+}
+
+weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns) {
+  reader->follows = 1;
+  uint64_t began = sys_monotonic_ns();
+  for (;;) {
+    uint64_t passed = sys_monotonic_ns() - began;
+    uint64_t left = passed < timeout_ns ? timeout_ns - passed : 0;
+    /* The pause comes first where what the last wait found was nothing after all: a block that is half written. */
+    uint64_t pause = reader->pause_ns < left ? reader->pause_ns : left;
+    if (pause > 0) sys_sleep_ns(pause);
+    reader->pause_ns = reader->pause_ns == 0 ? LEAST_PAUSE_NS : reader->pause_ns * 2;
+    if (reader->pause_ns > MOST_PAUSE_NS) reader->pause_ns = MOST_PAUSE_NS;
+    if (has_news(reader)) return WEIR_OK;
+    if (pause == left) return WEIR_ERROR_TIMEOUT;
+  }
+}

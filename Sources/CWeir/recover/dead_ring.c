@@ -1,0 +1,357 @@
+/*
+ * dead_ring.c: the ring that a dead process left: where it is, whether it is to be believed, and what the log says of
+ * one that is lost. See recovery.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory/quarantine.h"
+#include "recover/lost_ring.h"
+#include "recover/recovery.h"
+#include "ring/ring_owner.h"
+#include "segment/scan.h"
+#include "system/error.h"
+#include "system/system.h"
+
+weir_status recovery_newer_version(recovery *recovery, const char *name) {
+  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->log->path,
+              "%s/%s was written by a newer version of Weir; open it with that version", recovery->log->path, name);
+}
+
+static const char *ring_path(const recovery *recovery) {
+  return locator_path(&recovery->place, recovery->log->path);
+}
+
+/* Notes that the ring is lost. What is left of it stays where it is until the log says so. */
+static void lose_ring(recovery *recovery, const char *reason, const char *remains) {
+  recovery->report->ring_replaced = 1;
+  recovery->lost = reason;
+  recovery->remains[recovery->remains[0] != NULL] = remains;
+}
+
+/*
+ * Moves the remains of a lost ring to quarantine/, or a copy, where they lie in another directory. Of a full quarantine
+ * only a ring that is `ours` is removed.
+ */
+static int put_away(recovery *recovery, const char *remains, int ours) {
+  int home = recovery->log->directory;
+  const ring_place *place = &recovery->place;
+  int elsewhere = place->where == RING_ELSEWHERE;
+  struct stat status;
+  int error = elsewhere ? sys_status_at(place->directory, place->name, &status)
+                        : sys_status_at(home, remains, &status);
+  if (error != 0) return error;
+  int result;
+  if (elsewhere) {
+    int fd = sys_open_read(place->directory, place->name);
+    if (fd < 0) return fd;
+    result = quarantine_copy(home, fd, RING_NAME, recovery->lost);
+    sys_close(fd);
+    if (result >= 0 && (error = sys_unlink(place->directory, place->name)) != 0) return error;
+  } else {
+    result = quarantine_file(home, remains, recovery->lost, ours);
+  }
+  if (result == QUARANTINE_FULL) recovery->report->unkept_bytes += (uint64_t)status.st_size;
+  return result < 0 ? result : 0;
+}
+
+/* Whether the lost ring was of another boot; then nobody knows which offsets had been given. */
+static int lost_with_boot(const recovery *recovery) {
+  if (recovery->dead) return 0;
+  if (recovery->report->ring_vanished) return !sys_same_boot(recovery->place.locator.boot_id, recovery->boot_id);
+  const uint8_t *boot_id = recovery->last_boot_id;
+  const uint64_t size = sizeof recovery->boot_id;
+  /* Zeros are of a damaged header, or of no segment, which is no word of another boot; but for who has no /proc. */
+  if (all_zero(boot_id, size)) return recovery->last_opening != 0 && all_zero(recovery->boot_id, size);
+  return !sys_same_boot(boot_id, recovery->boot_id);
+}
+
+/* Of a lost ring the log tells once, also when this was killed before. */
+weir_status recovery_tell_of_lost_ring(recovery *recovery) {
+  uint64_t offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
+  if (offset < recovery->least_offset) offset = recovery->least_offset;
+  int left_out = lost_with_boot(recovery);
+  if (left_out) recovery->report->rebooted = recovery->report->unknown_tail = 1;
+  if (!recovery->told) {
+    if (left_out) offset += OFFSETS_LEFT_OUT;
+    int error = lost_ring_tell(recovery->log, recovery->dead, recovery->lost, offset,
+                               left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
+    if (error != 0) {
+      return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->path, NULL);
+    }
+    recovery->least_offset = offset + 1;
+  }
+  for (int i = 0; i < 2 && recovery->remains[i]; i++) {
+    int error = put_away(recovery, recovery->remains[i], 1);
+    if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), recovery->remains[i]);
+  }
+  return WEIR_OK;
+}
+
+/* Reads and checks the header before anything is mapped. */
+static int read_ring_header(int fd, ring_header *header) {
+  struct stat status;
+  int error = sys_status(fd, &status);
+  if (error != 0) return error;
+  int64_t count = sys_read_at(fd, header, sizeof *header, 0);
+  if (count < 0) return (int)count;
+  return count == sizeof *header ? ring_check_header(header, (uint64_t)status.st_size) : -EBADMSG;
+}
+
+/*
+ * Puts entries behind the definitions that are known; types_load, or recovery_adopt_missing, says which are looked at.
+ */
+static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
+  uint64_t total = recovery->definitions_bytes + bytes;
+  uint8_t *grown = realloc(recovery->definitions, total + 8);
+  if (!grown) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
+                recovery->log->path);
+  }
+  if (bytes > 0) memcpy(grown + recovery->definitions_bytes, entries, bytes);
+  recovery->definitions = grown;
+  recovery->definitions_bytes = total;
+  recovery->dead->definitions = grown;
+  return WEIR_OK;
+}
+
+/* Of a segment of the dead opening, the definitions that its ring has lost with pages that the disk did not get. */
+weir_status recovery_adopt_missing(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
+  event_log *dead = recovery->dead;
+  uint64_t at = 0;
+  for (;;) {
+    uint64_t from = at;
+    const definition_header *entry = definition_next(entries, bytes, &at, dead->header->opening);
+    if (!entry) return WEIR_OK;
+    if (entry->type == 0) continue;
+    if (dead->types[entry->type].bytes > 0) continue;
+    uint32_t place = (uint32_t)recovery->definitions_bytes;
+    weir_status status = adopt_definitions(recovery, entries + from, at - from);
+    if (status != WEIR_OK) return status;
+    dead->types[entry->type] = (type_entry){.at = place, .bytes = (uint32_t)(at - from)};
+  }
+}
+
+/*
+ * The ring is of another boot: nothing of it changes, so that recovery always begins with the same. If the machine went
+ * down after a close it has nothing to give, whatever its pages say.
+ */
+static weir_status distrust(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  int closed = dead->header->closed == 1;
+  recovery->report->rebooted = 1;
+  recovery->report->unknown_tail = !closed;
+  dead->rebooted = !closed;
+  recovery->words = malloc((1 + (uint64_t)dead->lane_count) * LANE_CONTROL_BYTES);
+  if (!recovery->words) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, dead->path, "out of memory to recover %s", dead->path);
+  }
+  weir_status status = adopt_definitions(recovery, dead->definitions, dead->header->types_bytes);
+  if (status != WEIR_OK) return status;
+  memcpy(recovery->words, dead->header, RING_HEADER_BYTES);
+  dead->header = (ring_header *)(void *)recovery->words;
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    lane_control *copy = (lane_control *)(void *)(recovery->words + (1 + (uint64_t)i) * LANE_CONTROL_BYTES);
+    *copy = *dead->lanes[i].control;
+    if (closed) memset(copy, 0, sizeof *copy);
+    dead->lanes[i].control = copy;
+  }
+  if (closed) memset(dead->header->unlaned_dropped, 0, sizeof dead->header->unlaned_dropped);
+  return WEIR_OK;
+}
+
+static weir_status attach_dead(recovery *recovery, int fd) {
+  event_log *dead = recovery->dead = calloc(1, sizeof *dead);
+  if (!dead) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
+                recovery->log->path);
+  }
+  log_make_locks(dead);
+  dead->path = recovery->log->path;
+  dead->directory = recovery->log->directory;
+  dead->options = recovery->log->options;
+  dead->retention = recovery->log->retention;
+  weir_status status = ring_attach(dead, fd, recovery->error);
+  if (status != WEIR_OK) return status;
+  /* A segment must be able to hold any record of this ring, whatever this opening's options are. */
+  uint64_t least = LEAST_RECOVERED_BYTES(dead->header->record_bytes);
+  if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
+  recovery->report->previous_opening = dead->header->opening;
+  recovery->closed = dead->header->closed == 1;
+  if (!sys_same_boot(dead->header->boot_id, recovery->boot_id)) {
+    status = distrust(recovery);
+    if (status != WEIR_OK) return status;
+  }
+  ring_calibration(dead->header, &dead->calibration);
+  types_load(dead);
+  return WEIR_OK;
+}
+
+/*
+ * Whether an opening died while it made an empty ring, perhaps out of the drained one: then that there is none is no
+ * loss. Offsets go on past those that it knew of.
+ */
+static int ring_being_made(recovery *recovery) {
+  int fd = sys_open_read(recovery->place.directory, recovery->place.new_name);
+  if (fd < 0) return 0;
+  ring_header *header = malloc(sizeof *header);
+  recovery->made.there = 1;
+  if (header && read_ring_header(fd, header) == 0) {
+    recovery->least_offset = ring_end(header);
+    recovery->made.opening = header->opening;
+    recovery->made.closed = header->closed == 1;
+    memcpy(recovery->made.boot_id, header->boot_id, sizeof header->boot_id);
+  }
+  free(header);
+  sys_close(fd);
+  return 1;
+}
+
+/* Whose the ring is, by the segments: first by the last ones, by all of them where those do not say. */
+static int find_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, ring_owner *owner) {
+  int directory = recovery->log->directory;
+  int error = ring_owner_find(directory, &recovery->list, 0, opening, base_offset, owner);
+  if (error != 0 || *owner != RING_UNKNOWN || recovery->list.count == 0) return error;
+  segment_list all;
+  error = segment_list_read(directory, &all);
+  if (error == 0) error = ring_owner_find(directory, &all, 1, opening, base_offset, owner);
+  segment_list_free(&all);
+  return error;
+}
+
+/*
+ * Puts away a ring, or a locator, that is not of the opening that wrote the newest segment: so that opening's ring is
+ * lost. At once, because an opening that is killed seals segments, and the next one could not tell any more; that one
+ * finds no ring, and reports the loss all the same.
+ */
+static weir_status set_aside(recovery *recovery, const char *remains) {
+  ring_place *place = &recovery->place;
+  lose_ring(recovery, RING_LOST_REPLACED, NULL);
+  /* It would say that nothing is lost. It was made out of the ring that is lost, or of this one. */
+  int error = sys_unlink(place->directory, place->new_name);
+  if (error == 0 || error == -ENOENT) error = put_away(recovery, remains, 0);
+  if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), remains);
+  if (place->where == RING_CLOSED) *place = locator_here(recovery->log->directory);
+  return WEIR_OK;
+}
+
+/* Sets the ring of another opening aside. */
+static weir_status check_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, const char *remains) {
+  ring_owner owner;
+  int error = find_owner(recovery, opening, base_offset, &owner);
+  if (error != 0) return fail_system(recovery->error, error, "read the segments of", recovery->log->path, NULL);
+  return owner == RING_ANOTHERS ? set_aside(recovery, remains) : WEIR_OK;
+}
+
+/* Whom to believe about where the ring is. A damaged locator is put away: what it named is lost. */
+static weir_status find_ring(recovery *recovery) {
+  event_log *log = recovery->log;
+  ring_place *place = &recovery->place;
+  int error = locator_find(log->directory, place);
+  if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NAME);
+  if (error == -EBADMSG) {
+    *place = locator_here(log->directory);
+    lose_ring(recovery, RING_LOST_DAMAGED, LOCATOR_NAME);
+    return WEIR_OK;
+  }
+  if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->path, NULL);
+  if (place->where == RING_VANISHED || place->where == RING_CLOSED) recovery->least_offset = place->locator.next_offset;
+  if (place->where == RING_VANISHED) {
+    lose_ring(recovery, RING_LOST_VANISHED, NULL);
+    recovery->report->ring_vanished = 1;
+    recovery->report->previous_opening = place->locator.opening;
+  }
+  if (place->where != RING_ELSEWHERE || locator_is_safe(log->directory, place->directory) == 1) return WEIR_OK;
+  return fail(recovery->error, WEIR_ERROR_UNSAFE, 0, place->locator.path,
+              "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that",
+              log->path, place->locator.path);
+}
+
+/*
+ * A ring that somebody cut short, whose header is whole: what is left of it is worth having. A copy goes to
+ * quarantine/, then it gets its length back, with zeros for what is gone: a lane whose first page is zero has nothing
+ * to give, and records that are zero fail their checksums. 1; 0 if it is no such ring; or a negative errno.
+ */
+static int mend_cut_ring(recovery *recovery, int fd) {
+  /* A header may be forged, and this takes room on the disk and in memory: of a larger ring an eighth must be left. */
+  enum { SMALL_BYTES = 64 << 20, LEAST_SHARE = 8 };
+  ring_header *header = calloc(1, sizeof *header);
+  if (!header) return -ENOMEM;
+  struct stat status;
+  int error = sys_status(fd, &status);
+  int64_t count = sys_read_at(fd, header, sizeof *header, 0);
+  uint64_t bytes = header->file_bytes;
+  int is_cut = error == 0 && count == sizeof *header && ring_check_header(header, UINT64_MAX) == 0 &&
+               bytes > (uint64_t)status.st_size &&
+               (bytes <= SMALL_BYTES || bytes / LEAST_SHARE <= (uint64_t)status.st_size);
+  free(header);
+  if (error != 0 || count < 0 || !is_cut) return error != 0 ? error : count < 0 ? (int)count : 0;
+  error = quarantine_copy(recovery->log->directory, fd, RING_NAME, "the ring was cut short");
+  if (error >= 0) error = sys_allocate(fd, bytes);
+  if (error < 0) return error;
+  recovery->report->ring_replaced = recovery->report->unknown_tail = 1;
+  return 1;
+}
+
+/* Reads the header, and mends a ring that was cut short. 0 or a negative errno. */
+static int read_ring(recovery *recovery, int fd, ring_header *header) {
+  int error = read_ring_header(fd, header);
+  if (error != -EBADMSG) return error;
+  int mended = mend_cut_ring(recovery, fd);
+  return mended == 0 ? -EBADMSG : mended < 0 ? mended : 0;
+}
+
+static weir_status take_ring(recovery *recovery, int fd, ring_header *header) {
+  const ring_place *place = &recovery->place;
+  int error = read_ring(recovery, fd, header);
+  if (error == -ENOTSUP) return recovery_newer_version(recovery, RING_NAME);
+  if (error == -EBADMSG) {
+    lose_ring(recovery, RING_LOST_DAMAGED, RING_NAME);
+    return WEIR_OK;
+  }
+  if (error != 0) return fail_system(recovery->error, error, "read", ring_path(recovery), place->name);
+  const char *lost = recovery->lost; /* a damaged locator */
+  weir_status status = check_owner(recovery, header->opening, header->base_offset, RING_NAME);
+  if (status != WEIR_OK || recovery->lost != lost) return status;
+  return attach_dead(recovery, fd);
+}
+
+weir_status recovery_open_ring(recovery *recovery) {
+  weir_status status = find_ring(recovery);
+  const ring_place *place = &recovery->place;
+  if (status != WEIR_OK || place->where == RING_VANISHED) return status;
+  if (place->where == RING_CLOSED) {
+    return check_owner(recovery, place->locator.opening, place->locator.next_offset, LOCATOR_NAME);
+  }
+  int fd = sys_open_write(place->directory, place->name);
+  if (fd == -ENOENT) {
+    recovery->absent = !recovery->lost;
+    if (recovery->list.count > 0 && !ring_being_made(recovery) && !recovery->lost) {
+      lose_ring(recovery, RING_LOST_MISSING, NULL);
+    }
+    return WEIR_OK;
+  }
+  if (fd < 0) return fail_system(recovery->error, fd, "open", ring_path(recovery), place->name);
+  ring_header *header = malloc(sizeof *header);
+  if (header) status = take_ring(recovery, fd, header);
+  else status = fail_system(recovery->error, -ENOMEM, "read", ring_path(recovery), place->name);
+  free(header);
+  sys_close(fd);
+  return status;
+}
+
+void recovery_detach_ring(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  if (!dead) return;
+  if (dead->active) {
+    if (dead->active->summary.blocks > 0) segment_abandon(dead->active);
+    else segment_discard(dead->active);
+  }
+  ring_detach(dead);
+  if (dead->lanes) sys_unmap((uint8_t *)dead->lanes, dead->lane_count * sizeof *dead->lanes);
+  free(dead);
+  free(recovery->words);
+  free(recovery->definitions);
+}

@@ -1,0 +1,81 @@
+/* lost_ring.c: see lost_ring.h. */
+#include "recover/lost_ring.h"
+
+#include <string.h>
+
+#include "format/notice.h"
+#include "system/system.h"
+
+enum { NOTICE_SEGMENT_BYTES = 16 << 10 };
+
+_Static_assert(SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES + 3 * sizeof(block_header) + 2 * 1024 +
+                       NOTICE_MAX_BYTES + sizeof(seal_summary) + SEAL_POSITION_BYTES <= NOTICE_SEGMENT_BYTES,
+               "a segment of one notice, with the built-in definitions twice");
+
+static int append(segment *segment, const char *reason, uint64_t offset) {
+  /* The clock of the ring that is lost is lost with it: the time is that of the recovery. */
+  const calibration now = {.wall_ns = sys_wall_ns()};
+  _Alignas(8) uint8_t definitions[1024];
+  uint64_t bytes = notice_definitions(definitions, segment->opening);
+  int error = segment_append_definitions(segment, definitions, bytes, offset, &now);
+  if (error != 0) return error;
+  uint64_t size = notice_hole(segment_payload(segment), segment->opening, offset, 0, reason, NOTICE_LANE, 0,
+                              RECORDS_UNKNOWN);
+  block_header header = {.kind = BLOCK_NOTICES,
+                         .payload_bytes = (uint32_t)size,
+                         .count = 1,
+                         .base_offset = offset,
+                         .lane = NOTICE_LANE,
+                         .first_ns = now.wall_ns,
+                         .last_ns = now.wall_ns,
+                         .calibration = now};
+  segment_append(segment, &header);
+  segment_seal(segment, offset + 1, NULL, 0, &now);
+  return 0;
+}
+
+int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, uint64_t offset, uint32_t flags,
+                   segment_end *last) {
+  lane_mark handed[WEIR_MAX_LANES] = {{0}};
+  uint64_t opening;
+  int error = sys_random(&opening, sizeof opening);
+  if (error != 0) return error;
+  uint32_t lanes = dead ? dead->lane_count : log->options.lane_count;
+  if (dead) opening = dead->header->opening;
+  for (uint32_t i = 0; dead && i < lanes; i++) {
+    handed[i] = (lane_mark){dead->lanes[i].handed, dead->lanes[i].records};
+  }
+  uint64_t number = __atomic_fetch_add(&log->supply.next_prepared, 1, __ATOMIC_RELAXED);
+  segment *made = segment_prepare(log->directory, number, NOTICE_SEGMENT_BYTES, &error);
+  if (!made) return error;
+  const uint8_t unknown[16] = {0};
+  const uint8_t *boot_id = dead ? dead->header->boot_id : unknown;
+  error = segment_begin(made, opening, boot_id, offset, last, handed, lanes, SEGMENT_RECOVERED | flags);
+  if (error == 0) error = append(made, reason, offset);
+  if (error != 0) {
+    segment_discard(made);
+    return error;
+  }
+  segment_end end = {.salt = made->salt, .end = made->at, .base = offset};
+  retirement retired = segment_retire(made, &log->supply.next_prepared, NULL);
+  if (retired.failed) segment_abandon(retired.failed);
+  if (retired.error == 0) *last = end;
+  return retired.error;
+}
+
+int lost_ring_is_told(const segment_scan *scan) {
+  const seal_summary *summary = scan_summary(scan);
+  if (!summary || summary->events != 0 || summary->notices != 1) return 0;
+  segment_scan walk = scan_again(scan);
+  scan_damage damage;
+  scan_result result;
+  int told = 0;
+  while ((result = scan_next(&walk, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
+    if (result != SCAN_BLOCK || walk.block.kind != BLOCK_NOTICES || walk.block.lane != NOTICE_LANE) continue;
+    record_header record;
+    memcpy(&record, walk.payload, sizeof record);
+    told = record.type == WEIR_TYPE_HOLE;
+  }
+  scan_again_close(&walk);
+  return result == SCAN_ERROR ? damage.error : told;
+}

@@ -1,0 +1,504 @@
+/*
+ * recover.c: what an opening does about a log whose writer died.
+ *
+ *   1. Scan the segments that were not sealed. Damaged blocks are copied to quarantine/.
+ *   2. Set the lanes' heads to the log's word. Under another boot id the ring stays as it is.
+ *   3. Seal those segments: a seal after the last good block, cut, sync, rename.
+ *   4. Drain the lanes into new segments, by the drainer's own code; seal and sync them.
+ *   5. Of a ring that is lost, write so into a segment of its own; then put away what is left of it.
+ *   6. Only then the caller replaces the ring: ring_create asks for the word that recovery gives at its end.
+ *
+ * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has
+ * the log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its
+ * seal. Under another boot id the log alone has the word, and what recovery itself wrote counts only once it is sealed,
+ * which is when it is on the disk: so a power cut during recovery is one like any other, and the ring needs no sync:
+ * a kill leaves the page cache, and after a power cut no head is believed. Damage costs what it hit.
+ * Memory: one block, the ring's mapping, and the definitions of one segment.
+ */
+#define _GNU_SOURCE
+#include "recover/recover.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch/batch.h"
+#include "directory/quarantine.h"
+#include "format/notice.h"
+#include "recover/lost_ring.h"
+#include "recover/recovery.h"
+#include "segment/scan.h"
+#include "system/error.h"
+#include "system/system.h"
+
+/* ---- Segments that were not sealed ------------------------------------------------------------------------------- */
+
+static weir_status segment_failure(recovery *recovery, int error, const char *action, const char *name) {
+  if (error == -ENOTSUP) return recovery_newer_version(recovery, name);
+  return fail_system(recovery->error, error, action, recovery->log->path, name);
+}
+
+/* Opens every segment whose version matters, so that a newer one is refused before anything is changed. */
+static weir_status check_versions(recovery *recovery) {
+  uint64_t from = recovery->first_unsealed > 0 ? recovery->first_unsealed - 1 : 0;
+  for (uint64_t i = from; i < recovery->list.count; i++) {
+    segment_name *name = &recovery->list.items[i];
+    segment_scan scan;
+    scan_damage damage;
+    int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
+    if (error != 0) return segment_failure(recovery, error, "open", name->name);
+    scan_close(&scan);
+  }
+  return WEIR_OK;
+}
+
+static void find_first_unsealed(recovery *recovery) {
+  const segment_list *list = &recovery->list;
+  recovery->first_unsealed = 0;
+  while (recovery->first_unsealed < list->count && !list->items[recovery->first_unsealed].active) {
+    recovery->first_unsealed++;
+  }
+}
+
+/*
+ * Moves a file away that has a sealed segment's name, but neither its header nor one of its blocks: a new segment may
+ * need the name.
+ */
+static weir_status remove_foreign(recovery *recovery, uint64_t index) {
+  segment_list *list = &recovery->list;
+  segment_name *name = &list->items[index];
+  int error = quarantine_file(recovery->log->directory, name->name, FOREIGN_PROBLEM, 0);
+  if (error != 0) return segment_failure(recovery, error, "quarantine", name->name);
+  memmove(name, name + 1, (list->count - index - 1) * sizeof *name);
+  recovery->first_unsealed--;
+  list->count--;
+  recovery->report->damaged_blocks++;
+  return WEIR_OK;
+}
+
+/* Takes into the list what was left out of it: the sealed segments before the last. */
+static weir_status list_all(recovery *recovery) {
+  segment_list_free(&recovery->list);
+  int error = segment_list_read(recovery->log->directory, &recovery->list);
+  if (error != 0) return segment_failure(recovery, error, "list", NULL);
+  recovery->whole_list = 1;
+  find_first_unsealed(recovery);
+  return WEIR_OK;
+}
+
+/*
+ * Without a ring only a sealed segment's own end says which offsets had been given, and this one has lost it: no more
+ * than as many as fit between the last good block and the end that the file once had. A hole that is too wide is told
+ * of; an offset given twice would hide an event from every reader.
+ */
+static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
+  uint64_t end = scan->file_bytes, capacity = scan->header.capacity;
+  if (scan->header_valid && capacity > end && capacity <= MAX_SEGMENT_BYTES) end = capacity;
+  uint64_t most = end > scan->position ? (end - scan->position) / sizeof(record_header) : 0;
+  uint64_t offset = scan->next_offset + most;
+  if (!recovery->dead && offset > recovery->least_offset) recovery->least_offset = offset;
+}
+
+/* One sealed segment: where the log ends so far. `*settled`: its name is its own, so those before it say no more. */
+static weir_status take_sealed(recovery *recovery, const segment_name *name, int *foreign, int *settled) {
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
+  if (error != 0) return segment_failure(recovery, error, "open", name->name);
+  *foreign = scan.header.salt == 0;
+  *settled = !*foreign && scan.header.base_offset == name->base;
+  if (*foreign) {
+    scan_close(&scan);
+    return WEIR_OK;
+  }
+  if (scan_seal(&scan) != 0) {
+    /* Its seal is damaged: read it through, for the log's end. */
+    scan_result result;
+    do result = scan_next(&scan, 1, &damage);
+    while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
+    if (result == SCAN_ERROR) {
+      scan_close(&scan);
+      return segment_failure(recovery, damage.error, "read", name->name);
+    }
+    if (result == SCAN_TAIL) pass_lost_end(recovery, &scan);
+  }
+  weir_status status = WEIR_OK;
+  if (recovery->dead && recovery->dead->rebooted && scan.header.opening == recovery->dead->header->opening &&
+      scan_summary(&scan)) {
+    status = recovery_adopt_missing(recovery, scan_seal_definitions(&scan), scan_summary(&scan)->definition_bytes);
+  }
+  error = handover_sealed(&recovery->handover, &scan);
+  if (all_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
+    memcpy(recovery->last_boot_id, scan.header.boot_id, sizeof recovery->last_boot_id);
+  }
+  if (recovery->last.salt == 0) {
+    recovery->last = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = name->base};
+    recovery->last_opening = scan.header.opening;
+    recovery->told = lost_ring_is_told(&scan);
+    if (recovery->told < 0 && error == 0) error = recovery->told;
+  }
+  scan_close(&scan);
+  if (status != WEIR_OK) return status;
+  return error == 0 ? WEIR_OK : segment_failure(recovery, error, "read", name->name);
+}
+
+/*
+ * The last sealed segment, and what the next header says of its predecessor. Somebody else's files with such a name are
+ * put away; behind a segment that somebody renamed, those before it are asked too, up to one whose name is its own.
+ */
+static weir_status take_last_sealed(recovery *recovery) {
+  int settled = 0, foreign;
+  uint64_t left = recovery->first_unsealed;
+  while (left > 0 && !settled) {
+    left--;
+    weir_status status = take_sealed(recovery, &recovery->list.items[left], &foreign, &settled);
+    if (status == WEIR_OK && foreign) status = remove_foreign(recovery, left);
+    if (status == WEIR_OK && left == 0 && !settled && !recovery->whole_list) {
+      status = list_all(recovery);
+      left = recovery->first_unsealed;
+    }
+    if (status != WEIR_OK) return status;
+  }
+  return WEIR_OK;
+}
+
+/*
+ * Counts the offsets between `end`, to which the log had come, and a segment that was not sealed: somebody deleted or
+ * renamed what lay between. Those before the dead opening are not its loss. After a power cut the records' indices
+ * tell.
+ */
+static void count_missing_before(recovery *recovery, const unsealed *found, uint64_t end) {
+  if (recovery->handover.rebooted || found->salt == 0) return;
+  const event_log *dead = recovery->dead;
+  int of_dead = dead && found->opening == dead->header->opening;
+  if (!of_dead && found->opening != recovery->last_opening) return;
+  if (of_dead && end < dead->header->base_offset) end = dead->header->base_offset;
+  if (end < recovery->log->start_offset) end = recovery->log->start_offset;
+  if (found->base > end) recovery->report->missing_events += found->base - end;
+}
+
+static weir_status recover_segments(recovery *recovery, unsealed *found) {
+  uint64_t count = recovery->list.count - recovery->first_unsealed;
+  for (uint64_t i = 0; i < count; i++) {
+    segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
+    uint64_t end = recovery->handover.log_end;
+    int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
+                              recovery->report);
+    if (error != 0) return segment_failure(recovery, error, "recover", name->name);
+    count_missing_before(recovery, &found[i], end);
+    if (found[i].salt != 0) recovery->last_opening = found[i].opening;
+    /* The notice of a lost ring is a segment by itself, which a kill may have left unsealed. */
+    const seal_summary *sums = &found[i].summary;
+    if (!found[i].empty && found[i].salt != 0) {
+      recovery->told = found[i].ring_told == 1 && sums->notices == 1 && sums->events == 0;
+    }
+    memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);
+    if (recovery->dead && recovery->dead->rebooted && found[i].opening == recovery->dead->header->opening) {
+      weir_status status = recovery_adopt_missing(recovery, found[i].definitions, found[i].definitions_bytes);
+      if (status != WEIR_OK) return status;
+    }
+    /* Without a ring, which knows exactly, a damaged last block's own word says which offsets had been given. */
+    if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
+  }
+  return WEIR_OK;
+}
+
+/* A segment that had to take another name must not be in the way of the next. */
+static void pass_name(recovery *recovery) {
+  uint64_t least = recovery->last.salt != 0 ? recovery->last.base + 1 : 0;
+  if (recovery->least_offset < least) recovery->least_offset = least;
+  event_log *dead = recovery->dead;
+  if (dead && dead->next_offset < least) dead->next_offset = dead->header->log_end = least;
+}
+
+static weir_status seal_segments(recovery *recovery, unsealed *found) {
+  int directory = recovery->log->directory;
+  segment_name *names = recovery->list.items + recovery->first_unsealed;
+  uint64_t count = recovery->list.count - recovery->first_unsealed;
+  for (uint64_t i = 0; i < count; i++) {
+    int error = unsealed_seal(&found[i], directory, &names[i], recovery->dead);
+    if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
+  }
+  uint64_t *sync_failed = recovery->dead ? ring_sync_failed(recovery->dead) : NULL;
+  for (uint64_t i = 0; i < count; i++) {
+    int error = unsealed_retire(&found[i], directory, &names[i], sync_failed, &recovery->last);
+    if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
+    pass_name(recovery);
+  }
+  int error = count > 0 ? sys_sync_directory(directory) : 0;
+  recovery->sealed = error == 0;
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->log->path, NULL);
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+/* Segments just large enough, because the disk may be full. */
+static void choose_segment_bytes(event_log *dead) {
+  uint64_t bytes = LEAST_RECOVERED_BYTES(dead->header->record_bytes) + 2 * dead->header->types_bytes;
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    uint64_t left = dead->lanes[i].control->tail - head_position(dead->lanes[i].control->head);
+    bytes += left < dead->header->lane_bytes ? left : dead->header->lane_bytes;
+  }
+  bytes = (bytes + 4095) & ~UINT64_C(4095);
+  if (dead->options.segment_bytes > bytes) dead->options.segment_bytes = bytes;
+}
+
+/* Before anything is changed: a log whose offsets are forged, since no log comes to that many events. */
+static weir_status used_up(recovery *recovery) {
+  return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->path,
+              "the log %s has no offsets left to give, which only forged ones explain; begin a log in another "
+              "directory",
+              recovery->log->path);
+}
+
+/* Sets the lanes to what recovery has to drain: from the log's word on, up to the tail. */
+static weir_status settle_heads(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  handover *handover = &recovery->handover;
+  dead->calibration = handover_calibration(handover, dead->header);
+  uint64_t known = ring_end(dead->header), end = handover_start_offset(handover, known);
+  if (handover->rebooted) {
+    recovery->report->missing_events += handover->missing;
+  } else {
+    uint64_t from = handover->log_end;
+    if (from < dead->header->base_offset) from = dead->header->base_offset;
+    if (from < recovery->log->start_offset) from = recovery->log->start_offset;
+    if (known > from) recovery->report->missing_events += known - from;
+  }
+  if (end > LAST_FIRST_OFFSET) return used_up(recovery);
+  dead->next_offset = dead->header->log_end = end;
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    lane_control *control = dead->lanes[i].control;
+    lane_view view = ring_lane_view(dead, i);
+    record_sums sums = {0};
+    uint64_t from, to;
+    view.sums = &sums;
+    handover_lane(handover, &view, i, control, &from, &to);
+    record_sums_free(&sums);
+    evicted evicted = handover_evicted(control);
+    control->evicted_to = evicted.to;
+    control->evicted_total = evicted.total;
+    /* The flags go last: killed before, the next recovery finds the eviction as it was. */
+    __atomic_store_n(&control->head, from, __ATOMIC_RELEASE);
+    control->tail = to;
+    dead->lanes[i].handed = handover_accounted(handover, i, from);
+    dead->lanes[i].records = handover_records(handover, i);
+    recovery->report->lanes_drained += from < to;
+    for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      uint64_t *reported = &control->reported[reason - 1];
+      *reported = handover_reported(handover, i, reason, *reported);
+    }
+  }
+  for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    uint64_t *reported = &dead->header->unlaned_reported[reason];
+    *reported = handover_reported(handover, WEIR_MAX_LANES, reason, *reported);
+  }
+  return WEIR_OK;
+}
+
+/* Events that gap records tell of, by reason. */
+typedef struct told_of {
+  uint64_t events[WEIR_DROP_REASONS];
+} told_of;
+
+static told_of told_so_far(const event_log *dead) {
+  told_of told = {{0}};
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    told.events[reason] = dead->header->unlaned_reported[reason];
+    for (uint32_t i = 0; i < dead->lane_count; i++) {
+      told.events[reason] += dead->lanes[i].control->reported[reason - 1];
+    }
+  }
+  return told;
+}
+
+/* What gap records tell of since. */
+static void report_told(weir_recovery *report, const event_log *dead, const told_of *before) {
+  told_of now = told_so_far(dead);
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    uint64_t events = now.events[reason] - before->events[reason];
+    if (reason == WEIR_LOST_OVERWRITTEN) report->overwritten += events;
+    else if (reason == WEIR_DROP_SAMPLED) report->sampled += events;
+    else report->dropped += events;
+  }
+}
+
+/* What the ring says of refusals that the log tells of. */
+typedef struct reported_words {
+  uint64_t lanes[WEIR_MAX_LANES][WEIR_DROP_REASONS - 1];
+  uint64_t unlaned[WEIR_DROP_REASONS];
+} reported_words;
+
+static void save_reported(const event_log *dead, reported_words *saved) {
+  memcpy(saved->unlaned, dead->header->unlaned_reported, sizeof saved->unlaned);
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    memcpy(saved->lanes[i], dead->lanes[i].control->reported, sizeof *saved->lanes);
+  }
+}
+
+/* After the disk lost what recovery wrote: gap records among it are to be written again. */
+static void take_back_reported(event_log *dead, const reported_words *saved) {
+  if (dead->counters.lost == 0) return;
+  memcpy(dead->header->unlaned_reported, saved->unlaned, sizeof saved->unlaned);
+  for (uint32_t i = 0; i < dead->lane_count; i++) {
+    memcpy(dead->lanes[i].control->reported, saved->lanes[i], sizeof *saved->lanes);
+  }
+}
+
+static weir_status drain_dead(recovery *recovery) {
+  event_log *dead = recovery->dead;
+  reported_words reported;
+  save_reported(dead, &reported);
+  dead->previous = recovery->last;
+  choose_segment_bytes(dead);
+  uint64_t moved;
+  told_of before = told_so_far(dead);
+  dead->after_cut = dead->rebooted;
+  int told = !dead->rebooted || recovery->handover.after_cut || drain_tail_notice(dead);
+  drain_result result = told ? drain_all(dead, &moved) : DRAIN_STALLED;
+  recovery->report->missing_events += dead->missing;
+  recovery->report->events_from_lanes = dead->counters.drained;
+  recovery->report->damaged_records += dead->counters.damaged;
+  recovery->report->unkept_bytes += dead->unkept_bytes;
+  report_told(recovery->report, dead, &before);
+  if (result == DRAIN_STALLED) {
+    take_back_reported(dead, &reported);
+    return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->path, NULL);
+  }
+  if (!dead->active) return WEIR_OK;
+  recovery->told = 0;
+  drain_seal_active(dead);
+  recovery->last = dead->previous;
+  int error = sealer_change(dead, NULL);
+  if (error != 0) take_back_reported(dead, &reported);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->path, NULL);
+}
+
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
+
+static int is_leftover(const char *name) {
+  uint64_t prefix = strlen(PREPARED_PREFIX);
+  if (batch_is_temporary(name)) return 1;
+  if (strncmp(name, PREPARED_PREFIX, prefix) != 0) return strcmp(name, RING_NEW_NAME) == 0;
+  return name[prefix] != 0 && name[prefix + strspn(name + prefix, "0123456789")] == 0; /* else it is somebody's */
+}
+
+/* Notes a name that is no segment's, while the segments are listed. */
+static int note_leftover(void *context, const char *name) {
+  leftovers *leftovers = context;
+  if (!is_leftover(name)) return 0;
+  uint64_t room = sizeof leftovers->names / sizeof *leftovers->names, longest = sizeof *leftovers->names - 1;
+  if (leftovers->count == room || strlen(name) > longest) {
+    leftovers->more = 1;
+  } else {
+    strcpy(leftovers->names[leftovers->count++], name);
+  }
+  return 0;
+}
+
+/*
+ * Removes a file that holds no event. Without a ring, the one that was being made stays: it says that nothing is lost,
+ * and becomes the ring.
+ */
+static int remove_leftover(void *context, const char *name) {
+  const recovery *recovery = context;
+  if (!is_leftover(name) || (!recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
+  if (batch_is_temporary(name)) return batch_remove_temporary(recovery->log->directory, name);
+  int error = sys_unlink(recovery->log->directory, name);
+  return error == -ENOENT ? 0 : error;
+}
+
+static weir_status remove_leftovers(recovery *recovery) {
+  int error = 0;
+  for (uint32_t i = 0; i < recovery->leftovers.count && error == 0; i++) {
+    error = remove_leftover(recovery, recovery->leftovers.names[i]);
+  }
+  if (error == 0 && recovery->leftovers.more) {
+    error = sys_list(recovery->log->directory, remove_leftover, recovery);
+  }
+  if (error == 0) error = locator_clear(recovery->log->directory, &recovery->place, recovery->dead != NULL);
+  if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NEW_NAME);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
+}
+
+static weir_status run(recovery *recovery) {
+  event_log *log = recovery->log;
+  weir_status status = check_versions(recovery);
+  if (status == WEIR_OK) status = recovery_open_ring(recovery);
+  if (status == WEIR_OK) status = remove_leftovers(recovery);
+  if (status != WEIR_OK) return status;
+  const event_log *dead = recovery->dead;
+  handover_start(&recovery->handover, dead ? dead->header->opening : 0, dead && dead->rebooted);
+  if (dead) recovery->dead->handover = &recovery->handover;
+  status = take_last_sealed(recovery);
+  if (status != WEIR_OK) return status;
+  recovery->missing_in_last = recovery->handover.missing;
+
+  uint64_t count = recovery->list.count - recovery->first_unsealed;
+  unsealed *found = calloc(count + 1, sizeof *found);
+  if (!found) {
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+  }
+  status = recover_segments(recovery, found);
+  if (status == WEIR_OK) status = recovery_count_interrupted(recovery, found, count);
+  if (status == WEIR_OK && recovery->dead) status = settle_heads(recovery);
+  if (status == WEIR_OK) status = seal_segments(recovery, found);
+  for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
+  free(found);
+  if (status == WEIR_OK && recovery->dead) status = drain_dead(recovery);
+  if (status == WEIR_OK && recovery->lost) status = recovery_tell_of_lost_ring(recovery);
+  /* One that was killed after it put the remains away could not report it. */
+  if (recovery->absent && recovery->told) recovery->report->ring_replaced = 1;
+  return status;
+}
+
+/*
+ * The word without which nobody replaces the ring: by what recovery left behind, not by which of its steps returned.
+ * A lane that holds anything, or a segment that is still open, is not on the disk.
+ */
+static void vouch(const recovery *recovery) {
+  const event_log *dead = recovery->dead;
+  int spent = recovery->sealed && !(dead && dead->active);
+  for (uint32_t i = 0; dead && i < dead->lane_count; i++) {
+    const lane_control *control = dead->lanes[i].control;
+    spent &= head_position(control->head) >= control->tail;
+  }
+  recovery->log->spent = (spent_ring){.certain = spent, .opening = dead ? dead->header->opening : 0};
+}
+
+weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {
+  recovery *recovery = calloc(1, sizeof *recovery);
+  if (!recovery) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+  recovery->log = log;
+  recovery->report = report;
+  recovery->error = error;
+  recovery->place = locator_here(log->directory);
+  weir_status status = WEIR_OK;
+  int result = sys_boot_id(recovery->boot_id);
+  if (result == 0 || result == -ENOENT) {
+    result = segment_list_tail(log->directory, &recovery->list, note_leftover, &recovery->leftovers);
+  }
+  if (result != 0) {
+    status = fail_system(error, result, "list", log->path, NULL);
+  } else {
+    find_first_unsealed(recovery);
+    status = run(recovery);
+  }
+  report->segments_scanned = recovery->list.count - recovery->first_unsealed;
+  if (status == WEIR_OK) {
+    *next_offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
+    if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;
+    if (*next_offset < log->start_offset) *next_offset = log->start_offset;
+    if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);
+    log->previous = recovery->last;
+    if (status == WEIR_OK) vouch(recovery);
+    /* What is left of a log that was not closed can look like one that was. A new one has no ring, and lost none. */
+    int closed = recovery->closed || recovery->place.where == RING_CLOSED || (recovery->absent && !recovery->lost);
+    report->was_clean = closed && !report->ring_replaced && !recovery->interrupted && report->missing_events == 0;
+  }
+  recovery_detach_ring(recovery);
+  locator_leave(&recovery->place);
+  segment_list_free(&recovery->list);
+  free(recovery);
+  return status;
+}

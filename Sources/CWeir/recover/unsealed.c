@@ -1,0 +1,326 @@
+/* unsealed.c: scanning and sealing a segment that its writer left unsealed. See recover.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory/quarantine.h"
+#include "format/notice.h"
+#include "recover/recover.h"
+#include "ring/ring_owner.h"
+#include "segment/scan.h"
+#include "system/system.h"
+
+static int has(const uint64_t *set, uint32_t type) { return type < MAX_TYPES && (set[type / 64] >> type % 64 & 1); }
+static void add(uint64_t *set, uint32_t type) {
+  if (type < MAX_TYPES) set[type / 64] |= UINT64_C(1) << type % 64;
+}
+
+/* What a seal has room for beside its sums and as many gap totals as there may be. */
+enum {
+  MOST_TOTALS = (WEIR_MAX_LANES + 1) * (WEIR_DROP_REASONS - 1),
+  MOST_DEFINITIONS_BYTES =
+      MAX_BLOCK_PAYLOAD_BYTES - sizeof(seal_summary) - MOST_TOTALS * sizeof(gap_total) - SEAL_POSITION_BYTES
+};
+
+/* Keeps a definition for the seal. */
+static int keep_definition(unsealed *found, const definition_header *entry) {
+  if (entry->type >= MAX_TYPES || has(found->defined, entry->type)) return 0;
+  uint64_t total = found->definitions_bytes + entry->bytes;
+  /* More than a seal can hold is more than any writer defines. */
+  if (total > MOST_DEFINITIONS_BYTES) return 0;
+  if (total > found->definitions_room) {
+    uint8_t *grown = realloc(found->definitions, total * 2);
+    if (!grown) return -ENOMEM;
+    found->definitions = grown;
+    found->definitions_room = total * 2;
+  }
+  memcpy(found->definitions + found->definitions_bytes, entry, entry->bytes);
+  found->definitions_bytes = total;
+  add(found->defined, entry->type);
+  return 0;
+}
+
+static int take_definitions(unsealed *found, const segment_scan *scan) {
+  uint64_t at = 0;
+  int error = 0;
+  const definition_header *entry;
+  while (error == 0 && (entry = definition_next(scan->payload, scan->block.payload_bytes, &at, scan->block.opening))) {
+    error = keep_definition(found, entry);
+  }
+  return error;
+}
+
+/*
+ * Notes the types and contexts of a block's records, and the refusals that gap records report. Of events only after
+ * damage: before it each definition was read, because it comes before the first record that needs it.
+ */
+static void take_records(unsealed *found, const segment_scan *scan) {
+  for (uint64_t at = 0; at + sizeof(record_header) <= scan->block.payload_bytes;) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    add(found->used, record_type(record.type));
+    add(found->used, record_context(record.type));
+    uint64_t size = record_size(record.length);
+    if (size > scan->block.payload_bytes - at) break;
+    if (scan->block.kind == BLOCK_NOTICES && record.type == WEIR_TYPE_HOLE) {
+      uint64_t events = notice_read_hole(scan->payload + at + sizeof record, record.length);
+      int whole_ring = scan->block.lane == NOTICE_LANE;
+      found->ring_told += whole_ring;
+      found->holes += !whole_ring;
+      if (!whole_ring && events != RECORDS_UNKNOWN) found->hole_events += events;
+      if (events != RECORDS_UNKNOWN) found->summary.dropped[LOST_IN_HOLES] += events;
+    }
+    uint32_t lane;
+    int32_t reason;
+    uint64_t total, dropped;
+    if (scan->block.kind == BLOCK_NOTICES && record.type == WEIR_TYPE_GAP &&
+        notice_read_gap(scan->payload + at + sizeof record, record.length, &lane, &reason, &total, &dropped)) {
+      found->summary.dropped[reason] += dropped;
+    }
+    at += size;
+  }
+}
+
+static int take_block(unsealed *found, const segment_scan *scan, weir_recovery *report) {
+  const block_header *block = &scan->block;
+  seal_summary *summary = &found->summary;
+  summary->blocks++;
+  found->calibration = block->calibration;
+  if (block->kind == BLOCK_DEFINITIONS) return take_definitions(found, scan);
+  if (found->damaged || block->kind == BLOCK_NOTICES) take_records(found, scan);
+  if (block->kind == BLOCK_NOTICES) summary->notices += block->count;
+  if (block->kind != BLOCK_EVENTS) return 0;
+  if (summary->events == 0 || block->first_ns < summary->first_ns) summary->first_ns = block->first_ns;
+  if (summary->events == 0 || block->last_ns > summary->last_ns) summary->last_ns = block->last_ns;
+  summary->events += block->count;
+  report->events_in_segments += block->count;
+  return 0;
+}
+
+/*
+ * Copies damaged bytes away. What a damaged last block held is known by its header, and counted against the ring later.
+ */
+static int take_damage(unsealed *found, const segment_scan *scan, int directory, const segment_name *name,
+                       const scan_damage *damage, weir_recovery *report) {
+  found->damaged = 1;
+  report->damaged_blocks++;
+  report->damaged_bytes += damage->to - damage->from;
+  uint64_t end = damage->first_offset + damage->count;
+  if (end > found->damaged_end) found->damaged_end = end;
+  int result = quarantine_block(directory, &scan->source, name, damage);
+  if (result == QUARANTINE_FULL) report->unkept_bytes += damage->to - damage->from;
+  return result < 0 ? result : 0;
+}
+
+/* `*used`: where the bytes end that are not zero. */
+static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, handover *handover,
+                       weir_recovery *report, uint64_t *used) {
+  for (;;) {
+    scan_damage damage;
+    int error = 0;
+    switch (scan_next(scan, 1, &damage)) {
+      case SCAN_BLOCK:
+        handover_block(handover, scan);
+        error = take_block(found, scan, report);
+        break;
+      case SCAN_DAMAGE:
+        if (!handover->rebooted) report->missing_events += damage.count; /* else the records' indices tell */
+        error = take_damage(found, scan, directory, name, &damage, report);
+        break;
+      case SCAN_SEALED:
+        found->complete = 1;
+        found->seal_at = scan->block.position;
+        return 0;
+      case SCAN_TAIL:
+        if (damage.to > damage.from) *used = damage.to;
+        found->seal_at = scan->position;
+        found->end_damaged = damage.reason != NULL;
+        return damage.reason ? take_damage(found, scan, directory, name, &damage, report) : 0;
+      case SCAN_ERROR:
+        return damage.error;
+    }
+    if (error != 0) return error;
+  }
+}
+
+/* What the log says was lost up to here, for the seal. */
+static int keep_totals(unsealed *found, const handover *handover) {
+  if (found->opening != handover->opening) return 0;
+  uint64_t count = 0; /* as many as there are, because a recovery holds those of all unsealed segments */
+  for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
+    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) count += handover->reported[row][reason] > 0;
+  }
+  found->totals = calloc(count + 1, sizeof *found->totals);
+  if (!found->totals) return -ENOMEM;
+  for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
+    uint32_t lane = row < WEIR_MAX_LANES ? row : (uint32_t)NOTICE_LANE;
+    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      uint64_t total = handover->reported[row][reason];
+      if (total > 0) found->totals[found->summary.totals++] = (gap_total){lane, reason, total};
+    }
+  }
+  return 0;
+}
+
+int unsealed_scan(unsealed *found, int directory, const segment_name *name, const event_log *dead, handover *handover,
+                  weir_recovery *report) {
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
+  if (error != 0) return error;
+  memcpy(found->boot_id, scan.header.boot_id, sizeof found->boot_id);
+  found->redone = handover_forgets(handover, &scan);
+  if (found->redone) {
+    scan_close(&scan);
+    return 0;
+  }
+  handover_segment(handover, &scan);
+  found->drained = scan.header_valid && (scan.header.flags & SEGMENT_RECOVERED);
+  if (dead) found->calibration = dead->calibration;
+  /* Without a header there is no telling what lay before the first good block. */
+  found->damaged = !scan.header_valid;
+  uint64_t used = damage.to; /* where there is no header, what else there is was looked at in its place */
+  error = scan_blocks(found, &scan, directory, name, handover, report, &used);
+  found->end = scan.position;
+  found->salt = scan.header.salt;
+  found->opening = scan.header.opening;
+  found->base = scan.header.base_offset;
+  found->next_offset = scan.next_offset;
+  /* A seal says where the log ends even if the last block before it is damaged. */
+  if (found->salt != 0 && handover->log_end < scan.next_offset) handover->log_end = scan.next_offset;
+  found->empty = found->summary.events + found->summary.notices == 0 && !found->complete;
+  report->bytes_scanned += scan.file_bytes;
+  if (error == 0 && !found->complete) {
+    uint64_t from = found->summary.blocks == 0 && !scan.header_valid ? 0 : scan.position;
+    uint64_t torn = used > from ? used - from : 0;
+    if (from == 0) found->foreign = torn > 0;
+    report->torn_bytes += torn;
+  }
+  scan_close(&scan);
+  return error == 0 ? keep_totals(found, handover) : error;
+}
+
+/* Adds the definitions that the records need and no good block has, from the dead ring. */
+static int complete_definitions(unsealed *found, const event_log *dead) {
+  if (!dead || dead->header->opening != found->opening) return 0;
+  for (uint32_t type = 1; type < MAX_TYPES; type++) {
+    if (!has(found->used, type) || has(found->defined, type) || dead->types[type].bytes == 0) continue;
+    const uint8_t *region = dead->definitions;
+    int error = keep_definition(found, (const definition_header *)(region + dead->types[type].at));
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+static int write_seal(unsealed *found, int fd, const event_log *dead) {
+  int error = complete_definitions(found, dead);
+  if (error != 0) return error;
+  found->summary.next_offset = found->next_offset;
+  found->summary.flags = SEAL_RECOVERED;
+  found->summary.definition_bytes = (uint32_t)found->definitions_bytes;
+  uint64_t bytes = segment_seal_bytes(found->definitions_bytes, found->summary.totals);
+  uint8_t *seal = calloc(1, bytes);
+  if (!seal) return -ENOMEM;
+  segment_build_seal(seal, found->end, found->salt, found->opening, &found->summary, found->definitions,
+                     found->totals, &found->calibration);
+  /* As in a mapped segment the first word comes last; a kill can cut a write short. */
+  error = sys_write_at(fd, seal + 8, bytes - 8, found->end + 8);
+  if (error == 0) error = sys_write_at(fd, seal, 8, found->end);
+  free(seal);
+  if (error == 0) found->end += bytes;
+  return error;
+}
+
+/* Gives a file a sealed name that neither a raw segment nor a batch has. 0, -EEXIST or another negative errno. */
+static int rename_to_free(int directory, const char *name, uint64_t base) {
+  char sealed[64];
+  struct stat status;
+  segment_batch_name(sealed, base);
+  int error = sys_status_at(directory, sealed, &status);
+  if (error != -ENOENT) return error == 0 ? -EEXIST : error;
+  segment_file_name(sealed, base, 0);
+  return sys_rename_new(directory, name, sealed);
+}
+
+/*
+ * Gives the file its sealed name. Where somebody has put another segment of that name, the next free one, under which
+ * readers come to it at the same place in their order; a copy of the one that is there is put away. The base in the
+ * name goes to `*base`.
+ */
+static int name_sealed(const unsealed *found, int directory, const segment_name *name, uint64_t *base) {
+  enum { TRIES = 1000 };
+  for (*base = name->base; *base < name->base + TRIES; ++*base) {
+    int error = rename_to_free(directory, name->name, *base);
+    if (error != -EEXIST) return error;
+    int already = segment_is_sealed(directory, *base, found->salt);
+    if (already < 0 && already != -ELOOP) return already;
+    if (already == 1) return quarantine_file(directory, name->name, "a copy of a segment that is sealed", 0);
+  }
+  return -EEXIST;
+}
+
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead) {
+  /* A sealed one is whole as it is: one before it could not be retired, it could. A foreign's name may be needed. */
+  if (!name->active && found->salt != 0) return 0;
+  if (found->redone) return sys_unlink(directory, name->name);
+  if (!name->active || found->foreign) return quarantine_file(directory, name->name, FOREIGN_PROBLEM, 0);
+  if (found->empty) return sys_unlink(directory, name->name);
+  int fd = sys_open_write(directory, name->name);
+  if (fd < 0) return fd;
+  int error = found->complete ? 0 : write_seal(found, fd, dead);
+  if (error == 0) error = sys_truncate(fd, found->end);
+  if (error == 0) sys_start_writeback(fd);
+  sys_close(fd);
+  return error;
+}
+
+static int copy_bytes(int from, int to, uint64_t bytes) {
+  enum { CHUNK = 1 << 18 };
+  uint8_t *chunk = malloc(CHUNK);
+  int64_t count = chunk ? 1 : -ENOMEM;
+  for (uint64_t at = 0; at < bytes && count > 0; at += (uint64_t)count) {
+    count = sys_read_at(from, chunk, bytes - at < CHUNK ? bytes - at : CHUNK, at);
+    int error = count > 0 ? sys_write_at(to, chunk, (uint64_t)count, at) : 0;
+    if (error != 0) count = error;
+  }
+  free(chunk);
+  return count > 0 ? 0 : count == 0 ? -EIO : (int)count;
+}
+
+/* Puts a synced copy of a sealed file in its place, under its name. */
+static int renew(const unsealed *found, int directory, const char *name, int fd) {
+  static const char copy[] = PREPARED_PREFIX "0"; /* as leftovers are called: what a kill leaves is removed */
+  int made = sys_open_create(directory, copy);
+  if (made < 0) return made;
+  int error = copy_bytes(fd, made, found->end);
+  if (error == 0) error = sys_sync_data(made);
+  if (error == 0) error = sys_rename(directory, copy, name);
+  if (error != 0) sys_unlink(directory, copy);
+  sys_close(made);
+  return error;
+}
+
+int unsealed_retire(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,
+                    segment_end *last) {
+  if (name->active ? found->foreign || found->empty || found->redone : found->salt == 0) return 0;
+  *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
+  if (!name->active) return 0;
+  int fd = sys_open_write(directory, name->name);
+  if (fd < 0) return fd;
+  int error;
+  if (!sync_failed || *sync_failed) {
+    error = renew(found, directory, name->name, fd);
+  } else {
+    error = sys_sync_data(fd);
+    if (error != 0) __atomic_store_n(sync_failed, 1, __ATOMIC_RELEASE); /* for the next recovery */
+  }
+  sys_close(fd);
+  if (error == 0) error = name_sealed(found, directory, name, &last->base);
+  return error;
+}
+
+void unsealed_free(unsealed *found) {
+  free(found->definitions);
+  free(found->totals);
+}

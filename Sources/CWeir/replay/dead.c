@@ -1,0 +1,363 @@
+/* dead.c: see dead.h. Where each lane starts and ends is decided in handover.c, for recovery and for this alike. */
+#include "replay/dead.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/ring_owner.h"
+#include "system/system.h"
+
+/* All of `count` bytes, or -EBADMSG where the file ends before. */
+static int read_whole(int fd, void *bytes, uint64_t count, uint64_t at) {
+  int64_t got = sys_read_at(fd, bytes, count, at);
+  if (got < 0) return (int)got;
+  return (uint64_t)got == count ? 0 : -EBADMSG;
+}
+
+/* Opens the ring file and checks its header; the descriptor goes to ring->fd. */
+static int open_ring(dead_ring *ring, int directory) {
+  ring->fd = -1;
+  int error = locator_find(directory, &ring->place);
+  if (error != 0) return error;
+  if (ring->place.where == RING_VANISHED) return -ESTALE;
+  if (ring->place.where == RING_CLOSED) return -ENOENT;
+  ring->fd = sys_open_read(ring->place.directory, ring->place.name);
+  if (ring->fd < 0) return ring->fd;
+  struct stat status;
+  error = sys_status(ring->fd, &status);
+  if (error == 0) error = read_whole(ring->fd, &ring->header, sizeof ring->header, 0);
+  if (error == 0) error = ring_check_header(&ring->header, (uint64_t)status.st_size);
+  if (error == 0) ring->inode = (uint64_t)status.st_ino;
+  uint8_t boot_id[16];
+  if (error == 0) error = sys_boot_id(boot_id);
+  if (error == -ENOENT) error = 0;
+  int other = error == 0 && !sys_same_boot(boot_id, ring->header.boot_id);
+  ring->rebooted = other && ring->header.closed != 1;
+  ring->empty = other && ring->header.closed == 1;
+  return error;
+}
+
+/* A ring of another boot that was closed has nothing to give, whatever its pages say. */
+static void empty(dead_ring *ring) {
+  memset(ring->controls, 0, ring->header.lane_count * sizeof *ring->controls);
+  memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
+}
+
+int dead_read_ring(dead_ring *ring, int directory) {
+  memset(ring, 0, sizeof *ring);
+  int error = open_ring(ring, directory);
+  if (error != 0) return error;
+  ring->controls = calloc(ring->header.lane_count, sizeof *ring->controls);
+  if (!ring->controls) return -ENOMEM;
+  for (uint32_t lane = 0; error == 0 && lane < ring->header.lane_count; lane++) {
+    error = read_whole(ring->fd, &ring->controls[lane], sizeof *ring->controls,
+                       ring->header.lanes_at + lane * ring->header.lane_stride);
+  }
+  return error;
+}
+
+int dead_is_current(const dead_ring *ring, int directory) {
+  struct stat status;
+  if (directory_is_live(directory)) return 0;
+  const ring_place *place = &ring->place;
+  int error = sys_status_at(place->directory, place->name, &status);
+  if (error != 0) return error == -ENOENT ? 0 : error;
+  if ((uint64_t)status.st_ino != ring->inode) return 0;
+  /* A new opening may use the file again: then it has written its own header before anything else. */
+  uint8_t fixed[RING_FIXED_BYTES];
+  error = read_whole(ring->fd, fixed, sizeof fixed, 0);
+  if (error != 0) return error == -EBADMSG ? 0 : error;
+  return memcmp(fixed, &ring->header, sizeof fixed) == 0;
+}
+
+/* `anothers` where the ring is not of the opening that wrote the newest segment. */
+static int check_owner(int directory, const segment_list *list, uint64_t opening, uint64_t base_offset, int anothers) {
+  ring_owner owner;
+  int error = ring_owner_find(directory, list, 1, opening, base_offset, &owner);
+  return error != 0 ? error : owner == RING_ANOTHERS ? anothers : 0;
+}
+
+/* A log whose ring a close removed, as its locator says: -ENOENT, or -ESTALE if that is the word of another opening. */
+static int check_closed(const dead_ring *ring, int directory, const segment_list *list) {
+  const ring_locator *closed = &ring->place.locator;
+  int error = check_owner(directory, list, closed->opening, closed->next_offset, -ESTALE);
+  ring_place now;
+  if (error != -ESTALE || locator_find(directory, &now) != 0) return error == 0 ? -ENOENT : error;
+  int same = now.where == RING_CLOSED && memcmp(&now.locator, closed, sizeof *closed) == 0;
+  locator_leave(&now);
+  return same ? error : -EAGAIN;
+}
+
+static int check_dead(dead_ring *ring, int directory, const segment_list *list) {
+  const ring_header *header = &ring->header;
+  int error = check_owner(directory, list, header->opening, header->base_offset, -EIDRM);
+  if (error == 0) error = handover_read(&ring->handover, directory, list, header->opening, ring->rebooted);
+  if (error != 0 && error != -EIDRM) return error;
+  /* What was read is of one state only if no writer was at work in the meantime. */
+  int current = dead_is_current(ring, directory);
+  return current == 1 ? error : current < 0 ? current : -EAGAIN;
+}
+
+static int open_dead(dead_ring *ring, int directory) {
+  int error = dead_read_ring(ring, directory);
+  int closed = error == -ENOENT && ring->place.where == RING_CLOSED;
+  if (error != 0 && !closed) return error;
+  segment_list list;
+  error = segment_list_read(directory, &list);
+  if (error != 0) return error;
+  error = closed ? check_closed(ring, directory, &list) : check_dead(ring, directory, &list);
+  segment_list_free(&list);
+  if (error != 0) return error;
+  ring->calibration = handover_calibration(&ring->handover, &ring->header);
+  ring->log_end = ring->handover.log_end;
+  ring->start_offset = handover_start_offset(&ring->handover, ring_end(&ring->header));
+  ring->known_end = ring->start_offset - (ring->rebooted && !ring->handover.after_cut ? OFFSETS_LEFT_OUT : 0);
+  ring->tail_told = !ring->rebooted || ring->handover.after_cut;
+  if (ring->empty) empty(ring);
+  ring->next_offset = ring->start_offset;
+  /* What is behind a lane's overhang is nobody's, however long the header says that it is. */
+  ring->lane_room = ring->header.lane_bytes + ring->header.record_bytes + RECORD_SLACK_BYTES;
+  ring->reason = 1;
+  return 0;
+}
+
+int dead_open(int directory, dead_ring **made) {
+  *made = NULL;
+  dead_ring *ring = malloc(sizeof *ring);
+  if (!ring) return -ENOMEM;
+  int error = open_dead(ring, directory);
+  if (error == 0) {
+    *made = ring;
+    return 0;
+  }
+  /* A writer that came and went may have moved it in between. */
+  if (error == -ESTALE && directory_is_live(directory)) error = -EAGAIN;
+  dead_close(ring);
+  return error == -ENOENT ? 0 : error;
+}
+
+const char *dead_problem(int error) {
+  if (error == -EBADMSG || error == -ELOOP) return "the ring is damaged: events that no segment had yet can't be read";
+  if (error == -ESTALE) {
+    return "the ring is not where it was: events that no segment had yet are lost, and how many is not known";
+  }
+  if (error == -EIDRM) {
+    return "the ring is of another opening, or another log: events that no segment had yet are lost, unless the log's "
+           "own ring is put back before it is opened";
+  }
+  return NULL;
+}
+
+int dead_being_made(int directory) {
+  ring_place place;
+  struct stat status;
+  if (locator_find(directory, &place) != 0) return 0;
+  int there = sys_status_at(place.directory, place.new_name, &status) == 0;
+  locator_leave(&place);
+  return there;
+}
+
+int dead_closed_end(int directory, uint64_t *next_offset) {
+  ring_place place;
+  if (locator_find(directory, &place) != 0) return 0;
+  *next_offset = place.locator.next_offset;
+  int closed = place.where == RING_CLOSED;
+  locator_leave(&place);
+  return closed;
+}
+
+/* Reads the lane's bytes, if it has any to give; sets where the walk begins and ends. */
+static int load_lane(dead_ring *ring, int directory) {
+  const lane_control *control = &ring->controls[ring->lane];
+  uint64_t capacity = ring->header.lane_bytes;
+  record_sums_free(&ring->sums);
+  ring->view = (lane_view){.data = ring->bytes,
+                           .capacity = capacity,
+                           .record_bytes = ring->header.record_bytes,
+                           .seed = record_seed(ring->header.opening, ring->lane),
+                           .rebooted = ring->rebooted,
+                           .sums = &ring->sums};
+  ring->records = handover_records(&ring->handover, ring->lane);
+  ring->hole_to = 0;
+  int plausible = !ring->rebooted && handover_plausible(head_position(control->head), control->tail, capacity);
+  if (plausible) {
+    handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
+    if (ring->position == ring->end) return 0;
+  }
+  if (!ring->bytes) ring->bytes = malloc(ring->lane_room);
+  if (!ring->bytes) return -ENOMEM;
+  ring->view.data = ring->bytes;
+  uint64_t at = ring->header.lanes_at + ring->lane * ring->header.lane_stride + LANE_CONTROL_BYTES;
+  int error = read_whole(ring->fd, ring->bytes, ring->lane_room, at);
+  if (error != 0) return error;
+  int current = dead_is_current(ring, directory);
+  if (current != 1) return current < 0 ? current : -EAGAIN;
+  handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
+  return 0;
+}
+
+static void take_record(dead_ring *ring, const record_header *record, uint64_t size, dead_item *item) {
+  *item = (dead_item){.kind = DEAD_RECORD,
+                      .offset = ring->next_offset++,
+                      .lane = ring->lane,
+                      .position = ring->position,
+                      .bytes = size,
+                      .record = record};
+  ring->position += size;
+  ring->records = record_number(ring->records, record->index) + 1;
+}
+
+static void take_notice(dead_ring *ring, dead_kind kind, uint32_t lane, uint64_t bytes, const char *reason,
+                        uint64_t events, dead_item *item) {
+  *item = (dead_item){.kind = kind,
+                      .offset = ring->next_offset++,
+                      .lane = lane,
+                      .position = ring->position,
+                      .bytes = bytes,
+                      .record = (const record_header *)ring->notice};
+  notice_hole((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, reason, lane,
+              bytes, events);
+}
+
+/* A notice of what a lane or all of them lost for `reason`: `total` in all, of which the log says `reported`. */
+static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t total, uint64_t reported,
+                     dead_item *item) {
+  *item = (dead_item){.kind = DEAD_GAP,
+                      .offset = ring->next_offset++,
+                      .lane = lane,
+                      .reason = reason,
+                      .dropped = total - reported,
+                      .record = (const record_header *)ring->notice};
+  notice_gap((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, lane, reason,
+             item->dropped, total);
+}
+
+/*
+ * A stretch without a record: one notice, or two where some of what it held had been overwritten before a power cut
+ * took the rest.
+ */
+static void take_hole(dead_ring *ring, dead_item *item) {
+  if (ring->hole_to == 0) {
+    ring->hole_to = record_resync(&ring->view, ring->position, ring->end, ring->records, &ring->hole_events);
+    const lane_control *control = &ring->controls[ring->lane];
+    uint64_t overwritten = ring->rebooted ? handover_overwritten(&ring->handover, ring->lane, control, ring->position,
+                                                                 ring->hole_to, ring->hole_events)
+                                          : 0;
+    ring->records = ring->hole_events == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : ring->records + ring->hole_events;
+    if (overwritten > 0) {
+      uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
+                                            control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+      ring->hole_events -= overwritten;
+      take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, reported + overwritten, reported, item);
+      if (ring->hole_events > 0) return;
+      ring->position = ring->hole_to;
+      ring->hole_to = 0;
+      return;
+    }
+  }
+  take_notice(ring, DEAD_HOLE, ring->lane, ring->hole_to - ring->position, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED,
+              ring->hole_events, item);
+  ring->position = ring->hole_to;
+  ring->hole_to = 0;
+}
+
+/* What the lane's later events overwrote, if the log does not say so yet: 1, or 0. */
+static int evicted_gap(dead_ring *ring, dead_item *item) {
+  if (ring->rebooted) return 0; /* see take_hole */
+  const lane_control *control = &ring->controls[ring->lane];
+  uint64_t total = handover_evicted(control).total;
+  uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
+                                        control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+  if (total <= reported) return 0;
+  take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, total, reported, item);
+  if (ring->records != RECORDS_UNKNOWN) ring->records += total - reported;
+  return 1;
+}
+
+/* Of the lane's refusals (lane_count: those without a lane) the next reason that is due: 1, or 0. */
+static int next_gap(dead_ring *ring, dead_item *item) {
+  int unlaned = ring->gap_lane == ring->header.lane_count;
+  const lane_control *control = unlaned ? NULL : &ring->controls[ring->gap_lane];
+  while (ring->reason < WEIR_DROP_REASONS) {
+    int32_t reason = ring->reason++;
+    if (!unlaned && reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see evicted_gap */
+    uint64_t total = unlaned ? ring->header.unlaned_dropped[reason] : control->dropped[reason - 1];
+    uint64_t in_ring = unlaned ? ring->header.unlaned_reported[reason] : control->reported[reason - 1];
+    uint64_t row = unlaned ? WEIR_MAX_LANES : ring->gap_lane;
+    uint64_t reported = handover_reported(&ring->handover, (uint32_t)row, reason, in_ring);
+    if (total <= reported) continue;
+    take_gap(ring, unlaned ? NOTICE_LANE : ring->gap_lane, reason, total, reported, item);
+    return 1;
+  }
+  return 0;
+}
+
+int dead_next(dead_ring *ring, int directory, dead_item *item) {
+  if (!ring->tail_told) {
+    ring->tail_told = 1;
+    take_notice(ring, DEAD_TAIL, NOTICE_LANE, 0, HOLE_TAIL, RECORDS_UNKNOWN, item);
+    return 1;
+  }
+  for (; ring->lane < ring->header.lane_count; ring->lane++, ring->loaded = 0) {
+    if (!ring->loaded) {
+      int error = load_lane(ring, directory);
+      if (error != 0) return error;
+      ring->loaded = 1;
+      if (evicted_gap(ring, item)) return 1;
+    }
+    if (ring->position >= ring->end) continue;
+    uint64_t size;
+    const record_header *record =
+        ring->hole_to == 0 ? record_next(&ring->view, ring->position, ring->end, ring->records, &size) : NULL;
+    if (record) take_record(ring, record, size, item);
+    else take_hole(ring, item);
+    return 1;
+  }
+  for (; ring->gap_lane <= ring->header.lane_count; ring->gap_lane++, ring->reason = 1) {
+    if (next_gap(ring, item)) return 1;
+  }
+  return 0;
+}
+
+/* Those in the ring; of one of another boot also those behind a page that the disk did not get. */
+static int take_definitions(const dead_ring *ring, definition_table *table, uint64_t bytes) {
+  uint64_t opening = ring->header.opening;
+  int error = definitions_take(table, opening, ring->bytes, bytes);
+  for (uint64_t at = 0; error == 0 && ring->rebooted && at < bytes;) {
+    uint64_t from = at;
+    if (definition_next(ring->bytes, bytes, &at, opening)) {
+      error = definitions_take(table, opening, ring->bytes + from, at - from);
+    } else {
+      at += 8;
+    }
+  }
+  return error;
+}
+
+int dead_definitions(int directory, uint64_t opening, definition_table *table) {
+  dead_ring *ring = calloc(1, sizeof *ring);
+  if (!ring) return -ENOMEM;
+  int error = 0;
+  if (open_ring(ring, directory) == 0 && ring->header.opening == opening) {
+    uint64_t bytes = ring->rebooted ? ring->header.types_bytes : ring->header.types_end;
+    if (bytes > ring->header.types_bytes) bytes = ring->header.types_bytes;
+    ring->bytes = malloc(bytes + 8);
+    if (!ring->bytes) error = -ENOMEM;
+    else if (read_whole(ring->fd, ring->bytes, bytes, ring->header.types_at) == 0) {
+      error = take_definitions(ring, table, bytes);
+    }
+  }
+  dead_close(ring);
+  return error;
+}
+
+void dead_close(dead_ring *ring) {
+  if (!ring) return;
+  if (ring->fd >= 0) sys_close(ring->fd);
+  locator_leave(&ring->place);
+  record_sums_free(&ring->sums);
+  free(ring->controls);
+  free(ring->bytes);
+  free(ring);
+}

@@ -1,0 +1,292 @@
+/* handover.c: see handover.h. */
+#include "replay/handover.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "format/notice.h"
+#include "ring/ring.h"
+
+static void raise_to(uint64_t *value, uint64_t least) {
+  if (*value < least) *value = least;
+}
+
+void handover_start(handover *handover, uint64_t opening, int rebooted) {
+  memset(handover, 0, sizeof *handover);
+  handover->opening = opening;
+  handover->rebooted = rebooted;
+  handover->totals_known = 1; /* unless a seal that has them can't be read */
+  handover->from_start = rebooted; /* unless a segment of the opening was sealed */
+}
+
+uint64_t handover_records(const handover *handover, uint32_t lane) {
+  if (handover->known[lane]) return handover->records[lane];
+  return handover->from_start ? 0 : RECORDS_UNKNOWN;
+}
+
+/* The log accounts for a lane up to `mark`; `first` records come before what it says now. */
+static void advance(handover *handover, uint32_t lane, uint64_t first, lane_mark mark) {
+  if (handover->known[lane] && mark.position <= handover->position[lane]) return;
+  uint64_t before = handover_records(handover, lane);
+  if (before != RECORDS_UNKNOWN && first != RECORDS_UNKNOWN && first > before) handover->missing += first - before;
+  handover->position[lane] = mark.position;
+  handover->records[lane] = mark.records;
+  handover->known[lane] = 1;
+}
+
+static void take_header(handover *handover, const segment_scan *scan) {
+  /* A file with neither a good header nor a good block says nothing; its name may be anyone's. */
+  if (scan->header.salt == 0) return;
+  raise_to(&handover->log_end, scan->header.base_offset);
+  /*
+   * Nor does the log go on at or below the name of a segment that stays: one that somebody renamed, or copied under
+   * another name, must not be in the way of a new one.
+   */
+  if (!scan->active || scan->name_base != scan->header.base_offset) raise_to(&handover->log_end, scan->name_base + 1);
+  if (scan->header.opening != handover->opening || !scan->header_valid) return;
+  for (uint32_t lane = 0; lane < scan->header.lane_count; lane++) {
+    if (scan->handed[lane].position % 8 != 0) continue; /* no lane is ever there */
+    advance(handover, lane, scan->handed[lane].records, scan->handed[lane]);
+  }
+  handover->after_cut |= (scan->header.flags & SEGMENT_AFTER_CUT) != 0;
+}
+
+void handover_segment(handover *handover, const segment_scan *scan) {
+  take_header(handover, scan);
+  if (scan->header.salt != 0 && scan->header.opening == handover->opening) handover->unsealed = 1;
+}
+
+int handover_forgets(const handover *handover, const segment_scan *scan) {
+  return handover->rebooted && scan->active && scan->header_valid && scan->header.opening == handover->opening &&
+         (scan->header.flags & SEGMENT_RECOVERED);
+}
+
+/*
+ * Takes the totals of the gap records in a block of notices. Answers how many records of a lane the block stands for,
+ * or RECORDS_UNKNOWN.
+ */
+static uint64_t take_notices(handover *handover, const segment_scan *scan) {
+  uint64_t at = 0, records = 0;
+  for (uint32_t i = 0; i < scan->block.count; i++) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    uint32_t lane;
+    int32_t reason;
+    uint64_t total, dropped;
+    if (record.type == WEIR_TYPE_GAP &&
+        notice_read_gap(scan->payload + at + sizeof record, record.length, &lane, &reason, &total, &dropped)) {
+      uint32_t row = lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES;
+      raise_to(&handover->reported[row][reason], total);
+      if (records != RECORDS_UNKNOWN && reason == WEIR_LOST_OVERWRITTEN) records += dropped;
+    } else if (record.type == WEIR_TYPE_HOLE && records != RECORDS_UNKNOWN) {
+      uint64_t events = notice_read_hole(scan->payload + at + sizeof record, record.length);
+      records = events == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : records + events;
+    }
+    at += record_size(record.length);
+  }
+  return records;
+}
+
+/* The indices of a block's first and last record. */
+static void take_indices(const segment_scan *scan, uint32_t *first, uint32_t *last) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < scan->block.count; i++) {
+    record_header record;
+    memcpy(&record, scan->payload + at, sizeof record);
+    if (i == 0) *first = record.index;
+    *last = record.index;
+    at += record_size(record.length);
+  }
+}
+
+void handover_block(handover *handover, const segment_scan *scan) {
+  const block_header *block = &scan->block;
+  raise_to(&handover->log_end, block->base_offset + block->count);
+  if (block->opening != handover->opening) return;
+  handover->calibration = block->calibration;
+  uint64_t stands_for = block->kind == BLOCK_NOTICES ? take_notices(handover, scan) : 0;
+  if (block->lane >= WEIR_MAX_LANES) return;
+  uint64_t before = handover_records(handover, block->lane);
+  if (block->kind == BLOCK_NOTICES) { /* hands over a hole, or what was overwritten */
+    uint64_t first = block->index == INDEX_UNKNOWN ? before : record_number(before, block->index);
+    uint64_t after = first == RECORDS_UNKNOWN || stands_for == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : first + stands_for;
+    advance(handover, block->lane, first, (lane_mark){block->lane_to, after});
+  } else if (block->count > 0) {
+    uint32_t first = 0, last = 0;
+    take_indices(scan, &first, &last);
+    uint64_t number = record_number(before, first);
+    advance(handover, block->lane, number, (lane_mark){block->lane_to, record_number(number, last) + 1});
+  }
+}
+
+int handover_sealed(handover *handover, const segment_scan *scan) {
+  if (scan->header.opening == handover->opening) handover->from_start = 0;
+  take_header(handover, scan);
+  if (scan->header.salt == 0) return 0;
+  raise_to(&handover->log_end, scan->next_offset);
+  if (scan->header.opening != handover->opening) return 0;
+  const seal_summary *seal = scan_summary(scan);
+  if (seal) {
+    const gap_total *totals = scan_seal_totals(scan);
+    for (uint32_t i = 0; i < seal->totals; i++) {
+      if (totals[i].reason >= WEIR_DROP_REASONS) continue;
+      uint32_t row = totals[i].lane < WEIR_MAX_LANES ? totals[i].lane : WEIR_MAX_LANES;
+      raise_to(&handover->reported[row][totals[i].reason], totals[i].total);
+    }
+  } else {
+    handover->totals_known = 0;
+  }
+  /*
+   * A second scan, so that `scan` stays as it is. Only whole blocks count, as they did before the segment was sealed.
+   */
+  segment_scan walk = scan_again(scan);
+  scan_result result;
+  scan_damage damage;
+  do {
+    result = scan_next(&walk, 1, &damage);
+    if (result == SCAN_BLOCK) handover_block(handover, &walk);
+  } while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
+  scan_again_close(&walk);
+  return result == SCAN_ERROR ? damage.error : 0;
+}
+
+/* `*settled`: the name of a sealed segment is its own, so those before it say no more than it does. */
+static int take_segment(handover *handover, int directory, const segment_name *name, int sealed, int *settled) {
+  segment_name found = *name;
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open_named(&scan, directory, &found, &damage);
+  if (error == -ENOENT) return -EAGAIN;
+  if (error == -ELOOP) return 0; /* no plain file, so not ours: readers and verify tell of it */
+  if (error != 0) return error;
+  *settled = scan.header.salt != 0 && scan.header.base_offset == name->base;
+  if (!sealed && handover_forgets(handover, &scan)) {
+    scan_close(&scan);
+    return 0;
+  }
+  if (!sealed) handover_segment(handover, &scan);
+  scan_result result = SCAN_SEALED;
+  if (!sealed || scan_seal(&scan) != 0) {
+    do {
+      result = scan_next(&scan, 1, &damage);
+      if (!sealed && result == SCAN_BLOCK) handover_block(handover, &scan);
+    } while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
+    if (result == SCAN_ERROR) error = damage.error;
+  }
+  if (error == 0 && sealed) error = handover_sealed(handover, &scan);
+  if (scan.header.salt != 0) raise_to(&handover->log_end, scan.next_offset);
+  scan_close(&scan);
+  return error;
+}
+
+int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening, int rebooted) {
+  handover_start(handover, opening, rebooted);
+  uint64_t unsealed = 0;
+  while (unsealed < list->count && !list->items[unsealed].active) unsealed++;
+  int error = 0, settled = 0;
+  for (uint64_t left = unsealed; error == 0 && left > 0 && !settled; left--) {
+    error = take_segment(handover, directory, &list->items[left - 1], 1, &settled);
+  }
+  for (uint64_t i = unsealed; error == 0 && i < list->count; i++) {
+    error = take_segment(handover, directory, &list->items[i], 0, &settled);
+  }
+  return error;
+}
+
+uint64_t handover_from(const handover *handover, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity) {
+  uint64_t from = head;
+  if (handover->known[lane] && (handover->unsealed || handover->position[lane] > head)) from = handover->position[lane];
+  if (from > tail) return tail; /* the ring is older than the log: all of it has been handed over */
+  return tail - from > capacity ? tail - capacity : from;
+}
+
+int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity) {
+  return head % 8 == 0 && tail % 8 == 0 && head <= tail && tail - head <= capacity;
+}
+
+evicted handover_evicted(const lane_control *control) {
+  if ((control->head & HEAD_EVICTED) && control->evicting_to == head_position(control->head)) {
+    return (evicted){control->evicting_to, control->evicting_total};
+  }
+  return (evicted){control->evicted_to, control->evicted_total};
+}
+
+uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t from) {
+  uint64_t accounted = handover->known[lane] ? handover->position[lane] : from;
+  return accounted < from ? accounted : from;
+}
+
+/* Up to where the lane was evicted without a word of it in the log, or 0. A flipped bit does not make a count. */
+static uint64_t evicted_unknown_to_log(const handover *handover, uint32_t lane, const lane_control *control) {
+  evicted evicted = handover_evicted(control);
+  uint64_t in_ring = control->reported[WEIR_LOST_OVERWRITTEN - 1];
+  uint64_t reported = handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, in_ring);
+  return evicted.to % 8 == 0 && evicted.total > reported ? evicted.to : 0;
+}
+
+/*
+ * Under another boot id. Each page of the ring is of some moment before the machine went down, no two need to be of the
+ * same; each word is one that was there once, or what was there before the ring. So neither head nor tail are believed:
+ * what is there is what the records' checksums and indices say, from the log's word on.
+ */
+static void lane_survivors(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
+                           uint64_t *from, uint64_t *to) {
+  uint64_t records = handover_records(handover, lane);
+  *from = handover->known[lane] ? handover->position[lane] : 0;
+  *to = record_last(view, *from, records, control->tail);
+  if (*to == *from) *to = record_last(view, *from, records, head_position(control->head));
+}
+
+void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
+                   uint64_t *from, uint64_t *to) {
+  if (view->rebooted) {
+    lane_survivors(handover, view, lane, control, from, to);
+    return;
+  }
+  uint64_t head = head_position(control->head), tail = control->tail, size;
+  uint64_t evicted = evicted_unknown_to_log(handover, lane, control);
+  if (handover_plausible(head, tail, view->capacity)) {
+    *from = handover_from(handover, lane, head, tail, view->capacity);
+    *to = tail;
+    if (evicted <= head) raise_to(from, evicted);
+    return;
+  }
+  *from = handover->known[lane] ? handover->position[lane] : head & ~UINT64_C(7);
+  /* Where the log's word ends lies what was overwritten; the records go on after it. */
+  if (evicted > *from && evicted <= UINT64_MAX - view->capacity &&
+      record_at(view, evicted, evicted + view->capacity, &size)) {
+    *from = evicted;
+  }
+  *to = tail;
+  if (tail % 8 == 0 && tail >= *from && tail - *from <= view->capacity) return;
+  *to = *from;
+  if (*from > UINT64_MAX - view->capacity) return;
+  uint64_t end = *from + view->capacity;
+  while (*to < end && record_at(view, *to, end, &size)) *to += size;
+}
+
+calibration handover_calibration(const handover *handover, const ring_header *ring) {
+  calibration value;
+  return ring_calibration(ring, &value) ? value : handover->calibration;
+}
+
+uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring) {
+  uint64_t in_log = handover->reported[lane][reason];
+  /* Under another boot id the ring may know of gap records that the disk did not get. */
+  if (handover->rebooted && handover->totals_known) return in_log;
+  return in_log > in_ring ? in_log : in_ring;
+}
+
+uint64_t handover_overwritten(const handover *handover, uint32_t lane, const lane_control *control, uint64_t from,
+                              uint64_t to, uint64_t skipped) {
+  evicted evicted = handover_evicted(control);
+  uint64_t reported =
+      handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+  if (skipped == RECORDS_UNKNOWN || evicted.to <= from || evicted.to > to || evicted.total <= reported) return 0;
+  return evicted.total - reported < skipped ? evicted.total - reported : skipped;
+}
+
+uint64_t handover_start_offset(const handover *handover, uint64_t ring_end) {
+  uint64_t end = handover->log_end > ring_end ? handover->log_end : ring_end;
+  return handover->rebooted && !handover->after_cut ? end + OFFSETS_LEFT_OUT : end;
+}

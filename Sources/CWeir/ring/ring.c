@@ -1,0 +1,407 @@
+/* ring.c: see ring.h and log.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/guard.h"
+#include "format/notice.h"
+#include "log/log.h"
+#include "system/crc32c.h"
+#include "system/error.h"
+#include "system/system.h"
+
+static uint64_t align4096(uint64_t n) { return (n + 4095) & ~UINT64_C(4095); }
+
+/* Whether `count` items of `each` bytes from `at` on lie within `total`, without overflow. */
+static int fits(uint64_t at, uint64_t count, uint64_t each, uint64_t total) {
+  uint64_t bytes;
+  return !__builtin_mul_overflow(count, each, &bytes) && at <= total && bytes <= total - at;
+}
+
+int ring_check_header(const ring_header *header, uint64_t file_bytes) {
+  if (header->magic != RING_MAGIC) return -EBADMSG;
+  int intact = header->header_crc == crc32c((const uint8_t *)header + 16, RING_FIXED_BYTES - 16);
+  /* No flipped bit makes version 1 the next one; of any other the header's checksum says whether it is version 1. */
+  if (header->major == FORMAT_MAJOR + 1 || (header->major > FORMAT_MAJOR && !intact)) return -ENOTSUP;
+  if (!intact) return -EBADMSG;
+  if (header->incompatible != 0) return -ENOTSUP;
+  uint64_t record = header->record_bytes, lane = header->lane_bytes;
+  if (header->lane_count < 1 || header->lane_count > WEIR_MAX_LANES || header->spare_lanes > header->lane_count) {
+    return -EBADMSG;
+  }
+  if (record < WEIR_RECORD_HEADER_BYTES || record > MAX_RECORD_BYTES) return -EBADMSG;
+  if (lane == 0 || (lane & (lane - 1)) != 0 || lane < record || lane > MAX_LANE_BYTES) return -EBADMSG;
+  if (header->lane_stride < LANE_CONTROL_BYTES + lane + record + RECORD_SLACK_BYTES) return -EBADMSG;
+  if (header->lane_stride % 4096 != 0 || header->lanes_at % 4096 != 0 || header->types_at % 8 != 0) return -EBADMSG;
+  if (header->lanes_at < RING_HEADER_BYTES || header->types_at < RING_HEADER_BYTES) return -EBADMSG;
+  if (header->file_bytes > file_bytes) return -EBADMSG;
+  if (!fits(header->lanes_at, header->lane_count, header->lane_stride, header->file_bytes)) return -EBADMSG;
+  if (!fits(header->types_at, 1, header->types_bytes, header->file_bytes)) return -EBADMSG;
+  if (header->types_bytes > UINT64_C(64) << 20 || header->base_offset > MAX_OFFSET) return -EBADMSG;
+  return 0;
+}
+
+int ring_calibration(const ring_header *header, calibration *value) {
+  const calibration_slot *best = NULL;
+  for (int i = 0; i < 2; i++) {
+    const calibration_slot *slot = &header->calibration[i];
+    if (slot->crc != crc32c(slot, offsetof(calibration_slot, crc)) || slot->sequence == 0) continue;
+    if (!best || (int32_t)(slot->sequence - best->sequence) > 0) best = slot;
+  }
+  if (!best) return 0;
+  *value = best->value;
+  return 1;
+}
+
+/* Nanoseconds from the calibration's base to `ticks`, as two's complement. */
+static uint64_t since_base(const calibration *calibration, uint64_t ticks) {
+  __int128 since = (__int128)(int64_t)(ticks - calibration->base_ticks) * calibration->multiplier;
+  return (uint64_t)(since >> 32);
+}
+
+/* These wrap instead of trapping where a damaged or foreign calibration makes nonsense of it. */
+int64_t calibration_time(const calibration *calibration, uint64_t ticks) {
+  return (int64_t)((uint64_t)calibration->wall_ns + since_base(calibration, ticks));
+}
+
+int64_t calibration_monotonic(const calibration *calibration, uint64_t ticks) {
+  if (calibration->multiplier == 0) return INT64_MIN;
+  return (int64_t)((uint64_t)calibration->monotonic_ns + since_base(calibration, ticks));
+}
+
+uint64_t *ring_sync_failed(const event_log *log) { return &((ring_header *)(void *)log->ring)->sync_failed; }
+
+lane_view ring_lane_view(const event_log *log, uint32_t number) {
+  const ring_header *header = log->header;
+  return (lane_view){.data = log->ring + header->lanes_at + number * header->lane_stride + LANE_CONTROL_BYTES,
+                     .capacity = header->lane_bytes,
+                     .record_bytes = header->record_bytes,
+                     .seed = record_seed(header->opening, number),
+                     .rebooted = log->rebooted};
+}
+
+/* Makes the log's lanes point into the mapped ring. */
+static weir_status point_lanes(event_log *log, weir_error *error) {
+  const ring_header *header = log->header;
+  log->lane_count = header->lane_count;
+  log->owned_lanes = header->lane_count - header->spare_lanes;
+  uint8_t *memory;
+  int result = sys_map_wiped(log->lane_count * sizeof(lane), &memory);
+  if (result != 0) {
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path,
+                "out of memory for %u lanes of %s; raise the limits on memory", log->lane_count, log->path);
+  }
+  log->lanes = (lane *)memory;
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    lane *lane = &log->lanes[i];
+    lane_view view = ring_lane_view(log, i);
+    lane->number = i;
+    lane->control = (lane_control *)(log->ring + header->lanes_at + i * header->lane_stride);
+    lane->closed_tail = UINT64_MAX;
+    lane->producer = (weir_lane){.data = (uint8_t *)view.data,
+                                 .mask = view.capacity - 1,
+                                 .tail = &lane->control->tail,
+                                 .position = lane->control->tail,
+                                 .own_tail = &lane->control->tail,
+                                 .limit = head_position(lane->control->head), /* the first capture looks */
+                                 .id_bits = (uint64_t)i << 48,
+                                 .seed = view.seed,
+                                 .record_bytes = (uint32_t)view.record_bytes,
+                                 .borrowed = i >= log->owned_lanes,
+                                 .clock = header->clock,
+                                 .log = &log->producer};
+  }
+  return WEIR_OK;
+}
+
+weir_status ring_attach(event_log *log, int fd, weir_error *error) {
+  struct stat status;
+  int result = sys_status(fd, &status);
+  if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &log->ring);
+  if (result != 0) return fail_system(error, result, "map", log->path, RING_NAME);
+  guard_add(log, log->ring, (uint64_t)status.st_size);
+  log->ring_in_memory = sys_is_memory(fd);
+  log->ring_bytes = (uint64_t)status.st_size;
+  log->header = (ring_header *)log->ring;
+  log->definitions = log->ring + log->header->types_at;
+  log->producer.opening = log->header->opening;
+  return point_lanes(log, error);
+}
+
+void ring_detach(event_log *log) {
+  guard_remove(log->ring);
+  log_hold_forks(); /* a child replaces what is mapped there */
+  if (log->ring) sys_unmap(log->ring, log->ring_bytes);
+  log->ring = NULL;
+  log->header = NULL;
+  log_allow_forks();
+}
+
+static uint64_t lane_stride(const weir_options *options) {
+  uint64_t record = record_size(options->max_event_bytes);
+  return LANE_CONTROL_BYTES + align4096(options->lane_bytes + record + RECORD_SLACK_BYTES);
+}
+
+uint64_t ring_file_bytes(const weir_options *options) {
+  return RING_HEADER_BYTES + options->lane_count * lane_stride(options) + WEIR_TYPES_BYTES;
+}
+
+/* The header of a new ring, from the options. */
+static void fill_header(ring_header *header, const event_log *log, uint64_t base_offset, uint32_t clock) {
+  const weir_options *options = &log->options;
+  uint64_t record = record_size(options->max_event_bytes);
+  uint64_t stride = lane_stride(options);
+  header->magic = RING_MAGIC;
+  header->major = FORMAT_MAJOR;
+  header->minor = FORMAT_MINOR;
+  header->opening = log->producer.opening;
+  header->lane_count = options->lane_count;
+  header->spare_lanes = options->spare_lanes;
+  header->lane_bytes = options->lane_bytes;
+  header->record_bytes = record;
+  header->lanes_at = RING_HEADER_BYTES;
+  header->lane_stride = stride;
+  header->types_at = RING_HEADER_BYTES + options->lane_count * stride;
+  header->types_bytes = WEIR_TYPES_BYTES;
+  header->file_bytes = ring_file_bytes(options);
+  header->base_offset = base_offset;
+  header->log_end = base_offset;
+  header->clock = clock;
+  /* From its first moment on the ring has a good calibration: of two slots, at most one is being replaced. */
+  header->calibration[0] = clock_slot(&log->calibration, 1);
+}
+
+/* Writes everything of an empty ring but its lanes' records: whatever lies there has another opening's checksums. */
+static int write_empty(int fd, const ring_header *header, const uint8_t *definitions) {
+  int error = sys_write_at(fd, header, sizeof *header, 0);
+  static const uint8_t zeros[LANE_CONTROL_BYTES];
+  for (uint32_t i = 0; i < header->lane_count && error == 0; i++) {
+    error = sys_write_at(fd, zeros, sizeof zeros, header->lanes_at + i * header->lane_stride);
+  }
+  for (uint64_t at = 0; at < header->types_bytes && error == 0; at += sizeof zeros) {
+    error = sys_write_at(fd, zeros, sizeof zeros, header->types_at + at);
+  }
+  if (error == 0) error = sys_write_at(fd, definitions, header->types_end, header->types_at);
+  return error == 0 ? sys_sync_data(fd) : error;
+}
+
+/*
+ * The file that becomes the ring, under its temporary name. A drained ring of the same size is used again: its blocks
+ * are allocated already, so a full disk does not keep the log from opening. A ring that an opening before this one died
+ * over stays in use, so that at any moment there is either a ring or one being made. On the disk, too, the old name is
+ * gone before the file changes: a power cut would leave a ring of parts of both.
+ */
+static int open_new(const ring_place *place, uint64_t bytes) {
+  struct stat status;
+  int error = sys_status_at(place->directory, place->name, &status);
+  if (error == 0 && (uint64_t)status.st_size == bytes) {
+    error = sys_rename(place->directory, place->name, place->new_name);
+  } else if (error == 0) {
+    return sys_open_create(place->directory, place->new_name);
+  }
+  if (error != 0 && error != -ENOENT) return error;
+  int fd = sys_open_write(place->directory, place->new_name);
+  if (fd == -ENOENT) return sys_open_create(place->directory, place->new_name);
+  if (fd < 0) return fd;
+  error = sys_sync_directory(place->directory);
+  if (error == 0) return fd;
+  sys_close(fd);
+  return error;
+}
+
+/* ---- Where it goes ----------------------------------------------------------------------------------------------- */
+
+static weir_status open_ring_directory(const event_log *log, int *directory, weir_error *error) {
+  const char *path = log->ring_path;
+  *directory = sys_open_directory(path);
+  if (*directory == -ENOENT && log->options.create) {
+    int result = sys_make_directory(AT_WORKING_DIRECTORY, path);
+    if (result != 0 && result != -EEXIST) return fail_system(error, result, "make the ring's directory", path, NULL);
+    *directory = sys_open_directory(path);
+  }
+  if (*directory < 0) return fail_system(error, *directory, "open the ring's directory", path, NULL);
+  int safe = locator_is_safe(log->directory, *directory);
+  if (safe == 1) return WEIR_OK;
+  sys_close(*directory);
+  if (safe < 0) return fail_system(error, safe, "look at", path, NULL);
+  return fail(error, WEIR_ERROR_UNSAFE, 0, path,
+              "the ring's directory %s belongs to another user, or every user may write to it, and could then forge or "
+              "remove events; name one of your own, such as a new one below it",
+              path);
+}
+
+/*
+ * Where the new ring goes. A drained one that lies elsewhere and is not used again is removed first, so that there are
+ * never two.
+ */
+static weir_status choose_place(const event_log *log, ring_place *old, uint64_t base_offset, ring_place *place,
+                                weir_error *error) {
+  int directory = -1;
+  *place = locator_here(log->directory);
+  if (log->ring_path[0]) {
+    weir_status status = open_ring_directory(log, &directory, error);
+    if (status != WEIR_OK) return status;
+    int result = locator_choose(log->directory, old, directory, log->ring_path, place);
+    if (result != 0) {
+      sys_close(directory);
+      return fail_system(error, result, "choose a file for the ring in", log->ring_path, NULL);
+    }
+    place->locator.opening = log->producer.opening;
+    place->locator.next_offset = base_offset;
+    result = sys_boot_id(place->locator.boot_id);
+    if (result != 0 && result != -ENOENT) {
+      locator_leave(place);
+      return fail_system(error, result, "ask for the boot that is to be noted in", log->path, LOCATOR_NAME);
+    }
+  }
+  int again = place->where == RING_ELSEWHERE && place->locator.number == old->locator.number;
+  if (old->where == RING_ELSEWHERE && !again) {
+    int result = locator_retire(log->directory, old, base_offset);
+    if (result != 0) {
+      locator_leave(place);
+      return fail_system(error, result, "remove", old->locator.path, old->name);
+    }
+  }
+  return WEIR_OK;
+}
+
+/* Makes the complete file the log's ring. From here on captures may be in it. */
+static int put_in_force(const event_log *log, const ring_place *place) {
+  int error = sys_rename(place->directory, place->new_name, place->name);
+  if (error != 0) return error;
+  if (place->where == RING_ELSEWHERE) {
+    error = locator_commit(log->directory);
+    return error == 0 ? locator_clear(log->directory, place, 1) : error;
+  }
+  error = sys_unlink(log->directory, LOCATOR_NAME);
+  return error == 0 || error == -ENOENT ? sys_sync_directory(log->directory) : error;
+}
+
+/* After a failure: a file elsewhere that did not become the ring would stay in memory until the next opening. */
+static void take_back(const event_log *log) {
+  ring_place place;
+  if (locator_find(log->directory, &place) != 0) return;
+  locator_clear(log->directory, &place, 0);
+  locator_leave(&place);
+}
+
+void ring_mark_closed(event_log *log) {
+  __atomic_store_n(&log->header->closed, 1, __ATOMIC_RELEASE);
+  /* Without this the next boot could not tell; that it failed says no more than that. */
+  sys_sync_mapped(log->ring, RING_HEADER_BYTES);
+}
+
+int ring_is_drained(const event_log *log) {
+  for (uint32_t i = 0; i < log->lane_count; i++) {
+    const lane_control *control = log->lanes[i].control;
+    if (head_position(control->head) != control->tail) return 0;
+    if (lane_evicted(control) > control->reported[WEIR_LOST_OVERWRITTEN - 1]) return 0;
+    for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+      if (control->dropped[reason - 1] > control->reported[reason - 1]) return 0;
+    }
+  }
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    if (log->header->unlaned_dropped[reason] > log->header->unlaned_reported[reason]) return 0;
+  }
+  return 1;
+}
+
+weir_status ring_retire(event_log *log, weir_error *error) {
+  ring_place place;
+  int result = locator_find(log->directory, &place);
+  if (result != 0) return fail_system(error, result, "read", log->path, LOCATOR_NAME);
+  if (place.where == RING_ELSEWHERE) result = locator_retire(log->directory, &place, log->header->log_end);
+  weir_status status = WEIR_OK;
+  if (result != 0) {
+    status = fail_system(error, result, "remove the ring (every event is in the log's segments)", place.locator.path,
+                         place.name);
+  }
+  locator_leave(&place);
+  return status;
+}
+
+/*
+ * Whether the ring that is there may be replaced: this opening's recovery says that it is spent, and it is that one.
+ * 1, 0, or a negative errno.
+ */
+static int is_spent(const event_log *log, const ring_place *old) {
+  if (!log->spent.certain) return 0;
+  if (old->where != RING_HERE && old->where != RING_ELSEWHERE) return 1;
+  int fd = sys_open_read(old->directory, old->name);
+  if (fd < 0) return fd == -ENOENT ? 1 : fd;
+  uint64_t opening;
+  int64_t count = sys_read_at(fd, &opening, sizeof opening, offsetof(ring_header, opening));
+  sys_close(fd);
+  return count < 0 ? (int)count : count == sizeof opening && opening == log->spent.opening;
+}
+
+static weir_status check_spent(const event_log *log, const ring_place *old, weir_error *error) {
+  int spent = is_spent(log, old);
+  const char *path = locator_path(old, log->path);
+  if (spent == 1) return WEIR_OK;
+  if (spent < 0) return fail_system(error, spent, "look at", path, old->name);
+  return fail(error, WEIR_ERROR_IO, 0, path,
+              "the ring %s/%s was not recovered, so it is left as it is and %s was not opened; open it again", path,
+              old->name, log->path);
+}
+
+/* ---- Making it --------------------------------------------------------------------------------------------------- */
+
+/* Answers the new ring's descriptor, or a negative errno. */
+static int make_file(const event_log *log, const ring_place *place, const ring_header *header,
+                     const uint8_t *definitions) {
+  int fd = open_new(place, header->file_bytes);
+  if (fd < 0) return fd;
+  int error = sys_allocate(fd, header->file_bytes);
+  if (error == 0) error = write_empty(fd, header, definitions);
+  if (error == 0) error = put_in_force(log, place);
+  if (error == 0) return fd;
+  sys_close(fd);
+  return error;
+}
+
+/* Makes the ring and maps it, where `old` says that there was one before. */
+static weir_status create_at(event_log *log, const ring_header *header, const uint8_t *definitions, ring_place *old,
+                             weir_error *error) {
+  ring_place place;
+  weir_status status = check_spent(log, old, error);
+  if (status == WEIR_OK) status = choose_place(log, old, header->base_offset, &place, error);
+  if (status != WEIR_OK) return status;
+  int elsewhere = place.where == RING_ELSEWHERE, fd = -1;
+  int result = elsewhere ? locator_announce(log->directory, &place) : 0;
+  if (result != 0) {
+    status = fail_system(error, result, "write", log->path, LOCATOR_NEW_NAME);
+  } else if ((fd = make_file(log, &place, header, definitions)) < 0) {
+    status = fail_system(error, fd, "make", locator_path(&place, log->path), place.name);
+  }
+  log->ring_elsewhere = elsewhere;
+  if (status == WEIR_OK) status = ring_attach(log, fd, error);
+  if (status != WEIR_OK && elsewhere) take_back(log);
+  sys_close(fd);
+  locator_leave(&place);
+  return status;
+}
+
+weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error) {
+  ring_header *header = calloc(1, sizeof *header);
+  if (!header) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
+  fill_header(header, log, base_offset, clock_resolve(log->options.clock));
+  int result = sys_boot_id(header->boot_id);
+  if (result == -ENOENT) result = 0; /* no /proc: zeros are of no boot that is known */
+  uint8_t definitions[1024];
+  header->types_end = notice_definitions(definitions, header->opening);
+  header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);
+
+  ring_place old;
+  if (result == 0) result = locator_find(log->directory, &old);
+  weir_status status = WEIR_OK;
+  if (result != 0) {
+    status = fail_system(error, result, "make", log->path, RING_NAME);
+  } else {
+    status = create_at(log, header, definitions, &old, error);
+    locator_leave(&old);
+  }
+  free(header);
+  return status;
+}

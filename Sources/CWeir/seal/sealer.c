@@ -1,0 +1,513 @@
+/*
+ * sealer.c: the thread that makes the log durable. It syncs, renames and unmaps segments that are full, and syncs the
+ * active one for those who wait; one thread for both, so that an error that a sync reports once is seen by the one who
+ * must act on it.
+ *
+ * What it keeps true: `durable` moves only past what was in the log before a sync of every file that holds it began,
+ * and that sync succeeded. A file whose sync failed is never synced again, because the kernel may have dropped what it
+ * could not write and would call the next sync a success: what the file held is copied to a new one, which is synced
+ * and takes its name (Rebello et al., Can Applications Recover from fsync Failures?, USENIX ATC 2020). Many waiters
+ * share one sync (group commit: DeWitt et al., Implementation Techniques for Main Memory Database Systems, 1984).
+ *
+ * Damaged stretches of lanes, which the drainer hands over as copies in memory, it writes to quarantine/.
+ *
+ * What is the sealer's is guarded by its mutex, also the list of waits and what becomes of each. The rest goes by the
+ * orders below, each store with the load that pairs with it. Drainer and sealer share `active`, which changes under the
+ * mutex in one step with the queue: so between D1 and the choice of the files no segment goes over.
+ *
+ * label store                               load                              what it guarantees
+ * D1    drainer: next_offset, then handed   pass: handed, then next_offset    what is vouched for is in the
+ *       (release), after the block          (acquire), then the files         files before their sync begins
+ * D2    durable_offset (release), after     weir_durable_offset (acquire)     an offset below it is on the
+ *       the sync of every file                                                disk
+ * D3    wait_count, then drains_requested   drainer: drains_requested, then   who is done with a request sees
+ *       + 1 (release)                       wait_count (acquire)              who waits, and wakes the sealer
+ * D4    drainer: drains_done (release),     drains_done (acquire), then D1    a pass vouches for all that its
+ *       after the blocks                                                      waits asked to have drained
+ * D5    drainer: storage_errno, then        drains_failed (acquire), then     a wait that fails names that
+ *       drains_failed (release)             storage_errno                     error, or a later one
+ * D6    poisoned, then roll_wanted          drainer: roll_wanted (acquire)    once that is seen, a file whose
+ *       (release), then the bell                                              sync failed takes no block
+ * D7    stale = 0 (seq_cst), then the       drainer: its stores, then stale   the files' time is past the last
+ *       touch                               + 0 (seq_cst)                     store, or a touch is asked for
+ *
+ * queued, retired and stuck_error order nothing: they bound what waits for a slow disk (sealer_waiting,
+ * sealer_trouble), and one that is seen late makes the drainer look again. passes is a count.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+
+#include "capture/guard.h"
+#include "directory/quarantine.h"
+#include "limits/retention.h"
+#include "log/log.h"
+#include "system/error.h"
+#include "system/system.h"
+
+enum { RETRY_PAUSE_NS = 500000000, TOUCH_PAUSE_NS = 1000000000, MOST_AT_ONCE = 8 };
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+
+/* ---- Full segments ----------------------------------------------------------------------------------------------- */
+
+/* Puts a full segment at the end of the queue. Under the mutex. */
+static void queue(sealer *sealer, segment *done) {
+  done->next = NULL;
+  if (sealer->last_done) sealer->last_done->next = done;
+  else sealer->first_done = done;
+  sealer->last_done = done;
+  __atomic_store_n(&sealer->queued, sealer->queued + 1, __ATOMIC_RELEASE);
+  pthread_cond_signal(&sealer->wakes);
+}
+
+int sealer_change(event_log *log, segment *next) {
+  sealer *sealer = &log->sealer;
+  /* In one step: a pass that sees the new one as the active one must find the old one in the queue. */
+  pthread_mutex_lock(&sealer->mutex);
+  segment *done = log->active;
+  log->active = next;
+  int queued = done && sealer->running;
+  if (queued) queue(sealer, done);
+  pthread_mutex_unlock(&sealer->mutex);
+  if (!done || queued) return 0;
+  retirement retirement = segment_retire(done, &log->supply.next_prepared, ring_sync_failed(log));
+  if (retirement.failed && retirement.failed->lost > 0) {
+    /* In recovery: these offsets are given again, to the same events. */
+    __atomic_store_n(&log->header->log_end, retirement.failed->lost_from, __ATOMIC_RELEASE);
+    log->counters.lost += retirement.failed->lost;
+  }
+  if (retirement.failed) segment_abandon(retirement.failed);
+  return retirement.error;
+}
+
+/* The oldest full segments, at most so many. */
+static segment *take_done(sealer *sealer, uint64_t most) {
+  segment *first = sealer->first_done, *last = first;
+  if (!first || most == 0) return NULL;
+  for (uint64_t count = 1; last->next && count < most; count++) last = last->next;
+  sealer->first_done = last->next;
+  if (!sealer->first_done) sealer->last_done = NULL;
+  last->next = NULL;
+  return first;
+}
+
+static uint64_t length(const segment *first) {
+  uint64_t count = 0;
+  for (; first; first = first->next) count++;
+  return count;
+}
+
+/* Retires a list, off the mutex meanwhile. What fails joins those that are tried again. */
+static void retire(event_log *log, segment *first) {
+  sealer *sealer = &log->sealer;
+  uint64_t count = length(first);
+  pthread_mutex_unlock(&sealer->mutex);
+  /* What a segment had in a page that is lost is for recovery to find out: it is not sealed as if it were whole. */
+  retirement done = {.error = -MAPPING_LOST, .failed = first};
+  if (!guard_tripped(log)) done = segment_retire(first, &log->supply.next_prepared, ring_sync_failed(log));
+  pthread_mutex_lock(&sealer->mutex);
+  segment **last = &sealer->stuck;
+  while (*last) last = &(*last)->next;
+  *last = done.failed;
+  sealer->retry_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
+  if (done.failed) __atomic_store_n(&sealer->stuck_error, done.error, __ATOMIC_RELEASE);
+  else if (sealer->stuck == NULL) __atomic_store_n(&sealer->stuck_error, 0, __ATOMIC_RELEASE);
+  /* No name is known to be on the disk, or events that were in the log are gone: nothing more can be vouched for. */
+  if (sealer->broken == 0) sealer->broken = done.lost > 0 ? -EIO : done.directory_error;
+  __atomic_store_n(&log->counters.lost, log->counters.lost + done.lost, __ATOMIC_RELAXED);
+  __atomic_store_n(&sealer->retired, sealer->retired + count - length(done.failed), __ATOMIC_RELEASE);
+}
+
+static void retry(event_log *log) {
+  segment *stuck = log->sealer.stuck;
+  log->sealer.stuck = NULL;
+  if (stuck) retire(log, stuck);
+}
+
+/* ---- Waiting for the disk ---------------------------------------------------------------------------------------- */
+
+/* Whether the drainer is done, well or not, with what a wait asked it to do. */
+static int is_drained(const event_log *log, const sync_wait *wait) {
+  return __atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) >= wait->drain; /* D4 */
+}
+
+static int could_not_drain(const event_log *log, const sync_wait *wait) {
+  return __atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wait->drain; /* D5 */
+}
+
+/* What became of the event that is waited for, once its lane is durable beyond it. */
+static sync_result result_of(const event_log *log, const sync_wait *wait) {
+  if (wait->lane == NOTICE_LANE) return SYNC_DURABLE;
+  const lane *lane = &log->lanes[wait->lane];
+  for (uint32_t i = 0; i < lane->losses && i < LANE_LOSSES; i++) {
+    const lane_loss *loss = &lane->loss[i];
+    if (loss->from <= wait->position && wait->position < loss->to) return SYNC_LOST;
+  }
+  return wait->position < lane->losses_known_from ? SYNC_UNKNOWN : SYNC_DURABLE;
+}
+
+static int is_durable(const event_log *log, const sync_wait *wait) {
+  return wait->lane != NOTICE_LANE && load(&log->lanes[wait->lane].durable) > wait->position;
+}
+
+static void settle(sync_wait *wait, sync_result result, int error) {
+  wait->error = error;
+  __atomic_store_n(&wait->result, result, __ATOMIC_RELEASE);
+}
+
+/* Takes the settled ones off the list; tells those who left a function to call, off the mutex. */
+static void announce(event_log *log) {
+  sealer *sealer = &log->sealer;
+  sync_wait *told = NULL, **at = &sealer->waits;
+  while (*at) {
+    sync_wait *wait = *at;
+    if (wait->result == SYNC_PENDING) {
+      at = &wait->next;
+      continue;
+    }
+    *at = wait->next;
+    __atomic_store_n(&sealer->wait_count, sealer->wait_count - 1, __ATOMIC_RELAXED);
+    if (!wait->notify) continue; /* on the stack of a thread that waits; not to be touched once the mutex is free */
+    wait->next = told;
+    told = wait;
+  }
+  pthread_cond_broadcast(&sealer->settled);
+  if (!told) return;
+  pthread_mutex_unlock(&sealer->mutex);
+  while (told) {
+    sync_wait *next = told->next;
+    sync_notify(log, told);
+    told = next;
+  }
+  pthread_mutex_lock(&sealer->mutex);
+}
+
+/* Tells those whose events can't come into the log. 1 if there were any: then the mutex may have been free. */
+static int settle_undrained(event_log *log) {
+  int settled = 0;
+  for (sync_wait *wait = log->sealer.waits; wait; wait = wait->next) {
+    if (is_drained(log, wait) || !could_not_drain(log, wait)) continue;
+    settle(wait, SYNC_NOT_DRAINED, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED));
+    settled = 1;
+  }
+  if (settled) announce(log);
+  return settled;
+}
+
+static int has_drained_wait(const event_log *log) {
+  const sync_wait *wait = log->sealer.waits;
+  while (wait && !is_drained(log, wait)) wait = wait->next;
+  return wait != NULL;
+}
+
+/* ---- A pass ------------------------------------------------------------------------------------------------------ */
+
+/* Syncs the active segment and its name, off the mutex meanwhile. 0 or a negative errno. */
+static int sync_active(event_log *log, segment *active) {
+  sealer *sealer = &log->sealer;
+  if (!segment_has_files(active)) sealer->broken = -DESCRIPTOR_LOST;
+  if (sealer->broken == -DESCRIPTOR_LOST) return sealer->broken;
+  if (!active->poisoned) {
+    pthread_mutex_unlock(&sealer->mutex);
+    int error = sys_sync_data(active->fd), unnamed = 0;
+    active->poisoned = error != 0;
+    if (error != 0) __atomic_store_n(ring_sync_failed(log), 1, __ATOMIC_RELEASE);
+    if (error == 0 && !active->named) unnamed = sys_sync_directory(active->directory);
+    active->named |= error == 0 && unnamed == 0;
+    pthread_mutex_lock(&sealer->mutex);
+    /* A directory has no other to be copied to: that its next sync succeeds would say nothing. */
+    if (unnamed != 0 && sealer->broken == 0) sealer->broken = unnamed;
+    if (!active->poisoned) return unnamed;
+  }
+  /* Once it is full by decree it comes here to be retired, which copies it. */
+  __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE); /* D6 */
+  lane_ring_bell(log);
+  return -EIO;
+}
+
+/* Syncs every file that holds an offset below `offset`. Under the mutex, but not all the time. */
+static int sync_files(event_log *log, uint64_t offset) {
+  sealer *sealer = &log->sealer;
+  segment *active = log->active; /* only this thread frees one that has been active */
+  uint64_t target = sealer->queued;
+  retry(log);
+  for (uint64_t left; (left = target - sealer->retired - length(sealer->stuck)) > 0;) {
+    retire(log, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
+  }
+  int error = sealer->stuck ? sealer->stuck_error : 0;
+  if (error == 0 && active && active->base_offset < offset) error = sync_active(log, active);
+  if (guard_tripped(log)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
+  return error == 0 ? sealer->broken : error;
+}
+
+/*
+ * Makes durable what the log holds at its beginning, and tells the waiters. Under the mutex, but not all the time. The
+ * order matters: first what is in the log, then which files hold it, then their sync.
+ */
+static int make_durable(event_log *log) {
+  sealer *sealer = &log->sealer;
+  uint64_t number = sealer->passes + 1, handed[WEIR_MAX_LANES];
+  __atomic_store_n(&sealer->passes, number, __ATOMIC_RELAXED);
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    if (is_drained(log, wait)) wait->pass = number;
+  }
+  /* D1: the offset after the positions, so that nothing handed is above it. */
+  for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = __atomic_load_n(&log->lanes[i].handed, __ATOMIC_ACQUIRE);
+  uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
+  int error = sync_files(log, offset);
+  for (uint32_t i = 0; error == 0 && i < log->lane_count; i++) {
+    __atomic_store_n(&log->lanes[i].durable, handed[i], __ATOMIC_RELEASE);
+  }
+  if (error == 0) __atomic_store_n(&log->durable_offset, offset, __ATOMIC_RELEASE); /* D2 */
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    if (wait->pass == number) settle(wait, error == 0 ? result_of(log, wait) : SYNC_FAILED, error);
+  }
+  announce(log);
+  return error;
+}
+
+/* Whether the host has closed the log's directory or its lock: then nothing more is vouched for, or removed. */
+static int is_cut_off(event_log *log) {
+  if (log_check_descriptors(log) == 0) return 0;
+  log->sealer.broken = -DESCRIPTOR_LOST;
+  return 1;
+}
+
+/* ---- The files' times -------------------------------------------------------------------------------------------- */
+
+/* Set under the mutex; sealer_expect asks off it, by an addition of 0. */
+static int is_stale(const sealer *sealer) { return __atomic_load_n(&sealer->stale, __ATOMIC_RELAXED) != 0; }
+
+static uint64_t touch_due(const sealer *sealer) {
+  return is_stale(sealer) ? sealer->stale_since + TOUCH_PAUSE_NS : UINT64_MAX;
+}
+
+/*
+ * A store into a mapping changes the file's time only where its page was clean, and nothing ever says so of the last
+ * ones. Whoever copies what has changed by size and time (rsync, backups) would pass over them for ever. So some time
+ * after the log has grown, at most once a TOUCH_PAUSE_NS, ring and active segment get the present time. Off the mutex
+ * meanwhile: only this thread frees a segment that has been active.
+ */
+static void touch(event_log *log) {
+  sealer *sealer = &log->sealer;
+  segment *active = log->active;
+  __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7: what is stored from now on asks for another */
+  if (is_cut_off(log)) return;
+  pthread_mutex_unlock(&sealer->mutex);
+  if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME);
+  if (active && segment_has_files(active)) sys_touch(active->fd);
+  pthread_mutex_lock(&sealer->mutex);
+}
+
+/* ---- Damaged stretches of lanes ---------------------------------------------------------------------------------- */
+
+/* They are not in quarantine/, and never will be. */
+static void count_unkept(event_log *log, uint64_t bytes) {
+  __atomic_store_n(&log->unkept_bytes, log->unkept_bytes + bytes, __ATOMIC_RELAXED);
+}
+
+/* Writes the oldest, off the mutex meanwhile. One that fails is tried again, unless this is the last time. */
+static void copy_damaged(event_log *log, int last_time) {
+  sealer *sealer = &log->sealer;
+  damaged_stretch *stretch = sealer->damaged;
+  uint64_t bytes = stretch->to - stretch->from;
+  pthread_mutex_unlock(&sealer->mutex);
+  int error = quarantine_stretch(log, stretch);
+  pthread_mutex_lock(&sealer->mutex);
+  if (error < 0 && !last_time) {
+    sealer->copy_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
+    return;
+  }
+  if (error != 0) count_unkept(log, bytes);
+  sealer->damaged = stretch->next;
+  sealer->damaged_bytes -= bytes;
+  free(stretch);
+}
+
+void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  sealer *sealer = &log->sealer;
+  pthread_mutex_lock(&sealer->mutex);
+  int room = to - from <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* nobody else adds to them */
+  pthread_mutex_unlock(&sealer->mutex);
+  damaged_stretch *stretch = room ? quarantine_take(log, lane, from, to) : NULL;
+  pthread_mutex_lock(&sealer->mutex);
+  if (stretch) {
+    damaged_stretch **last = &sealer->damaged;
+    while (*last) last = &(*last)->next;
+    *last = stretch;
+    sealer->damaged_bytes += to - from;
+    pthread_cond_signal(&sealer->wakes);
+  } else {
+    count_unkept(log, to - from);
+  }
+  pthread_mutex_unlock(&sealer->mutex);
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+/* Half the interval, so that what was captured while a pass ran is on the disk within a whole one. */
+static uint64_t interval_due(const event_log *log) {
+  return log->sealer.fresh ? log->sealer.fresh_since + log->options.sync_interval_ns / 2 : UINT64_MAX;
+}
+
+static void sleep_until(sealer *sealer, uint64_t deadline) {
+  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+  if (deadline == UINT64_MAX) pthread_cond_wait(&sealer->wakes, &sealer->mutex);
+  else pthread_cond_clockwait(&sealer->wakes, &sealer->mutex, CLOCK_MONOTONIC, &until);
+}
+
+/* One thing that is due, or a sleep until something is. */
+static void take_step(event_log *log) {
+  sealer *sealer = &log->sealer;
+  uint64_t bounds_due = retention_due(log->retention);
+  int timed = sealer->stuck || sealer->fresh || is_stale(sealer) || sealer->damaged || bounds_due != UINT64_MAX;
+  uint64_t now = timed ? sys_monotonic_ns() : 0;
+  if (settle_undrained(log)) return; /* whatever came meanwhile is looked at anew, a stop too */
+  if (sealer->broken != 0) retention_deny(log, sealer->broken);
+  if (now >= touch_due(sealer)) {
+    touch(log);
+  } else if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
+    if (!is_cut_off(log)) retention_serve(log); /* once all is sealed that may be: only that can be removed */
+  } else if (has_drained_wait(log) || now >= interval_due(log)) {
+    __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
+    if (make_durable(log) == 0 || log->options.sync_interval_ns == 0) return;
+    __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
+    sealer->fresh_since = now;
+  } else if (sealer->first_done) {
+    retire(log, take_done(sealer, MOST_AT_ONCE));
+  } else if (sealer->stuck && now >= sealer->retry_at) {
+    retry(log);
+  } else if (sealer->damaged && now >= sealer->copy_at) {
+    copy_damaged(log, 0);
+  } else {
+    uint64_t due = interval_due(log);
+    if (bounds_due < due && sealer->broken == 0) due = bounds_due;
+    if (touch_due(sealer) < due) due = touch_due(sealer);
+    if (sealer->damaged && sealer->copy_at < due) due = sealer->copy_at;
+    sleep_until(sealer, sealer->stuck && sealer->retry_at < due ? sealer->retry_at : due);
+  }
+}
+
+static void *sealer_main(void *argument) {
+  event_log *log = argument;
+  sealer *sealer = &log->sealer;
+  pthread_mutex_lock(&sealer->mutex);
+  while (!sealer->stopping) take_step(log);
+  /* The drainer has ended, and there is no active segment: what is left is the queue. */
+  make_durable(log);
+  while (sealer->damaged) copy_damaged(log, 1);
+  int due = retention_due(log->retention) <= sys_monotonic_ns();
+  if (due && sealer->broken == 0 && !is_cut_off(log)) retention_serve(log);
+  sealer->running = 0;
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    settle(wait, is_durable(log, wait) ? result_of(log, wait) : SYNC_CLOSED, 0);
+  }
+  announce(log);
+  pthread_mutex_unlock(&sealer->mutex);
+  return NULL;
+}
+
+int sealer_start(event_log *log) {
+  log->sealer.running = 1;
+  int error = start_thread(&log->sealer.thread, sealer_main, log, "weir-seal");
+  if (error != 0) log->sealer.running = 0;
+  return error;
+}
+
+int sealer_stop(event_log *log) {
+  sealer *sealer = &log->sealer;
+  pthread_mutex_lock(&sealer->mutex);
+  int running = sealer->running;
+  sealer->stopping = 1;
+  pthread_cond_signal(&sealer->wakes);
+  pthread_mutex_unlock(&sealer->mutex);
+  if (running) pthread_join(sealer->thread, NULL);
+  int error = sealer->stuck ? sealer->stuck_error : sealer->broken;
+  while (sealer->stuck) {
+    segment *next = sealer->stuck->next;
+    segment_abandon(sealer->stuck);
+    sealer->stuck = next;
+  }
+  return error;
+}
+
+int sealer_trouble(const event_log *log) { return __atomic_load_n(&log->sealer.stuck_error, __ATOMIC_ACQUIRE); }
+
+uint64_t sealer_waiting(const event_log *log) {
+  const sealer *sealer = &log->sealer;
+  return __atomic_load_n(&sealer->queued, __ATOMIC_ACQUIRE) - __atomic_load_n(&sealer->retired, __ATOMIC_ACQUIRE);
+}
+
+/* ---- What others tell it ----------------------------------------------------------------------------------------- */
+
+void sealer_expect(event_log *log) {
+  sealer *sealer = &log->sealer;
+  int fresh = log->options.sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);
+  /* D7: either touch() has cleared it, or what was stored so far is there before the files are touched. */
+  int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST);
+  if (fresh && stale) return;
+  pthread_mutex_lock(&sealer->mutex);
+  uint64_t now = sys_monotonic_ns();
+  if (!fresh) sealer->fresh_since = now;
+  if (!fresh) __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
+  if (!stale) sealer->stale_since = now;
+  if (!stale) __atomic_store_n(&sealer->stale, 1, __ATOMIC_RELAXED);
+  pthread_cond_signal(&sealer->wakes);
+  pthread_mutex_unlock(&sealer->mutex);
+}
+
+void sealer_drained(event_log *log) {
+  if (__atomic_load_n(&log->sealer.wait_count, __ATOMIC_ACQUIRE) == 0) return; /* D3 */
+  pthread_mutex_lock(&log->sealer.mutex);
+  pthread_cond_signal(&log->sealer.wakes);
+  pthread_mutex_unlock(&log->sealer.mutex);
+}
+
+void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to) {
+  pthread_mutex_lock(&log->sealer.mutex);
+  lane_loss *oldest = &lane->loss[lane->losses % LANE_LOSSES];
+  if (lane->losses >= LANE_LOSSES) lane->losses_known_from = oldest->to;
+  *oldest = (lane_loss){.from = from, .to = to};
+  lane->losses++;
+  pthread_mutex_unlock(&log->sealer.mutex);
+}
+
+int sealer_add(event_log *log, sync_wait *wait) {
+  sealer *sealer = &log->sealer;
+  int pending = 0;
+  pthread_mutex_lock(&sealer->mutex);
+  if (is_durable(log, wait)) {
+    settle(wait, result_of(log, wait), 0);
+  } else if (!sealer->running) {
+    settle(wait, SYNC_CLOSED, 0);
+  } else {
+    wait->next = sealer->waits;
+    sealer->waits = wait;
+    pending = 1;
+    /* D3, first: a drainer that is awake may see the request and be done with it before the next instruction; where it
+     * saw nobody waiting it would wake nobody. */
+    __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE);
+    wait->drain = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
+  }
+  pthread_mutex_unlock(&sealer->mutex);
+  if (pending) lane_ring_bell(log); /* not by its result: the wait may be over and gone */
+  return !pending;
+}
+
+sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline) {
+  sealer *sealer = &log->sealer;
+  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+  pthread_mutex_lock(&sealer->mutex);
+  while (wait->result == SYNC_PENDING) {
+    if (deadline == UINT64_MAX) {
+      pthread_cond_wait(&sealer->settled, &sealer->mutex);
+    } else if (pthread_cond_clockwait(&sealer->settled, &sealer->mutex, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+      if (wait->result != SYNC_PENDING) break;
+      settle(wait, SYNC_TIMEOUT, 0);
+      announce(log);
+    }
+  }
+  pthread_mutex_unlock(&sealer->mutex);
+  return wait->result;
+}

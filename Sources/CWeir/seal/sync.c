@@ -1,0 +1,111 @@
+/* sync.c: waiting until the disk has what was captured. See weir.h; the sealer does the work. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+
+#include "capture/lane.h"
+#include "log/log.h"
+#include "system/error.h"
+#include "system/system.h"
+
+static weir_status closed_failure(const event_log *log, weir_error *error) {
+  return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+              "the log %s is closed, or belongs to the process this one was forked from", log->path);
+}
+
+/* What a wait came to, as its caller is told. */
+static weir_status status_of_wait(const event_log *log, const sync_wait *wait, weir_error *error) {
+  switch (wait->result) {
+    case SYNC_PENDING: /* not after it was settled */
+    case SYNC_DURABLE: return WEIR_OK;
+    case SYNC_LOST:
+      return fail(error, WEIR_ERROR_LOST, 0, log->path,
+                  "the event will not be durable in %s: it was overwritten by later ones, or damaged in memory, before "
+                  "it was in the log", log->path);
+    case SYNC_UNKNOWN:
+      return fail(error, WEIR_ERROR_LOST, 0, log->path,
+                  "whether the event was overwritten before it was in the log %s is not known any more: wait for an "
+                  "event soon after its capture", log->path);
+    case SYNC_NOT_DRAINED:
+      return log_fail(log, wait->error, "write events (they stay in the ring) to", error);
+    case SYNC_TIMEOUT:
+      return fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+                  "the disk did not sync %s within the time given; ask again later", log->path);
+    case SYNC_CLOSED: return closed_failure(log, error);
+    case SYNC_FAILED: break;
+  }
+  return log_fail(log, wait->error, "sync", error);
+}
+
+void sync_notify(const event_log *log, sync_wait *wait) {
+  weir_error error = {0};
+  weir_status status = status_of_wait(log, wait, &error);
+  lane_begin_telling();
+  wait->notify(wait->context, status, status == WEIR_OK ? NULL : &error);
+  lane_end_telling();
+  free(wait);
+}
+
+/*
+ * Begins to wait for an event. OK: `wait` is settled, or will be. Of a closed log only what is durable is known, for
+ * its ring is gone.
+ */
+static weir_status wait_for_event(event_log *log, weir_id id, sync_wait *wait, int *settled, weir_error *error) {
+  wait->lane = (uint32_t)(id.sequence >> 48);
+  wait->position = (id.sequence & 0xffffffffffff) << 3;
+  int known = id.opening == log->producer.opening && wait->lane < log->lane_count;
+  int open = log_enter(log);
+  if (known && open) known = wait->position < __atomic_load_n(&log->lanes[wait->lane].control->tail, __ATOMIC_ACQUIRE);
+  if (known) *settled = sealer_add(log, wait);
+  if (open) log_leave(log);
+  if (known) return WEIR_OK;
+  return fail(error, WEIR_ERROR_INVALID, 0, log->path,
+              "the id %016llx%016llx is of no event that this opening of %s captured; give the id of an accepted "
+              "capture", (unsigned long long)id.opening, (unsigned long long)id.sequence, log->path);
+}
+
+weir_status weir_durable(weir_log *producer, weir_id id, uint64_t timeout_ns, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (lane_log_state(log) == STATE_DETACHED) return closed_failure(log, error);
+  sync_wait wait = {0};
+  int settled;
+  weir_status status = wait_for_event(log, id, &wait, &settled, error);
+  if (status != WEIR_OK) return status;
+  if (!settled) sealer_await(log, &wait, log_deadline(timeout_ns));
+  return status_of_wait(log, &wait, error);
+}
+
+weir_status weir_durable_notify(weir_log *producer, weir_id id,
+                                void (*notify)(void *context, weir_status status, const weir_error *error),
+                                void *context, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (lane_log_state(log) == STATE_DETACHED) return closed_failure(log, error);
+  if (!notify) {
+    return fail(error, WEIR_ERROR_INVALID, 0, log->path, "there is no function to tell when an event of %s is durable",
+                log->path);
+  }
+  sync_wait *wait = calloc(1, sizeof *wait);
+  if (!wait) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to wait for %s", log->path);
+  wait->notify = notify;
+  wait->context = context;
+  int settled;
+  weir_status status = wait_for_event(log, id, wait, &settled, error);
+  if (status != WEIR_OK) free(wait);
+  else if (settled) sync_notify(log, wait);
+  return status;
+}
+
+weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (!log_enter(log)) return closed_failure(log, error);
+  sync_wait wait = {.lane = NOTICE_LANE};
+  sealer_add(log, &wait);
+  sealer_await(log, &wait, log_deadline(timeout_ns));
+  if (next_offset) *next_offset = weir_durable_offset(producer);
+  log_leave(log);
+  return status_of_wait(log, &wait, error);
+}
+
+uint64_t weir_durable_offset(const weir_log *log) {
+  return __atomic_load_n(&((const event_log *)log)->durable_offset, __ATOMIC_ACQUIRE); /* D2 */
+}

@@ -1,0 +1,232 @@
+/* batch_source.c: see batch_source.h. Decompressing, and keeping what was decompressed last. */
+#include "segment/batch_source.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef WEIR_FAULT_INJECTION
+static uint64_t blocks_unpacked;
+uint64_t batch_source_unpacked(void) { return __atomic_load_n(&blocks_unpacked, __ATOMIC_RELAXED); }
+#define COUNT_UNPACKED() __atomic_fetch_add(&blocks_unpacked, 1, __ATOMIC_RELAXED)
+#else
+#define COUNT_UNPACKED() ((void)0)
+#endif
+
+enum { SIZE_BYTES = 4, CHECKSUM_BYTES = 4 };
+#define STORED_AS_IT_IS UINT32_C(0x80000000)
+
+/* ---- One block --------------------------------------------------------------------------------------------------- */
+
+/* Decompresses or copies; how many bytes, or -1. */
+static int expand(const uint8_t *packed, uint32_t count, int stored, uint8_t *to, uint32_t room, uint32_t history) {
+  COUNT_UNPACKED();
+  if (!stored) {
+    return LZ4_decompress_safe_usingDict((const char *)packed, (char *)to, (int)count, (int)room,
+                                         (const char *)(to - history), (int)history);
+  }
+  if (count > room) return -1;
+  memcpy(to, packed, count);
+  return (int)count;
+}
+
+/* How long the block is as it is compressed, and whether it is; 0 if it has no length that it can have. */
+static uint32_t packed_size(const batch_source *source, uint32_t word, uint64_t there, int exact, int *stored) {
+  uint64_t trailer = source->form.checksums ? CHECKSUM_BYTES : 0, count = word & ~STORED_AS_IT_IS;
+  *stored = (word & STORED_AS_IT_IS) != 0;
+  if (exact) count = there > SIZE_BYTES + trailer ? there - SIZE_BYTES - trailer : 0;
+  if (count > source->form.block_bytes) return 0;
+  if (count + SIZE_BYTES + trailer > there) count = there - SIZE_BYTES; /* the file is cut in it */
+  return (uint32_t)count;
+}
+
+int batch_unpack(batch_source *source, uint64_t position, uint64_t end, int exact, uint8_t *to, uint32_t room,
+                 uint32_t history, unpacked *out) {
+  const uint8_t *bytes;
+  uint32_t word;
+  *out = (unpacked){.damaged = 1};
+  if (position > end || end - position < SIZE_BYTES) return 0;
+  int64_t got = window_get(&source->packed, &source->file, position, SIZE_BYTES, 0, &bytes);
+  if (got < SIZE_BYTES) return got < 0 ? (int)got : 0;
+  memcpy(&word, bytes, sizeof word);
+  out->end_mark = word == 0 && !exact;
+  int stored;
+  uint32_t count = out->end_mark ? 0 : packed_size(source, word, end - position, exact, &stored);
+  if (count == 0) return 0;
+  out->file_bytes = SIZE_BYTES + (uint64_t)count + (source->form.checksums ? CHECKSUM_BYTES : 0);
+  if (out->file_bytes > end - position) out->file_bytes = end - position;
+  uint64_t wanted = SIZE_BYTES + (uint64_t)count;
+  got = window_get(&source->packed, &source->file, position, wanted, SIZE_BYTES + CHECKSUM_BYTES, &bytes);
+  if (got < 0) return (int)got;
+  if (got < (int64_t)wanted) return 0;
+  const uint8_t *packed = bytes + SIZE_BYTES;
+  int made = expand(packed, count, stored, to, room, history);
+  if (exact && made != (int)room) { /* the size may be what is damaged, which also says whether it is compressed */
+    int other = expand(packed, count, !stored, to, room, history);
+    if (other == (int)room) made = other;
+    else made = -1;
+  }
+  if (made < 0) {
+    memset(to, 0, room);
+    expand(packed, count, stored, to, room, history);
+    return 0;
+  }
+  out->bytes = (uint32_t)made;
+  out->damaged = 0;
+  return 0;
+}
+
+/* ---- Spans ------------------------------------------------------------------------------------------------------- */
+
+/* The span that holds a position of the content. */
+static uint64_t span_at(const batch_source *source, uint64_t at) {
+  uint64_t from = 0, to = source->span_count;
+  while (to - from > 1) {
+    uint64_t middle = from + (to - from) / 2;
+    if (source->spans[middle].content <= at) from = middle;
+    else to = middle;
+  }
+  return from;
+}
+
+/* 0 or a negative errno. */
+static int unpack_span(batch_source *source, uint64_t index, uint8_t *to) {
+  batch_span *span = &source->spans[index];
+  uint32_t made = 0, before = 0;
+  if (source->histories) {
+    before = span->content < BATCH_HISTORY_BYTES ? (uint32_t)span->content : BATCH_HISTORY_BYTES;
+    memcpy(to - before, source->histories + (index + 1) * BATCH_HISTORY_BYTES - before, before);
+  }
+  for (uint64_t position = span->position; made < span->bytes;) {
+    uint32_t left = span->bytes - made, room = left, history = 0;
+    if (!source->exact && room > source->form.block_bytes) room = source->form.block_bytes;
+    if (source->histories) history = before + made < BATCH_HISTORY_BYTES ? before + made : BATCH_HISTORY_BYTES;
+    unpacked block;
+    int error = batch_unpack(source, position, span->end, source->exact, to + made, room, history, &block);
+    if (error != 0) return error;
+    span->damaged |= (uint32_t)block.damaged;
+    if (block.file_bytes == 0) break;
+    made += block.damaged ? room : block.bytes;
+    position += block.file_bytes;
+  }
+  if (made == span->bytes) return 0;
+  memset(to + made, 0, span->bytes - made);
+  span->damaged = 1;
+  return 0;
+}
+
+static uint32_t largest_span(const batch_source *source) {
+  uint32_t most = 0;
+  for (uint64_t i = 0; i < source->span_count; i++) {
+    if (source->spans[i].bytes > most) most = source->spans[i].bytes;
+  }
+  return most;
+}
+
+static void forget_cached(batch_source *source) {
+  for (int i = 0; i < BATCH_CACHED; i++) {
+    free(source->cache[i].bytes);
+    source->cache[i] = (cached_span){0};
+  }
+}
+
+/* The content of a span, from the cache if it is there. 0 or a negative errno. */
+static int load(batch_source *source, uint64_t index, const uint8_t **bytes) {
+  cached_span *oldest = &source->cache[0];
+  for (int i = 0; i < BATCH_CACHED; i++) {
+    cached_span *each = &source->cache[i];
+    if (each->used > 0 && each->span == index) {
+      each->used = ++source->clock;
+      *bytes = each->bytes + BATCH_HISTORY_BYTES;
+      return 0;
+    }
+    if (each->used < oldest->used) oldest = each;
+  }
+  if (!oldest->bytes) oldest->bytes = malloc(BATCH_HISTORY_BYTES + (uint64_t)largest_span(source));
+  if (!oldest->bytes) return -ENOMEM;
+  oldest->used = 0;
+  int error = unpack_span(source, index, oldest->bytes + BATCH_HISTORY_BYTES);
+  if (error != 0) return error;
+  oldest->span = index;
+  oldest->used = ++source->clock;
+  *bytes = oldest->bytes + BATCH_HISTORY_BYTES;
+  return 0;
+}
+
+int64_t batch_source_read(batch_source *source, void *to, uint64_t count, uint64_t at) {
+  uint64_t done = 0;
+  if (at >= source->content_bytes) return 0;
+  if (count > source->content_bytes - at) count = source->content_bytes - at;
+  while (done < count) {
+    uint64_t index = span_at(source, at + done);
+    const uint8_t *bytes;
+    int error = load(source, index, &bytes);
+    if (error != 0) return error;
+    const batch_span *span = &source->spans[index];
+    if (span->damaged && !source->walked) {
+      int changed = batch_frame_reconsider(source);
+      if (changed < 0) return changed;
+      if (changed) {
+        forget_cached(source);
+        if (at >= source->content_bytes) return (int64_t)done;
+        if (count > source->content_bytes - at) count = source->content_bytes - at;
+        continue;
+      }
+    }
+    uint64_t from = at + done - span->content, part = span->bytes - from;
+    if (part > count - done) part = count - done;
+    memcpy((uint8_t *)to + done, bytes + from, part);
+    done += part;
+  }
+  return (int64_t)done;
+}
+
+/* ---- What was found ---------------------------------------------------------------------------------------------- */
+
+const char *batch_source_problem(const batch_source *source, uint64_t from, uint64_t to) {
+  if (source->span_count == 0) return source->form.right ? "the LZ4 frame has no block" : "this is no LZ4 frame";
+  for (uint64_t i = span_at(source, from); i < source->span_count && source->spans[i].content < to; i++) {
+    if (!source->spans[i].damaged) continue;
+    return source->form.dictionary ? "an LZ4 block needs a dictionary that is not known" : "an LZ4 block is damaged";
+  }
+  return NULL;
+}
+
+void batch_source_place(const batch_source *source, uint64_t from, uint64_t to, uint64_t *file_from,
+                        uint64_t *file_to) {
+  *file_from = *file_to = 0;
+  if (source->span_count == 0 || from >= to) return;
+  *file_from = source->spans[span_at(source, from)].position;
+  *file_to = source->spans[span_at(source, to - 1)].end;
+  if (*file_to < *file_from) *file_to = *file_from;
+}
+
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
+
+int batch_source_open(int fd, batch_source **source) {
+  batch_source *made = calloc(1, sizeof *made);
+  *source = NULL;
+  if (!made) return -ENOMEM;
+  made->file.fd = fd;
+  source_size size;
+  int error = source_look(&made->file, &size);
+  made->file_bytes = size.file_bytes;
+  if (error == 0) error = batch_frame_find(made);
+  if (error != 0) {
+    batch_source_close(made);
+    return error;
+  }
+  *source = made;
+  return 0;
+}
+
+void batch_source_close(batch_source *source) {
+  if (!source) return;
+  forget_cached(source);
+  window_free(&source->packed);
+  free(source->entries);
+  free(source->spans);
+  free(source->histories);
+  free(source);
+}

@@ -1,0 +1,208 @@
+/*
+ * retire.c: the end of a full segment: unmapped, cut to its length, synced, renamed. And what becomes of one that the
+ * disk failed to sync. See segment.h; on the sealer's thread, or in recovery.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch/batcher.h"
+#include "capture/guard.h"
+#include "directory/directory.h"
+#include "limits/retention.h"
+#include "segment/scan.h"
+#include "segment/segment.h"
+#include "system/error.h"
+#include "system/system.h"
+
+static int cut(segment *segment) {
+  if (!segment->map) return 0;
+  /* Unmapped before it is cut: a mapped file never shrinks. */
+  guard_remove(segment->map);
+  int error = sys_unmap(segment->map, segment->capacity);
+  if (error != 0) return error;
+  segment->map = NULL;
+  if (!segment_has_files(segment)) return -DESCRIPTOR_LOST;
+  error = sys_truncate(segment->fd, segment->at);
+  if (error == 0) sys_start_writeback(segment->fd);
+  return error;
+}
+
+/* ---- After a sync that failed ------------------------------------------------------------------------------------ */
+
+/* The bytes of a file that can't be synced, in memory, before the kernel drops more of them. */
+static int keep(segment *segment) {
+  if (segment->kept) return 0;
+  uint8_t *kept = malloc(segment->at);
+  if (!kept) return -ENOMEM;
+  int64_t count = sys_read_at(segment->fd, kept, segment->at, 0);
+  if (count < 0) {
+    free(kept);
+    return (int)count;
+  }
+  /* What can't be read counts as lost: a checksum tells. */
+  memset(kept + count, 0, segment->at - (uint64_t)count);
+  segment->kept = kept;
+  return 0;
+}
+
+/* Where a copy is no longer whole. */
+typedef struct whole_part {
+  uint64_t end;         /* in the file */
+  uint64_t next_offset; /* after the events before */
+  int ended;
+} whole_part;
+
+static void end_whole_part(whole_part *whole, uint64_t end, uint64_t next_offset) {
+  if (!whole->ended) *whole = (whole_part){end, next_offset, 1};
+}
+
+/* How many events the copy `name` of a segment has lost, or a negative errno. */
+static int64_t count_lost(const segment *segment, const char *name, whole_part *whole) {
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, segment->directory, name, segment->base_offset, 0, &damage);
+  if (error != 0) return error;
+  uint64_t lost = 0, from = segment->base_offset;
+  scan_result result;
+  while ((result = scan_next(&scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
+    if (result == SCAN_DAMAGE) end_whole_part(whole, damage.from, from);
+    if (result == SCAN_DAMAGE) continue;
+    lost += scan.block.base_offset - from;
+    from = scan.block.base_offset + scan.block.count;
+  }
+  end_whole_part(whole, scan.position, from);
+  scan_close(&scan);
+  if (result == SCAN_ERROR) return damage.error;
+  return (int64_t)(lost + segment->summary.next_offset - from);
+}
+
+static int write_copy(const segment *segment, int fd) {
+  int error = sys_allocate(fd, segment->at);
+  if (error == 0) error = sys_write_at(fd, segment->kept, segment->at, 0);
+  if (error == 0) error = sys_sync_data(fd);
+  return error;
+}
+
+/*
+ * Of a segment whose events are in a ring still only what is whole stays, unsealed: the next recovery goes on after it,
+ * and takes the rest from the ring again.
+ */
+static int leave_whole_part(segment *segment, int fd, const whole_part *whole) {
+  segment->lost_from = whole->next_offset;
+  int error = sys_truncate(fd, whole->end);
+  return error == 0 ? sys_sync_data(fd) : error;
+}
+
+/* Gives the segment a new file with the same bytes, on the disk, in place of one whose sync failed. */
+static int move_to_new_file(segment *segment, uint64_t number) {
+  int error = keep(segment);
+  if (error == 0) error = retention_take_copy(segment->retention, segment->base_offset, segment->at);
+  if (error != 0) return error;
+  char name[64];
+  snprintf(name, sizeof name, PREPARED_PREFIX "%llu", (unsigned long long)number);
+  int fd = sys_open_create(segment->directory, name);
+  if (fd < 0) {
+    retention_give(segment->retention, segment->at);
+    return fd;
+  }
+  sys_file file;
+  error = sys_file_of(fd, segment->directory, name, &file);
+  if (error == 0) error = write_copy(segment, fd);
+  whole_part whole = {0};
+  int64_t lost = error == 0 ? count_lost(segment, name, &whole) : 0;
+  if (lost < 0) error = (int)lost;
+  if (lost > 0 && segment->recovers) error = leave_whole_part(segment, fd, &whole);
+  if (error == 0) error = sys_rename(segment->directory, name, segment->name);
+  if (error != 0) {
+    sys_close_file(fd, &file);
+    sys_unlink(segment->directory, name);
+    retention_give(segment->retention, segment->at);
+    return error;
+  }
+  sys_close_file(segment->fd, &segment->file);
+  retention_give(segment->retention, segment->taken);
+  segment->taken = segment->at;
+  segment->fd = fd;
+  segment->file = file;
+  segment->lost = (uint64_t)lost;
+  segment->poisoned = 0;
+  segment->synced = 1;
+  return 0;
+}
+
+/* ---- Retiring ---------------------------------------------------------------------------------------------------- */
+
+static int rename_sealed(segment *segment) {
+  char name[64];
+  segment_file_name(name, segment->base_offset, 0);
+  return sys_rename_new(segment->directory, segment->name, name);
+}
+
+/* Takes a segment as far as it can be taken; again after a failure, from where it failed. */
+static int finish(segment *segment, uint64_t *next_prepared, uint64_t *sync_failed) {
+  if (!segment_has_files(segment)) return -DESCRIPTOR_LOST;
+  if (!segment->synced && !segment->poisoned) {
+    segment->poisoned = sys_sync_data(segment->fd) != 0;
+    segment->synced = !segment->poisoned;
+  }
+  if (segment->poisoned) {
+    if (sync_failed) __atomic_store_n(sync_failed, 1, __ATOMIC_RELEASE);
+    int error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
+    if (error != 0) return error;
+  }
+  if (segment->recovers && segment->lost > 0) return -EIO;
+  /* Renamed only once it is on the disk: recovery never scans what has a sealed name. */
+  int error = rename_sealed(segment);
+  if (error != -ENOENT) return error;
+  /* Somebody removed the file, or gave it another name. What was in it is still there, behind the descriptor. */
+  error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
+  return error == 0 ? rename_sealed(segment) : error;
+}
+
+static void tell_retention(const segment *segment) {
+  struct stat status;
+  uint64_t bytes = segment->at;
+  if (!segment->retention) return;
+  if (sys_status(segment->fd, &status) == 0) bytes = (uint64_t)status.st_blocks * 512;
+  retention_sealed(segment->retention, segment->base_offset, segment->taken, bytes);
+}
+
+retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *sync_failed) {
+  retirement done = {0};
+  int directory = first->directory;
+  /* Step by step for all of them: the disk works on them at once, and one commit of its journal serves several. */
+  for (segment *each = first; each; each = each->next) {
+    if (cut(each) != 0) each->poisoned = 1;
+  }
+  segment **failed = &done.failed, *renamed = NULL, **last = &renamed;
+  while (first) {
+    segment *each = first;
+    first = each->next;
+    each->next = NULL;
+    int error = finish(each, next_prepared, sync_failed);
+    if (error != 0) {
+      retention_hold(each->retention, each->base_offset);
+      if (done.error == 0) done.error = error;
+      *failed = each;
+      failed = &each->next;
+      continue;
+    }
+    done.lost += each->lost;
+    *last = each;
+    last = &each->next;
+  }
+  if (renamed) done.directory_error = sys_sync_directory(directory);
+  if (done.error == 0) done.error = done.directory_error;
+  /* Only now: to make room for a copy none goes whose name may not be on the disk. */
+  while (renamed) {
+    segment *each = renamed;
+    renamed = each->next;
+    if (done.directory_error != 0 && each->retention) each->retention->names_unsure = 1;
+    tell_retention(each);
+    if (done.directory_error == 0) batcher_add(each->batcher, each->base_offset);
+    segment_abandon(each);
+  }
+  return done;
+}

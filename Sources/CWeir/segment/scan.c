@@ -1,0 +1,512 @@
+/* scan.c: see scan.h. Goes from block to block; scan_block.c says whether one is good. */
+#include "segment/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/notice.h"
+#include "format/values.h"
+#include "segment/scan_block.h"
+#include "system/crc32c.h"
+
+enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES };
+
+int all_zero(const void *bytes, uint64_t count) {
+  const uint8_t *byte = bytes;
+  uint8_t any = 0;
+  for (uint64_t i = 0; i < count; i++) any |= byte[i];
+  return any == 0;
+}
+
+/* ---- Looking further ------------------------------------------------------------------------------------------- */
+
+/* Where the bytes that are not zero end in a chunk. */
+static uint64_t used_bytes(const uint8_t *chunk, uint64_t count) {
+  while (count > 0 && count % 8 != 0 && chunk[count - 1] == 0) count--;
+  while (count >= 8) {
+    uint64_t word;
+    memcpy(&word, chunk + count - 8, 8);
+    if (word != 0) break;
+    count -= 8;
+  }
+  while (count > 0 && chunk[count - 1] == 0) count--;
+  return count;
+}
+
+typedef struct search {
+  segment_scan *scan;
+  uint8_t *chunk;
+  uint64_t chunk_from, chunk_count; /* what it has of the segment: right headers of bad blocks may come one by one */
+  int chunk_last;                   /* nothing comes after it */
+  uint64_t used; /* position after the last byte that is not zero, as far as was looked */
+} search;
+
+/* Has the chunk hold the bytes at `at`; how many it has of them, or a negative errno. */
+static int64_t fill_chunk(search *search, uint64_t at) {
+  uint64_t end = search->chunk_from + search->chunk_count;
+  int there = at >= search->chunk_from && at < end;
+  if (there && (search->chunk_last || end - at >= sizeof(block_header))) return (int64_t)(end - at);
+  int64_t got = source_read(&search->scan->source, search->chunk, CHUNK_BYTES, at);
+  search->chunk_from = at;
+  search->chunk_count = got < 0 ? 0 : (uint64_t)got;
+  search->chunk_last = got < CHUNK_BYTES;
+  return got;
+}
+
+/*
+ * The first multiple of 8 from `from` on where a right block header lies: 1, 0 if there is none, or a negative errno.
+ */
+static int find_header(search *search, uint64_t from, uint64_t *found) {
+  segment_scan *scan = search->scan;
+  uint64_t at = from;
+  while (at < scan->file_bytes) {
+    int64_t got = fill_chunk(search, at);
+    if (got < 0) return (int)got;
+    const uint8_t *bytes = search->chunk + (at - search->chunk_from);
+    uint64_t count = (uint64_t)got, used = used_bytes(bytes, count), p = 0;
+    if (used > 0 && at + used > search->used) search->used = at + used;
+    for (; p < used && p + sizeof(block_header) <= count; p += 8) {
+      uint32_t magic;
+      memcpy(&magic, bytes + p, sizeof magic);
+      if (magic != BLOCK_MAGIC) continue;
+      block_header header;
+      memcpy(&header, bytes + p, sizeof header);
+      if (scan_header_problem(scan, &header, at + p)) continue;
+      *found = at + p;
+      return 1;
+    }
+    if (search->chunk_last) break;
+    /* The last bytes of this chunk may hold the beginning of a header. */
+    at += count - sizeof(block_header) + 8;
+  }
+  return 0;
+}
+
+/*
+ * The first good block from `from` on, its header in `header`: 1, 0, or a negative errno. `*used` is where bytes that
+ * are not zero end, if there is none.
+ */
+static int find_block(segment_scan *scan, uint64_t from, block_header *header, uint64_t *used) {
+  search search = {.scan = scan, .chunk = malloc(CHUNK_BYTES), .used = from};
+  if (!search.chunk) return -ENOMEM;
+  int result;
+  uint64_t at = from;
+  for (;;) {
+    const char *problem;
+    int whole_header;
+    result = find_header(&search, at, &at);
+    if (result != 1) break;
+    int error = scan_read_block(scan, at, header, &problem, &whole_header);
+    if (error != 0) {
+      result = error;
+      break;
+    }
+    if (!problem) break;
+    at += 8;
+  }
+  if (used) *used = search.used;
+  free(search.chunk);
+  return result;
+}
+
+/*
+ * Whether one changed byte explains why a block header is not right; then `header` is as it was. Tells a damaged last
+ * block from one that was being written: of the latter, whole stretches are missing. Half a millisecond, once a
+ * segment.
+ */
+static int repair_header(const segment_scan *scan, block_header *header, uint64_t position) {
+  uint8_t *bytes = (uint8_t *)header;
+  if (all_zero(bytes, sizeof *header)) return 0;
+  for (uint64_t i = 0; i < sizeof *header; i++) {
+    uint8_t was = bytes[i];
+    for (int change = 1; change < 256; change++) {
+      bytes[i] = (uint8_t)(was ^ change);
+      if (header->magic != BLOCK_MAGIC) continue;
+      if (header->header_crc == scan_header_crc(header) && !scan_field_problem(scan, header, position)) return 1;
+    }
+    bytes[i] = was;
+  }
+  return 0;
+}
+
+/* Damage to what a segment was compressed to is what to tell of, rather than what it makes of the block. */
+static const char *compressed_problem(const segment_scan *scan, uint64_t from, uint64_t to, const char *problem) {
+  const char *compressed = source_problem(&scan->source, from, to);
+  return compressed ? compressed : problem;
+}
+
+/*
+ * The end of a batch segment that has lost its seal: the index knows up to which offset it went, if that can be. The
+ * scan then is at the end, with nothing left to ask for.
+ */
+static void end_of_batch(segment_scan *scan, const char *problem, scan_damage *damage) {
+  const batch_index *index = source_index(&scan->source);
+  if (scan->position >= scan->file_bytes) return;
+  damage->to = scan->file_bytes;
+  damage->reason = compressed_problem(scan, damage->from, damage->to, problem);
+  uint64_t most = (scan->file_bytes - scan->position) / sizeof(record_header), next = index ? index->next_offset : 0;
+  if (next > scan->next_offset && next - scan->next_offset <= most) damage->count = next - scan->next_offset;
+  scan->next_offset += damage->count;
+  scan->position = scan->file_bytes;
+}
+
+/* After a bad block at scan->position: finds the next good one, or tells what the tail is. */
+static scan_result look_further(segment_scan *scan, const block_header *bad, const char *problem, int whole_header,
+                                scan_damage *damage) {
+  block_header header;
+  uint64_t from = scan->position, used = from;
+  int found = 0;
+  if (from < scan->file_bytes) found = find_block(scan, from, &header, &used);
+  if (found < 0) {
+    damage->error = found;
+    return SCAN_ERROR;
+  }
+  damage->from = from;
+  damage->first_offset = scan->next_offset;
+  if (found == 1) {
+    damage->to = header.position;
+    damage->reason = compressed_problem(scan, from, header.position, problem);
+    if (header.base_offset > scan->next_offset) {
+      damage->count = header.base_offset - scan->next_offset;
+      scan->next_offset = header.base_offset;
+    }
+    scan->position = header.position;
+    return SCAN_DAMAGE;
+  }
+  damage->to = used;
+  block_header repaired = *bad;
+  if (whole_header || repair_header(scan, &repaired, from)) {
+    damage->reason = problem;
+    uint64_t end = repaired.base_offset + repaired.count;
+    if (end > scan->next_offset) damage->count = end - scan->next_offset;
+  }
+  if (scan->source.batch) end_of_batch(scan, problem, damage);
+  return SCAN_TAIL;
+}
+
+/* ---- The scan -------------------------------------------------------------------------------------------------- */
+
+static void accept(segment_scan *scan, const block_header *header) {
+  scan->block = *header;
+  scan->position = header->position + sizeof *header + header->payload_bytes;
+  uint64_t next = header->base_offset + header->count;
+  if (next > scan->next_offset) scan->next_offset = next;
+  scan->sealed = header->kind == BLOCK_SEAL;
+}
+
+static int look_at_size(segment_scan *scan) {
+  source_size size;
+  int error = source_look(&scan->source, &size);
+  if (error != 0) return error;
+  scan->file_bytes = size.bytes;
+  scan->disk_bytes = size.file_bytes;
+  scan->inode = size.inode;
+  return 0;
+}
+
+scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
+  memset(damage, 0, sizeof *damage);
+  if (scan->sealed) return SCAN_SEALED;
+  block_header header;
+  const char *problem = NULL;
+  int whole_header = 0;
+  /* A block that is good in the window is good: none ever changes. One that is not may have been written since. */
+  int old = scan->window.count > 0;
+  int error = old ? 0 : look_at_size(scan);
+  if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
+  if (error == 0 && problem && old) {
+    window_forget(&scan->window);
+    error = look_at_size(scan);
+    if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
+  }
+  if (error == 0 && !problem) {
+    accept(scan, &header);
+    return scan->sealed ? SCAN_SEALED : SCAN_BLOCK;
+  }
+  window_forget(&scan->window);
+  if (error != 0) {
+    damage->error = error;
+    return SCAN_ERROR;
+  }
+  return resync ? look_further(scan, &header, problem, whole_header, damage) : SCAN_TAIL;
+}
+
+int scan_peek(segment_scan *scan, block_header *header) {
+  if (scan->sealed || scan->position > scan->file_bytes || scan->file_bytes - scan->position < sizeof *header) return 0;
+  const uint8_t *bytes;
+  int64_t got = window_get(&scan->window, &scan->source, scan->position, sizeof *header, 0, &bytes);
+  if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
+  memcpy(header, bytes, sizeof *header);
+  if (!scan_header_problem(scan, header, scan->position)) return 1;
+  window_forget(&scan->window); /* it may be written by the time that somebody looks again */
+  return 0;
+}
+
+void scan_pass(segment_scan *scan, const block_header *header) { accept(scan, header); }
+
+void scan_rewind(segment_scan *scan) {
+  scan->position = scan->start;
+  scan->next_offset = scan->header.base_offset;
+  scan->sealed = 0;
+}
+
+segment_scan scan_again(const segment_scan *scan) {
+  segment_scan again = *scan;
+  again.window = (window){0};
+  again.rows = NULL;
+  again.rows_room = 0;
+  again.payload = NULL;
+  scan_rewind(&again);
+  return again;
+}
+
+static void free_buffers(segment_scan *scan) {
+  window_free(&scan->window);
+  free(scan->rows);
+  scan->rows = NULL;
+  scan->rows_room = 0;
+}
+
+void scan_again_close(segment_scan *again) { free_buffers(again); }
+
+void scan_seek(segment_scan *scan, uint64_t offset) {
+  uint64_t position, base;
+  block_header header;
+  if (!scan->header_valid || !source_seek(&scan->source, offset, &position, &base)) return;
+  if (position % 8 != 0 || position <= scan->position) return;
+  uint64_t before = scan->position;
+  scan->position = position;
+  /* The index has no say: only a header that its checksum vouches for, in its place, has. */
+  if (scan_peek(scan, &header) == 1 && header.base_offset == base && base <= offset) scan->next_offset = base;
+  else scan->position = before;
+}
+
+int scan_seal(segment_scan *scan) {
+  uint64_t position, end = scan->file_bytes;
+  block_header header;
+  const char *problem;
+  int whole_header;
+  if (end % 8 != 0 || end < scan->start + sizeof header + sizeof(seal_summary) + SEAL_POSITION_BYTES) return -1;
+  /* The file's end in one read: most seals are in it. */
+  uint64_t from = end > READ_AHEAD_LEAST ? end - READ_AHEAD_LEAST : 0;
+  const uint8_t *bytes;
+  window_forget(&scan->window);
+  int64_t got = window_get(&scan->window, &scan->source, from, end - from, 0, &bytes);
+  if (got < (int64_t)(end - from)) return -1;
+  memcpy(&position, bytes + (end - from) - sizeof position, sizeof position);
+  if (position % 8 != 0 || position < scan->start || position > end) return -1;
+  if (scan_read_block(scan, position, &header, &problem, &whole_header) != 0 || problem) return -1;
+  if (header.kind != BLOCK_SEAL || position + sizeof header + header.payload_bytes != end) return -1;
+  accept(scan, &header);
+  return 0;
+}
+
+const seal_summary *scan_summary(const segment_scan *scan) {
+  return scan->sealed && scan->block.kind == BLOCK_SEAL ? (const seal_summary *)(const void *)scan->payload : NULL;
+}
+
+uint64_t seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset) {
+  uint64_t offsets = next_offset > base_offset ? next_offset - base_offset : 0;
+  if (seal->events > offsets || seal->notices > offsets - seal->events) return 0;
+  return offsets - seal->events - seal->notices;
+}
+
+uint64_t scan_base(const segment_scan *scan, uint64_t name_base) {
+  uint64_t base = scan->header.base_offset;
+  return !scan->header_valid && name_base < base ? name_base : base;
+}
+
+int gap_left_out(int header_valid, uint32_t flags, uint64_t gap) {
+  return header_valid ? (flags & SEGMENT_AFTER_CUT) != 0 : gap >= OFFSETS_LEFT_OUT;
+}
+
+int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
+  record_header header;
+  uint32_t lane;
+  uint64_t total;
+  memcpy(&header, record, sizeof header);
+  return header.type == WEIR_TYPE_GAP &&
+         notice_read_gap(record + sizeof header, header.length, &lane, reason, &total, dropped);
+}
+
+int scan_lost(const uint8_t *record, int32_t *reason, uint64_t *events) {
+  record_header header;
+  memcpy(&header, record, sizeof header);
+  if (header.type != WEIR_TYPE_HOLE) return scan_gap(record, reason, events);
+  *reason = LOST_IN_HOLES;
+  *events = notice_read_hole(record + sizeof header, header.length);
+  return *events != RECORDS_UNKNOWN;
+}
+
+const uint8_t *scan_seal_definitions(const segment_scan *scan) { return scan->payload + sizeof(seal_summary); }
+
+const gap_total *scan_seal_totals(const segment_scan *scan) {
+  return (const gap_total *)(const void *)(scan_seal_definitions(scan) + scan_summary(scan)->definition_bytes);
+}
+
+const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening) {
+  definition_header header;
+  if (*at > count || count - *at < sizeof header) return NULL;
+  const uint8_t *entry = bytes + *at;
+  memcpy(&header, entry, sizeof header);
+  if (header.bytes % 8 != 0 || header.bytes < sizeof header || header.bytes > count - *at) return NULL;
+  if (header.bytes > MAX_DEFINITION_BYTES || header.type >= MAX_TYPES) return NULL;
+  uint64_t fields_at = sizeof header + (uint64_t)header.name_bytes, attributes_at = fields_at + header.fields_bytes;
+  uint64_t used = attributes_at + header.attributes_bytes;
+  if (align8(used) != header.bytes || !all_zero(entry + used, header.bytes - used) || header.reserved != 0) return NULL;
+  uint32_t crc = crc_end(crc_extend(weir_crc_u64(CRC_START, opening), entry + 8, header.bytes - 8));
+  if (crc != header.crc) return NULL;
+  int is_context = (header.flags & DEFINITION_CONTEXT) != 0, has_object = is_context || header.attributes_bytes > 0;
+  if (is_context && (header.name_bytes != 0 || header.fields_bytes != 0 || header.field_count != 0)) return NULL;
+  if (has_object && !values_are_object(entry + attributes_at, header.attributes_bytes)) return NULL;
+  uint64_t signature;
+  if (!values_are_fields(entry + fields_at, header.fields_bytes, header.field_count, &signature)) return NULL;
+  *at += header.bytes;
+  return (const definition_header *)(const void *)entry;
+}
+
+/* ---- The header of a segment ----------------------------------------------------------------------------------- */
+
+/* What is wrong with a header whose checksum is right; the fields that the checksum covers can be used all the same. */
+static const char *surface_problem(const segment_header *header, uint64_t base_from_name) {
+  if (header->magic != SEGMENT_MAGIC) return "segment header does not begin with the format's name";
+  if (header->major != FORMAT_MAJOR) return "segment header has a damaged version";
+  if (header->minor > FORMAT_MINOR) return "segment header has a damaged version, or is of a later minor one";
+  if (header->header_bytes != SEGMENT_HEADER_BYTES + sizeof(lane_mark) * header->lane_count) {
+    return "segment header has a wrong length";
+  }
+  if (!all_zero(header->reserved, sizeof header->reserved)) return "reserved bytes of a segment header are not zero";
+  if (header->base_offset != base_from_name) return "file name and segment header disagree on the first offset";
+  return NULL;
+}
+
+/* Of a batch without a header or a block that is right: what its index says it was. */
+static void open_by_index(segment_scan *scan, scan_damage *damage) {
+  const batch_index *index = source_index(&scan->source);
+  damage->to = scan->disk_bytes; /* no file of zeros, whatever it is */
+  if (!index || index->base_offset != scan->name_base) return;
+  scan->header.salt = index->salt;
+  scan->header.opening = index->opening;
+  scan->header.base_offset = index->base_offset;
+  scan->start = damage->to = SEGMENT_HEADER_BYTES < scan->file_bytes ? SEGMENT_HEADER_BYTES : scan->file_bytes;
+}
+
+/* Without a header to trust: salt, opening and base are those of the first good block. */
+static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int blank, scan_damage *damage) {
+  memset(&scan->header, 0, sizeof scan->header);
+  memset(scan->handed, 0, sizeof scan->handed);
+  scan->header.lane_count = WEIR_MAX_LANES;
+  scan->header.base_offset = base_from_name;
+  block_header first;
+  uint64_t used = SEGMENT_HEADER_BYTES;
+  int found = find_block(scan, SEGMENT_HEADER_BYTES, &first, &used);
+  /* A file that is being written has its own name: blocks of lower offsets are what was on the disk before it. */
+  while (found == 1 && scan->active && first.base_offset < base_from_name) {
+    found = find_block(scan, first.position + 8, &first, &used);
+  }
+  if (found < 0) return found;
+  damage->first_offset = base_from_name;
+  damage->reason = compressed_problem(scan, 0, SEGMENT_HEADER_BYTES, damage->reason);
+  scan->start = found ? first.position : scan->file_bytes;
+  damage->to = found ? first.position : used < scan->file_bytes ? used : scan->file_bytes;
+  if (!found && blank && used == SEGMENT_HEADER_BYTES) damage->to = 0;
+  if (found) {
+    scan->header.salt = first.salt;
+    scan->header.opening = first.opening;
+    scan->header.base_offset = first.base_offset;
+    if (first.base_offset > base_from_name) damage->count = first.base_offset - base_from_name;
+  } else if (scan->source.batch) {
+    open_by_index(scan, damage);
+  }
+  scan_rewind(scan);
+  return 0;
+}
+
+/*
+ * Whether a higher version in the header is believed. It lies outside the checksum, so what follows has its say: a
+ * good block of this version, or nothing at all, contradicts it. The next version's number is believed all the same:
+ * it differs from this one's in two bits, so no flipped bit makes it. In a batch one flipped bit can make anything of
+ * it, and of what follows: there it is believed only without an index, whose own version is this one's, and where the
+ * block that it lies in is as it was written. 1, 0 or a negative errno.
+ */
+static int is_newer(segment_scan *scan) {
+  if (scan->header.magic != SEGMENT_MAGIC || scan->header.major <= FORMAT_MAJOR) return 0;
+  if (source_index(&scan->source)) return 0;
+  int vouched = source_vouches(&scan->source);
+  if (vouched != 1) return vouched;
+  if (scan->header.major == FORMAT_MAJOR + 1) return 1;
+  block_header header;
+  const char *problem;
+  int whole_header;
+  int error = scan_read_block(scan, scan->start, &header, &problem, &whole_header);
+  if (error != 0) return error;
+  return problem && !all_zero(&header, sizeof header);
+}
+
+static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
+  _Alignas(8) uint8_t bytes[HEADER_ROOM] = {0};
+  const uint8_t *there;
+  int64_t got = window_get(&scan->window, &scan->source, 0, sizeof bytes, 0, &there);
+  if (got < 0) return (int)got;
+  memcpy(bytes, there, (uint64_t)got);
+  memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
+  uint64_t length = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * (uint64_t)scan->header.lane_count;
+  if (got < SEGMENT_HEADER_BYTES || scan->header.lane_count > WEIR_MAX_LANES || (uint64_t)got < length ||
+      scan->header.salt == 0 || scan->header.base_offset > MAX_OFFSET ||
+      crc32c(bytes + 20, length - 20) != scan->header.header_crc) {
+    damage->reason = "segment header checksum does not match";
+    return open_by_first_block(scan, base_from_name, all_zero(bytes, sizeof bytes), damage);
+  }
+  if (scan->header.incompatible != 0) return -ENOTSUP;
+  memcpy(scan->handed, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);
+  scan->header_valid = 1;
+  const batch_index *index = source_index(&scan->source);
+  if (index && (index->salt != scan->header.salt || index->opening != scan->header.opening ||
+                index->base_offset != scan->header.base_offset)) {
+    source_disown_index(&scan->source); /* of another segment */
+  }
+  scan->start = length;
+  scan_rewind(scan);
+  int newer = is_newer(scan);
+  if (newer != 0) return newer < 0 ? newer : -ENOTSUP;
+  damage->reason = surface_problem(&scan->header, base_from_name);
+  damage->to = damage->reason ? length : 0;
+  return 0;
+}
+
+int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
+              scan_damage *damage) {
+  memset(scan, 0, sizeof *scan);
+  memset(damage, 0, sizeof *damage);
+  scan->active = active;
+  scan->name_base = base_from_name;
+  int error = source_open(&scan->source, directory, name);
+  if (error != 0) return error;
+  error = look_at_size(scan);
+  if (error == 0) error = read_segment_header(scan, base_from_name, damage);
+  if (error != 0) scan_close(scan);
+  return error;
+}
+
+int scan_open_named(segment_scan *scan, int directory, segment_name *name, scan_damage *damage) {
+  /* Raw becomes a batch, once; who decompresses by hand may take it the other way while this looks. */
+  enum { TRIES = 6 };
+  int error = -ENOENT;
+  for (int i = 0; i < TRIES && error == -ENOENT; i++) {
+    if (i > 0 && name->active) break;
+    if (i > 0) {
+      name->batch = !name->batch;
+      if (name->batch) segment_batch_name(name->name, name->base);
+      else segment_file_name(name->name, name->base, 0);
+    }
+    error = scan_open(scan, directory, name->name, name->base, name->active, damage);
+  }
+  return error;
+}
+
+void scan_close(segment_scan *scan) {
+  source_close(&scan->source);
+  free_buffers(scan);
+  scan->payload = NULL;
+}

@@ -1,0 +1,150 @@
+/*
+ * scan.h: reading one segment, raw or a batch, block by block with pread, never trusting a length or a count from it.
+ * Shared by recovery, readers, verify and stat. Positions are those in the segment, whatever file it lies in.
+ */
+#ifndef WEIR_SCAN_H
+#define WEIR_SCAN_H
+
+#include "system/names.h"
+
+#include "directory/directory.h"
+#include "format/format.h"
+#include "segment/source.h"
+#include "segment/window.h"
+
+typedef struct segment_scan {
+  segment_source source;
+  int active;              /* by its name */
+  uint64_t file_bytes;     /* of the raw segment, as of the last look; grows never, shrinks at sealing */
+  uint64_t disk_bytes;     /* of the file that it lies in: fewer of a batch */
+  uint64_t inode;          /* which file it is, whatever its name has become */
+  uint64_t name_base;      /* the base offset that its name says */
+  int header_valid;        /* its checksum vouches for salt, opening, base and `handed` */
+  lane_mark handed[WEIR_MAX_LANES];
+  uint64_t start;          /* position of the first block */
+  uint64_t position;       /* of the next block */
+  uint64_t next_offset;    /* the offset expected there */
+  int sealed;              /* the seal has been read */
+  block_header block;      /* the block last read */
+  const uint8_t *payload;  /* its payload, in the window or in `rows`: valid until the next call */
+  int in_columns;          /* there it lay in columns */
+  window window;
+  uint8_t *rows;           /* a payload that lies in columns there, and what it takes to bring it back */
+  uint64_t rows_room;
+  /* The fixed part; with a damaged header: opening, salt, base from the first good block. Last, for its open end; what
+   * follows it in the file is in `handed`. */
+  segment_header header;
+} segment_scan;
+
+typedef enum scan_result {
+  SCAN_BLOCK,   /* a good block is in `block` and `payload`; `position` and `next_offset` are after it */
+  SCAN_SEALED,  /* the good seal is in `block` and `payload`: the segment is complete. Repeats */
+  SCAN_TAIL,    /* no good block at `position` nor anywhere after it: the end of what was written. Ask again if live.
+                   With `resync`, `damage` tells the tail: [from, to) up to its last byte that is not zero. Its reason
+                   is null for a torn tail; not null where a block was whole before it was damaged, and then its
+                   offsets are in `damage` */
+  SCAN_DAMAGE,  /* bytes [from, to) are no good block, but a good one follows, which the next call gives */
+  SCAN_ERROR    /* a system error: its negative errno in `error` */
+} scan_result;
+
+typedef struct scan_damage {
+  uint64_t from;          /* in the file */
+  uint64_t to;
+  uint64_t first_offset;  /* offsets that are missing for it */
+  uint64_t count;
+  const char *reason;     /* static */
+  int error;
+} scan_damage;
+
+/*
+ * Opens a segment. A damaged header is no error: `damage` then has a reason, and header_valid is 0 unless the
+ * checksum still vouches for the fields that count (the damage is in the magic, the version, the length or the name).
+ * `damage` has a null reason where the header is right. With neither a good header nor a good block the salt is 0: it
+ * is no segment, and if `damage` ends at 0, a file of nothing but zeros. Errors: a negative errno; -ENOTSUP for a
+ * newer major version, or an unknown incompatible flag. The version lies outside the checksum, so one that is higher
+ * by more than one is believed only where what follows the header is neither a good block of this version nor empty.
+ */
+int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
+              scan_damage *damage);
+
+/*
+ * The same for a segment from a listing, under its name or, where a batch was made of it since, the batch's, which
+ * `name` then is. -ENOENT: neither is there.
+ */
+int scan_open_named(segment_scan *scan, int directory, segment_name *name, scan_damage *damage);
+
+/*
+ * Reads the next block. With `resync` 0 a bad block answers SCAN_TAIL at once (for a live active segment, where it is
+ * one being written); with 1 it looks for a good block further on.
+ */
+scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage);
+
+/*
+ * Reads the header of the next block, without its payload: 1 if it is right, 0 if not, or a negative errno. scan_pass
+ * then goes past the block; `block` is that header, and `payload` is not the block's. Not for a seal.
+ */
+int scan_peek(segment_scan *scan, block_header *header);
+void scan_pass(segment_scan *scan, const block_header *header);
+
+/* Goes back to the first block. */
+void scan_rewind(segment_scan *scan);
+
+/*
+ * Goes on at the block that has `offset`, or somewhere before it, if an index knows where that is; so nothing has to be
+ * decompressed that lies before. What was passed over was not looked at: damage in it is not told of.
+ */
+void scan_seek(segment_scan *scan, uint64_t offset);
+
+/* A second scan of the same file, at the first block. Ends with scan_again_close, before the first one's scan_close. */
+segment_scan scan_again(const segment_scan *scan);
+void scan_again_close(segment_scan *again);
+
+/* Skips to the seal of a sealed segment without reading the blocks before it; 0, or -1 where there is no good
+ * seal, and then nothing has changed. */
+int scan_seal(segment_scan *scan);
+
+/* The summary in the payload after SCAN_SEALED or scan_seal; null if its size is wrong. */
+const seal_summary *scan_summary(const segment_scan *scan);
+
+/*
+ * Of the offsets of a segment those that neither an event nor a notice has: a recovery sealed it without what damage
+ * had taken. As no seal tells of that, notices among it count with the events.
+ */
+uint64_t seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset);
+
+/*
+ * The first offset of a sealed segment at `name_base`. Where the header is damaged, and maybe the first blocks after
+ * it, the header's is that of the first block that is left, and the name knows better: what lies between was in it.
+ */
+uint64_t scan_base(const segment_scan *scan, uint64_t name_base);
+
+/* Whether the `gap` offsets before a segment are none that is missing: they were left out after a power cut. Where the
+ * header that says so is damaged, it is a leap that nothing else explains. */
+int gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
+
+/* Whether all of the bytes are zero, as reserved ones and padding are. */
+int all_zero(const void *bytes, uint64_t count);
+
+/* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
+int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
+
+/*
+ * The same of a hole record that knows how many events it tells of: its reason is LOST_IN_HOLES. So the sums over all
+ * notices of a segment are `dropped` of its seal.
+ */
+int scan_lost(const uint8_t *record, int32_t *reason, uint64_t *events);
+
+/* The gap totals in the seal, `totals` of its summary. */
+const gap_total *scan_seal_totals(const segment_scan *scan);
+
+/* The definitions in the seal, `definition_bytes` of its summary long. */
+const uint8_t *scan_seal_definitions(const segment_scan *scan);
+
+/* The definition at `*at` in `bytes` (a definitions block's payload, a seal's, the ring's); advances `*at`. Null: end,
+ * or a bad one. Checks number, length, CRC under `opening`, that name, fields and attributes fit, that the fields are
+ * as many as it says, and that the attributes are a tagged object. */
+const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening);
+
+void scan_close(segment_scan *scan);
+
+#endif

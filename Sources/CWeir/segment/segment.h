@@ -1,0 +1,117 @@
+/*
+ * segment.h: writing one segment file. A prepared file becomes the active segment with its header, takes blocks, is
+ * sealed by a last block, and retired: unmapped, cut to its length, synced, renamed.
+ */
+#ifndef WEIR_SEGMENT_H
+#define WEIR_SEGMENT_H
+
+#include "system/names.h"
+
+#include "format/format.h"
+#include "system/system.h"
+
+typedef struct segment {
+  int fd;
+  int directory; /* not owned */
+  sys_file file, home; /* which they are of */
+  char name[64];
+  uint8_t *map;
+  uint64_t capacity;
+  uint64_t at; /* position of the next block */
+  uint64_t salt;
+  uint64_t opening;
+  uint64_t base_offset;
+  uint64_t number;
+  int sealed;
+  int named;    /* the sealer's: its name is known to be on the disk */
+  int poisoned; /* the sealer's: a sync of its file failed, which is never tried again */
+  int synced;   /* the sealer's: whole on the disk */
+  int recovers; /* its events are in a ring still: a file that has lost some of them does not get a sealed name */
+  uint64_t lost_from; /* then: the first offset that it lost */
+  uint64_t lost; /* events that a file which took the place of a poisoned one does not have */
+  struct retention *retention; /* of a log with bounds */
+  struct batcher *batcher;     /* of one that makes batch segments */
+  uint64_t taken; /* bytes that count there */
+  uint8_t *kept; /* what is still to be written to such a file */
+  seal_summary summary;
+  uint8_t *definitions; /* the seal's: every definition in the segment */
+  uint64_t definitions_bytes;
+  uint64_t definitions_room;
+  uint32_t totals; /* gap totals that its seal must have room for */
+  struct segment *next;
+} segment;
+
+/* Whether the descriptors of its file and its directory still are that: the host may have closed them. */
+static inline int segment_has_files(const segment *segment) {
+  return sys_is_file(segment->fd, &segment->file) && sys_is_file(segment->directory, &segment->home);
+}
+
+/* What the header of the next segment says of the one before it. */
+typedef struct segment_end {
+  uint64_t salt;
+  uint64_t end;
+  uint64_t base;
+} segment_end;
+
+/* Makes, allocates and maps the file prepared-<number>. Null and a negative errno in `*error` if that fails. */
+segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int *error);
+
+/*
+ * Writes the header and gives the file its active name. `captured_boot_id` is that of the ring whose events it takes. 0
+ * or a negative errno; then it is still prepared.
+ */
+int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boot_id[16], uint64_t base_offset,
+                  const segment_end *previous, const lane_mark *handed, uint32_t lane_count, uint32_t flags);
+
+/* Bytes of payload that one more block may have while the seal still fits. */
+uint64_t segment_room(const segment *segment);
+
+/*
+ * Where the payload of the next block is to be written, in two steps so that events are copied once: the caller fills
+ * segment_payload, then segment_append completes the block. `header` gives kind, payload_bytes, count, base_offset,
+ * lane, positions, times, calibration; the rest is filled in.
+ */
+uint8_t *segment_payload(segment *segment);
+void segment_append(segment *segment, block_header *header);
+
+/* Appends a definitions block and keeps the entries for the seal. -ENOMEM: nothing was appended. */
+int segment_append_definitions(segment *segment, const uint8_t *entries, uint64_t bytes, uint64_t next_offset,
+                               const calibration *calibration);
+
+/* Appends the seal. The segment takes no more blocks. */
+void segment_seal(segment *segment, uint64_t next_offset, const gap_total *totals, uint32_t count,
+                  const calibration *calibration);
+
+/* Builds a seal block in `bytes` (segment_seal_bytes long). */
+uint64_t segment_seal_bytes(uint64_t definitions_bytes, uint32_t totals);
+void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
+                        const uint8_t *definitions, const gap_total *totals, const calibration *calibration);
+
+/*
+ * The most gap totals that a segment's seal takes, so that small ones hold any two definitions all the same. Where
+ * there are more, refusals may be reported twice after a power cut.
+ */
+static inline uint32_t segment_most_totals(uint64_t capacity) { return (uint32_t)(capacity >> 11); }
+
+/* What became of segments that were to be retired. */
+typedef struct retirement {
+  int error;           /* the first negative errno, 0 */
+  int directory_error; /* of the sync of the names */
+  uint64_t lost;       /* events that the disk lost before they were synced */
+  segment *failed;     /* those to try again or to abandon, in their order */
+} retirement;
+
+/*
+ * Retires a list of segments (`next`), oldest first: unmaps, cuts, syncs, renames to the sealed names, syncs the
+ * directory once; frees them. One whose sync fails is copied to a new file, named by `next_prepared` until it takes the
+ * old one's name, as a whole or not at all. `sync_failed` (may be null) becomes 1 then: see ring_sync_failed.
+ */
+retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *sync_failed);
+
+/* Lets go of the file as it is, unsealed, for the next opening to recover. Frees. */
+void segment_abandon(segment *segment);
+
+/* Unmaps and removes the file: it was prepared, or never took a block. Frees. */
+void segment_discard(segment *segment);
+
+#endif

@@ -1,0 +1,76 @@
+/* source.c: see source.h. */
+#include "segment/source.h"
+
+#include <string.h>
+
+#include "segment/batch_source.h"
+#include "system/system.h"
+
+static int is_batch(const char *name) {
+  uint64_t length = strlen(name), suffix = strlen(BATCH_SUFFIX);
+  return length >= suffix && strcmp(name + length - suffix, BATCH_SUFFIX) == 0;
+}
+
+int source_open(segment_source *source, int directory, const char *name) {
+  *source = (segment_source){.fd = sys_open_read(directory, name)};
+  if (source->fd < 0) return source->fd;
+  int error = is_batch(name) ? batch_source_open(source->fd, &source->batch) : 0;
+  if (error != 0) source_close(source);
+  return error;
+}
+
+void source_close(segment_source *source) {
+  batch_source_close(source->batch);
+  if (source->fd >= 0) sys_close(source->fd);
+  *source = (segment_source){.fd = -1};
+}
+
+int source_look(const segment_source *source, source_size *size) {
+  struct stat status;
+  int error = sys_status(source->fd, &status);
+  if (error != 0) return error;
+  size->file_bytes = (uint64_t)status.st_size;
+  size->bytes = source->batch ? source->batch->content_bytes : size->file_bytes;
+  size->inode = (uint64_t)status.st_ino;
+  return 0;
+}
+
+int64_t source_read(const segment_source *source, void *bytes, uint64_t count, uint64_t at) {
+  return source->batch ? batch_source_read(source->batch, bytes, count, at) : sys_read_at(source->fd, bytes, count, at);
+}
+
+const char *source_problem(const segment_source *source, uint64_t from, uint64_t to) {
+  return source->batch ? batch_source_problem(source->batch, from, to) : NULL;
+}
+
+int source_vouches(const segment_source *source) {
+  return source->batch ? batch_frame_vouches(source->batch) : 1;
+}
+
+const batch_index *source_index(const segment_source *source) {
+  return source->batch && source->batch->has_index ? &source->batch->index : NULL;
+}
+
+void source_disown_index(segment_source *source) {
+  if (source->batch) source->batch->has_index = 0;
+}
+
+int source_seek(const segment_source *source, uint64_t offset, uint64_t *position, uint64_t *base) {
+  const batch_index *index = source_index(source);
+  int found = 0;
+  for (uint64_t i = 0; index && i < index->block_count; i++) {
+    const batch_block *entry = &source->batch->entries[i];
+    if (entry->segment_at == BATCH_NO_HEADER || entry->base_offset > offset) continue;
+    if (found && entry->base_offset < *base) continue;
+    *position = entry->segment_at;
+    *base = entry->base_offset;
+    found = 1;
+  }
+  return found;
+}
+
+void source_place(const segment_source *source, uint64_t from, uint64_t to, uint64_t *file_from, uint64_t *file_to) {
+  *file_from = from;
+  *file_to = to;
+  if (source->batch) batch_source_place(source->batch, from, to, file_from, file_to);
+}

@@ -1,0 +1,64 @@
+/*
+ * source.h: the bytes of a segment by their position in it, wherever they lie: in a raw file, or compressed in a batch
+ * segment (batch_source.h). What reads segments reads through this, so that it does not need to know which it is.
+ */
+#ifndef WEIR_SOURCE_H
+#define WEIR_SOURCE_H
+
+#include "system/names.h"
+
+#include "format/format.h"
+
+struct batch_source;
+
+typedef struct segment_source {
+  int fd;                     /* the file's; -1: none */
+  struct batch_source *batch; /* null: a raw file */
+} segment_source;
+
+typedef struct source_size {
+  uint64_t bytes;      /* of the segment */
+  uint64_t file_bytes; /* of the file */
+  uint64_t inode;
+} source_size;
+
+/* Opens the file; its name's suffix says what it is. 0 or a negative errno: -ENOTSUP for a newer version's index. */
+int source_open(segment_source *source, int directory, const char *name);
+void source_close(segment_source *source);
+
+/* How large it is now: a raw file that is being written grows. 0 or a negative errno. */
+int source_look(const segment_source *source, source_size *size);
+
+/*
+ * Reads bytes of the segment: how many there are, fewer only at its end, or a negative errno. What can't be unpacked
+ * reads as zeros.
+ */
+int64_t source_read(const segment_source *source, void *bytes, uint64_t count, uint64_t at);
+
+/*
+ * Why [from, to) of the segment, which was read, is not what was written; null if the compression has no part in it.
+ */
+const char *source_problem(const segment_source *source, uint64_t from, uint64_t to);
+
+/*
+ * Whether the beginning of the segment is as it was written, for all that what it lies in says: 1, 0, or a negative
+ * errno. A raw file says nothing against it.
+ */
+int source_vouches(const segment_source *source);
+
+/* The index of a batch segment; null where there is none, or it is not believed. */
+const batch_index *source_index(const segment_source *source);
+
+/* What the content said contradicts the index: from now on there is none. */
+void source_disown_index(segment_source *source);
+
+/*
+ * By the index, the last block header known to lie at or before the one that has `offset`: 1, its position in the
+ * segment and its base offset; 0 without one. It has to be looked at whether it is there.
+ */
+int source_seek(const segment_source *source, uint64_t offset, uint64_t *position, uint64_t *base);
+
+/* Where the bytes [from, to) of the segment lie in the file: the same of a raw one, whole LZ4 blocks of a batch. */
+void source_place(const segment_source *source, uint64_t from, uint64_t to, uint64_t *file_from, uint64_t *file_to);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * crc32c.c: see crc32c.h.
+ *
+ * The instruction takes a word or two a cycle but answers after three cycles, so one chain of words leaves most of it
+ * idle. Long stretches are therefore summed as three neighbouring stretches at once, which are then joined: the
+ * checksum of A followed by n bytes is that of A multiplied by x^8n, modulo the polynomial.
+ *
+ * A carry-less multiplication does that in a few cycles. And because all three stretches start from zero, with the
+ * state so far joined like a fourth, the next three do not wait for the join: the processor works on several at once.
+ * Without the multiplication a join is a loop over 32 bits, and only much longer stretches make up for it.
+ */
+#include "system/crc32c.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+#define POLYNOMIAL UINT32_C(0x82f63b78)
+
+static inline uint64_t word_at(const uint8_t *bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, 8);
+  return word;
+}
+
+/* One chain of words, for what is too short to be split. */
+static inline uint64_t extend_one(uint64_t state, const uint8_t *bytes, uint64_t count) {
+  for (; count >= 8; count -= 8, bytes += 8) state = weir_crc_u64(state, word_at(bytes));
+  for (; count > 0; count--, bytes++) state = weir_crc_u8(state, *bytes);
+  return state;
+}
+
+/* ---- With carry-less multiplication ------------------------------------------------------------------------------ */
+
+/*
+ * x^(8n - 33) modulo the polynomial for one, two and three stretches of n bytes, in the reflected order of bits (bit 31
+ * is x^0). The product of two reflected numbers lies one bit off, and the instruction multiplies what it is given by
+ * x^32: hence the 33.
+ */
+#define SHORT_SHIFTS UINT64_C(0x9e4addf8), UINT64_C(0x0d3b6092), UINT64_C(0xab7aff2a)
+#define LONG_SHIFTS UINT64_C(0xb9e02b86), UINT64_C(0xdd7e3b0c), UINT64_C(0xd7a4825c)
+enum { FOLDED_SHORT_BYTES = 64, FOLDED_LONG_BYTES = 256 };
+
+/* The carry-less product of two numbers of 32 bits. In assembly, so that nothing is asked of the compiler's options. */
+static inline uint64_t multiply_carryless(uint64_t a, uint64_t b) {
+#if defined(__x86_64__)
+  __m128i product = _mm_cvtsi64_si128((long long)a), factor = _mm_cvtsi64_si128((long long)b);
+  __asm__("pclmulqdq $0, %1, %0" : "+x"(product) : "x"(factor));
+  return (uint64_t)_mm_cvtsi128_si64(product);
+#else
+  uint64_t product;
+  __asm__(".arch_extension crypto\n\t"
+          "fmov d30, %1\n\tfmov d31, %2\n\t"
+          "pmull v30.1q, v30.1d, v31.1d\n\t"
+          "fmov %0, d30"
+          : "=r"(product)
+          : "r"(a), "r"(b)
+          : "v30", "v31");
+  return product;
+#endif
+}
+
+/* Takes in three stretches of `stretch` bytes each, side by side. `one` to `three` are the shifts for its length. */
+static inline __attribute__((always_inline)) uint64_t fold_three(uint64_t state, const uint8_t *bytes, uint64_t stretch,
+                                                                 uint64_t one, uint64_t two, uint64_t three) {
+  uint64_t first = 0, second = 0, third = 0;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 8
+#endif
+  for (uint64_t i = 0; i < stretch; i += 8) {
+    first = weir_crc_u64(first, word_at(bytes + i));
+    second = weir_crc_u64(second, word_at(bytes + stretch + i));
+    third = weir_crc_u64(third, word_at(bytes + 2 * stretch + i));
+  }
+  uint64_t joined = multiply_carryless((uint32_t)state, three) ^ multiply_carryless(first, two) ^
+                    multiply_carryless(second, one);
+  return weir_crc_u64(0, joined) ^ third;
+}
+
+static uint64_t extend_folded(uint64_t state, const uint8_t *bytes, uint64_t count) {
+  for (; count >= 3 * FOLDED_LONG_BYTES; count -= 3 * FOLDED_LONG_BYTES, bytes += 3 * FOLDED_LONG_BYTES) {
+    state = fold_three(state, bytes, FOLDED_LONG_BYTES, LONG_SHIFTS);
+  }
+  for (; count >= 3 * FOLDED_SHORT_BYTES; count -= 3 * FOLDED_SHORT_BYTES, bytes += 3 * FOLDED_SHORT_BYTES) {
+    state = fold_three(state, bytes, FOLDED_SHORT_BYTES, SHORT_SHIFTS);
+  }
+  return extend_one(state, bytes, count);
+}
+
+int crc_folds(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("pclmul") != 0;
+#else
+  return (getauxval(AT_HWCAP) & HWCAP_PMULL) != 0;
+#endif
+}
+
+/* ---- Without ----------------------------------------------------------------------------------------------------- */
+
+/* x^(8n) modulo the polynomial for the two lengths of a stretch. */
+#define PLAIN_LONG_SHIFT UINT32_C(0x35d73a62)
+#define PLAIN_SHORT_SHIFT UINT32_C(0x74c360a4)
+enum { PLAIN_LONG_BYTES = 4096, PLAIN_SHORT_BYTES = 512 };
+
+/* The product of two polynomials modulo POLYNOMIAL. */
+static uint32_t multiply(uint32_t a, uint32_t b) {
+  uint32_t product = 0;
+  for (int bit = 31; bit >= 0; bit--) {
+    product ^= b & -(a >> bit & 1);
+    b = b >> 1 ^ (POLYNOMIAL & -(b & 1));
+  }
+  return product;
+}
+
+static inline uint64_t extend_three(uint64_t state, const uint8_t *bytes, uint64_t stretch, uint32_t shift) {
+  uint64_t first = state, second = 0, third = 0;
+  for (uint64_t i = 0; i < stretch; i += 8) {
+    first = weir_crc_u64(first, word_at(bytes + i));
+    second = weir_crc_u64(second, word_at(bytes + stretch + i));
+    third = weir_crc_u64(third, word_at(bytes + 2 * stretch + i));
+  }
+  uint32_t joined = multiply(shift, (uint32_t)first) ^ (uint32_t)second;
+  return multiply(shift, joined) ^ (uint32_t)third;
+}
+
+uint64_t crc_extend_plain(uint64_t state, const void *from, uint64_t count) {
+  const uint8_t *bytes = from;
+  for (; count >= 3 * PLAIN_LONG_BYTES; count -= 3 * PLAIN_LONG_BYTES, bytes += 3 * PLAIN_LONG_BYTES) {
+    state = extend_three(state, bytes, PLAIN_LONG_BYTES, PLAIN_LONG_SHIFT);
+  }
+  for (; count >= 3 * PLAIN_SHORT_BYTES; count -= 3 * PLAIN_SHORT_BYTES, bytes += 3 * PLAIN_SHORT_BYTES) {
+    state = extend_three(state, bytes, PLAIN_SHORT_BYTES, PLAIN_SHORT_SHIFT);
+  }
+  return extend_one(state, bytes, count);
+}
+
+/* x^(8n) modulo the polynomial for n = 1, 2, 4 and so on. */
+static const uint32_t shifts[] = {
+    0x00800000, 0x00008000, 0x82f63b78, 0x6ea2d55c, 0x18b8ea18, 0x510ac59a, 0xb82be955, 0xb8fdb1e7,
+    0x88e56f72, 0x74c360a4, 0xe4172b16, 0x0d65762a, 0x35d73a62, 0x28461564, 0xbf455269, 0xe2ea32dc,
+    0xfe7740e6, 0xf946610b, 0x3c204f8f, 0x538586e3, 0x59726915, 0x734d5309, 0xbc1ac763, 0x7d0722cc};
+
+uint32_t crc_shift(uint32_t state, uint64_t count) {
+  for (int bit = 0; count > 0; bit++, count >>= 1) {
+    if (count & 1) state = multiply(shifts[bit], state);
+  }
+  return state;
+}
+
+/* ---- Either ------------------------------------------------------------------------------------------------------ */
+
+uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count) {
+  if (count < 3 * FOLDED_SHORT_BYTES) return extend_one(state, bytes, count);
+  return crc_folds() ? extend_folded(state, bytes, count) : crc_extend_plain(state, bytes, count);
+}
+
+int crc_available(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("sse4.2") != 0;
+#else
+  return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
+#endif
+}

@@ -1,0 +1,39 @@
+/*
+ * crc32c.h: CRC32C (Castagnoli, iSCSI: reflected, initial value and final xor of all ones) with the CPU's
+ * instruction.
+ */
+#ifndef WEIR_CRC32C_H
+#define WEIR_CRC32C_H
+
+#include "system/names.h"
+
+#include <stdint.h>
+
+#include "weir_capture.h"
+
+/* The running state: start with CRC_START, extend, end with crc_end. */
+#define CRC_START UINT32_C(0xffffffff)
+static inline uint32_t crc_end(uint64_t state) { return ~(uint32_t)state; }
+uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count);
+
+/* The same for a processor that has no carry-less multiplication: half as fast on long stretches. */
+uint64_t crc_extend_plain(uint64_t state, const void *bytes, uint64_t count);
+
+/*
+ * The state after `count` bytes of zeros, fewer than 16 MiB. What bytes make of a state is this, exclusive-ored with
+ * what they make of 0: so the sum of a stretch follows from those of what begins before it.
+ */
+uint32_t crc_shift(uint32_t state, uint64_t count);
+
+/* The checksum of one stretch of bytes. */
+static inline uint32_t crc32c(const void *bytes, uint64_t count) {
+  return crc_end(crc_extend(CRC_START, bytes, count));
+}
+
+/* Whether this processor has the instruction. */
+int crc_available(void);
+
+/* Whether it has carry-less multiplication too, so that crc_extend does not come down to crc_extend_plain. */
+int crc_folds(void);
+
+#endif
