@@ -4,6 +4,7 @@
  */
 #include "capture_check.h"
 
+#include "format/calibration.h"
 #include "log/log.h"
 #include "system/crc32c.h"
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/calibration.h"
 #include "log/log.h"
 #include "system/crc32c.h"
 #include "system/system.h"
@@ -59,18 +60,12 @@ static void sample(uint32_t clock, uint64_t *ticks, uint64_t *monotonic, int64_t
   }
 }
 
-calibration_slot clock_slot(const calibration *value, uint32_t sequence) {
-  calibration_slot slot = {.value = *value, .sequence = sequence};
-  slot.crc = crc32c(&slot, offsetof(calibration_slot, crc));
-  return slot;
-}
-
 /* Stores the calibration in the ring so that a kill at any instruction leaves one whole slot. */
 static void persist(ring_header *header, const calibration *value) {
   int newer = (int32_t)(header->calibration[1].sequence - header->calibration[0].sequence) > 0;
   uint32_t sequence = header->calibration[newer].sequence + 1;
   calibration_slot *slot = &header->calibration[!newer];
-  calibration_slot made = clock_slot(value, sequence == 0 ? 1 : sequence);
+  calibration_slot made = calibration_in_slot(value, sequence == 0 ? 1 : sequence);
   slot->crc = ~made.crc;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   slot->value = made.value;

@@ -13,6 +13,8 @@
 #include "capture/guard.h"
 #include "capture/lane.h"
 #include "directory/quarantine.h"
+#include "format/calibration.h"
+#include "format/eviction.h"
 #include "format/notice.h"
 #include "log/log.h"
 #include "replay/handover.h"
@@ -422,7 +424,7 @@ static uint64_t claim(lane *lane) {
   while (!__atomic_compare_exchange_n(word, &head, head | HEAD_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
     continue; /* L8 */
   }
-  lane_settle_eviction(lane->control, head);
+  eviction_settle(lane->control, head);
   return head_position(head);
 }
 
@@ -433,7 +435,7 @@ static void unclaim(lane *lane, uint64_t head) {
 static int has_unreported_eviction(const event_log *log, const lane *lane) {
   if (log->rebooted) return 0; /* see hand_over_lost */
   const lane_control *control = lane->control;
-  return lane_evicted(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+  return eviction_total(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
 }
 
 /*
@@ -446,7 +448,7 @@ static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
     return 1;
   }
   uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
-  uint64_t total = lane_evicted(lane->control), lost = total - load(reported);
+  uint64_t total = eviction_total(lane->control), lost = total - load(reported);
   if (!append_gap(log, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->handed, head)) return 0;
   sealer_lose(log, lane, lane->handed, head);
   if (lane->records != RECORDS_UNKNOWN) lane->records += lost;

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "directory/directory.h"
 #include "directory/start.h"
+#include "format/calibration.h"
 #include "format/record.h"
-#include "ring/ring.h"
 #include "system/system.h"
 
 void check_tell(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,

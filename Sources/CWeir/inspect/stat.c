@@ -9,6 +9,7 @@
 
 #include "directory/sizes.h"
 #include "directory/start.h"
+#include "format/calibration.h"
 #include "format/notice.h"
 #include "replay/dead.h"
 #include "system/crc32c.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "directory/start.h"
+#include "format/ring_header.h"
 #include "inspect/check.h"
 #include "replay/dead.h"
 #include "system/crc32c.h"
@@ -32,7 +33,7 @@ static void check_ring_header(checker *checker, const dead_ring *ring) {
   if (header->major != FORMAT_MAJOR || header->minor > FORMAT_MINOR) {
     tell_ring(checker, offsetof(ring_header, major), 4, "the ring's version is damaged, or of a later minor one");
   }
-  if (!ring_calibration(header, &calibration)) {
+  if (!ring_header_calibration(header, &calibration)) {
     tell_ring(checker, offsetof(ring_header, calibration), sizeof header->calibration,
               "the ring's calibration is damaged");
   }

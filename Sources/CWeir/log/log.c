@@ -11,6 +11,7 @@
 #include "batch/batcher.h"
 #include "capture/guard.h"
 #include "directory/directory.h"
+#include "format/eviction.h"
 #include "limits/retention.h"
 #include "recover/recover.h"
 #include "system/crc32c.h"
@@ -384,7 +385,7 @@ static void keep_counters(event_log *log) {
     __atomic_add_fetch(&log->loose_dropped[reason], sum, __ATOMIC_RELAXED);
   }
   uint64_t overwritten = 0;
-  for (uint32_t i = 0; i < log->lane_count; i++) overwritten += lane_evicted(log->lanes[i].control);
+  for (uint32_t i = 0; i < log->lane_count; i++) overwritten += eviction_total(log->lanes[i].control);
   __atomic_store_n(&log->kept_overwritten, overwritten, __ATOMIC_RELAXED);
   log->counters_kept = 1;
   pthread_mutex_unlock(&log->wait_lock);
@@ -612,7 +613,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
     const lane *lane = &log->lanes[i];
     counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);
     counters->lanes_in_use += __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0;
-    if (mapped) counters->overwritten += lane_evicted(lane->control);
+    if (mapped) counters->overwritten += eviction_total(lane->control);
     for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
       counters->dropped[reason] += __atomic_load_n(&lane->control->dropped[reason - 1], __ATOMIC_RELAXED);
     }

@@ -22,7 +22,6 @@
 
 #include "directory/locator.h"
 #include "format/record.h"
-#include "ring/ring.h"
 #include "segment/segment.h"
 
 /* A stretch of a lane whose events are not in the log: overwritten, or damaged. */
@@ -294,8 +293,6 @@ uint64_t *ring_sync_failed(const event_log *log);
 void lane_ring_bell(event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
 int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
-void lane_settle_eviction(lane_control *control, uint64_t head); /* counts what `head` shows to have been evicted */
-uint64_t lane_evicted(const lane_control *control); /* events evicted so far, those not counted yet included */
 log_state lane_log_state(const event_log *log);
 void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
 void log_unreference(event_log *log);
@@ -313,7 +310,6 @@ void types_publish(event_log *log, uint64_t end, uint32_t types);
 uint32_t clock_resolve(uint32_t wanted);
 void clock_start(event_log *log);
 int clock_measure(event_log *log, uint32_t clock); /* sets the log's calibration; 0 if the counter stepped back */
-calibration_slot clock_slot(const calibration *value, uint32_t sequence);
 void clock_calibrate(event_log *log); /* measures, and persists in the ring */
 
 /* ---- drain.c ---- */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ring/ring.h"
+#include "format/calibration.h"
 
 static void take_type(weir_event *event, const definition *known) {
   if (!known || (known->flags & DEFINITION_CONTEXT)) return;

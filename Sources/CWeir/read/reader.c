@@ -26,7 +26,6 @@
 #include "read/event.h"
 #include "read/route.h"
 #include "replay/dead.h"
-#include "ring/ring.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/system.h"

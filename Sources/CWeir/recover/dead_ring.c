@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "directory/quarantine.h"
+#include "format/ring_header.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
 #include "ring/ring_owner.h"
@@ -97,7 +98,7 @@ static int read_ring_header(int fd, ring_header *header) {
   if (error != 0) return error;
   int64_t count = sys_read_at(fd, header, sizeof *header, 0);
   if (count < 0) return (int)count;
-  return count == sizeof *header ? ring_check_header(header, (uint64_t)status.st_size) : -EBADMSG;
+  return count == sizeof *header ? ring_header_check(header, (uint64_t)status.st_size) : -EBADMSG;
 }
 
 /*
@@ -184,7 +185,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
     status = distrust(recovery);
     if (status != WEIR_OK) return status;
   }
-  ring_calibration(dead->header, &dead->calibration);
+  ring_header_calibration(dead->header, &dead->calibration);
   types_load(dead);
   return WEIR_OK;
 }
@@ -199,7 +200,7 @@ static int ring_being_made(recovery *recovery) {
   ring_header *header = malloc(sizeof *header);
   recovery->made.there = 1;
   if (header && read_ring_header(fd, header) == 0) {
-    recovery->least_offset = ring_end(header);
+    recovery->least_offset = ring_header_end(header);
     recovery->made.opening = header->opening;
     recovery->made.closed = header->closed == 1;
     memcpy(recovery->made.boot_id, header->boot_id, sizeof header->boot_id);
@@ -283,7 +284,7 @@ static int mend_cut_ring(recovery *recovery, int fd) {
   int error = sys_status(fd, &status);
   int64_t count = sys_read_at(fd, header, sizeof *header, 0);
   uint64_t bytes = header->file_bytes;
-  int is_cut = error == 0 && count == sizeof *header && ring_check_header(header, UINT64_MAX) == 0 &&
+  int is_cut = error == 0 && count == sizeof *header && ring_header_check(header, UINT64_MAX) == 0 &&
                bytes > (uint64_t)status.st_size &&
                (bytes <= SMALL_BYTES || bytes / LEAST_SHARE <= (uint64_t)status.st_size);
   free(header);

@@ -25,6 +25,7 @@
 #include "batch/batch.h"
 #include "directory/quarantine.h"
 #include "format/notice.h"
+#include "format/ring_header.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
 #include "segment/scan.h"
@@ -256,7 +257,7 @@ static weir_status settle_heads(recovery *recovery) {
   event_log *dead = recovery->dead;
   handover *handover = &recovery->handover;
   dead->calibration = handover_calibration(handover, dead->header);
-  uint64_t known = ring_end(dead->header), end = handover_start_offset(handover, known);
+  uint64_t known = ring_header_end(dead->header), end = handover_start_offset(handover, known);
   if (handover->rebooted) {
     recovery->report->missing_events += handover->missing;
   } else {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/ring_header.h"
 #include "ring/ring_owner.h"
 #include "system/system.h"
 
@@ -27,7 +28,7 @@ static int open_ring(dead_ring *ring, int directory) {
   struct stat status;
   error = sys_status(ring->fd, &status);
   if (error == 0) error = read_whole(ring->fd, &ring->header, sizeof ring->header, 0);
-  if (error == 0) error = ring_check_header(&ring->header, (uint64_t)status.st_size);
+  if (error == 0) error = ring_header_check(&ring->header, (uint64_t)status.st_size);
   if (error == 0) ring->inode = (uint64_t)status.st_ino;
   uint8_t boot_id[16];
   if (error == 0) error = sys_boot_id(boot_id);
@@ -111,7 +112,7 @@ static int open_dead(dead_ring *ring, int directory) {
   if (error != 0) return error;
   ring->calibration = handover_calibration(&ring->handover, &ring->header);
   ring->log_end = ring->handover.log_end;
-  ring->start_offset = handover_start_offset(&ring->handover, ring_end(&ring->header));
+  ring->start_offset = handover_start_offset(&ring->handover, ring_header_end(&ring->header));
   ring->known_end = ring->start_offset - (ring->rebooted && !ring->handover.after_cut ? OFFSETS_LEFT_OUT : 0);
   ring->tail_told = !ring->rebooted || ring->handover.after_cut;
   if (ring->empty) empty(ring);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "directory/directory.h"
 #include "format/notice.h"
-#include "ring/ring.h"
+#include "format/record.h"
+#include "format/ring_header.h"
 
 static void raise_to(uint64_t *value, uint64_t least) {
   if (*value < least) *value = least;
@@ -267,7 +269,7 @@ void handover_lane(const handover *handover, const lane_view *view, uint32_t lan
 
 calibration handover_calibration(const handover *handover, const ring_header *ring) {
   calibration value;
-  return ring_calibration(ring, &value) ? value : handover->calibration;
+  return ring_header_calibration(ring, &value) ? value : handover->calibration;
 }
 
 uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring) {

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "capture/guard.h"
+#include "format/calibration.h"
+#include "format/eviction.h"
 #include "format/notice.h"
 #include "log/log.h"
 #include "system/crc32c.h"
@@ -12,63 +14,6 @@
 #include "system/system.h"
 
 static uint64_t align4096(uint64_t n) { return (n + 4095) & ~UINT64_C(4095); }
-
-/* Whether `count` items of `each` bytes from `at` on lie within `total`, without overflow. */
-static int fits(uint64_t at, uint64_t count, uint64_t each, uint64_t total) {
-  uint64_t bytes;
-  return !__builtin_mul_overflow(count, each, &bytes) && at <= total && bytes <= total - at;
-}
-
-int ring_check_header(const ring_header *header, uint64_t file_bytes) {
-  if (header->magic != RING_MAGIC) return -EBADMSG;
-  int intact = header->header_crc == crc32c((const uint8_t *)header + 16, RING_FIXED_BYTES - 16);
-  /* No flipped bit makes version 1 the next one; of any other the header's checksum says whether it is version 1. */
-  if (header->major == FORMAT_MAJOR + 1 || (header->major > FORMAT_MAJOR && !intact)) return -ENOTSUP;
-  if (!intact) return -EBADMSG;
-  if (header->incompatible != 0) return -ENOTSUP;
-  uint64_t record = header->record_bytes, lane = header->lane_bytes;
-  if (header->lane_count < 1 || header->lane_count > WEIR_MAX_LANES || header->spare_lanes > header->lane_count) {
-    return -EBADMSG;
-  }
-  if (record < WEIR_RECORD_HEADER_BYTES || record > MAX_RECORD_BYTES) return -EBADMSG;
-  if (lane == 0 || (lane & (lane - 1)) != 0 || lane < record || lane > MAX_LANE_BYTES) return -EBADMSG;
-  if (header->lane_stride < LANE_CONTROL_BYTES + lane + record + RECORD_SLACK_BYTES) return -EBADMSG;
-  if (header->lane_stride % 4096 != 0 || header->lanes_at % 4096 != 0 || header->types_at % 8 != 0) return -EBADMSG;
-  if (header->lanes_at < RING_HEADER_BYTES || header->types_at < RING_HEADER_BYTES) return -EBADMSG;
-  if (header->file_bytes > file_bytes) return -EBADMSG;
-  if (!fits(header->lanes_at, header->lane_count, header->lane_stride, header->file_bytes)) return -EBADMSG;
-  if (!fits(header->types_at, 1, header->types_bytes, header->file_bytes)) return -EBADMSG;
-  if (header->types_bytes > UINT64_C(64) << 20 || header->base_offset > MAX_OFFSET) return -EBADMSG;
-  return 0;
-}
-
-int ring_calibration(const ring_header *header, calibration *value) {
-  const calibration_slot *best = NULL;
-  for (int i = 0; i < 2; i++) {
-    const calibration_slot *slot = &header->calibration[i];
-    if (slot->crc != crc32c(slot, offsetof(calibration_slot, crc)) || slot->sequence == 0) continue;
-    if (!best || (int32_t)(slot->sequence - best->sequence) > 0) best = slot;
-  }
-  if (!best) return 0;
-  *value = best->value;
-  return 1;
-}
-
-/* Nanoseconds from the calibration's base to `ticks`, as two's complement. */
-static uint64_t since_base(const calibration *calibration, uint64_t ticks) {
-  __int128 since = (__int128)(int64_t)(ticks - calibration->base_ticks) * calibration->multiplier;
-  return (uint64_t)(since >> 32);
-}
-
-/* These wrap instead of trapping where a damaged or foreign calibration makes nonsense of it. */
-int64_t calibration_time(const calibration *calibration, uint64_t ticks) {
-  return (int64_t)((uint64_t)calibration->wall_ns + since_base(calibration, ticks));
-}
-
-int64_t calibration_monotonic(const calibration *calibration, uint64_t ticks) {
-  if (calibration->multiplier == 0) return INT64_MIN;
-  return (int64_t)((uint64_t)calibration->monotonic_ns + since_base(calibration, ticks));
-}
 
 uint64_t *ring_sync_failed(const event_log *log) { return &((ring_header *)(void *)log->ring)->sync_failed; }
 
@@ -169,7 +114,7 @@ static void fill_header(ring_header *header, const event_log *log, uint64_t base
   header->log_end = base_offset;
   header->clock = clock;
   /* From its first moment on the ring has a good calibration: of two slots, at most one is being replaced. */
-  header->calibration[0] = clock_slot(&log->calibration, 1);
+  header->calibration[0] = calibration_in_slot(&log->calibration, 1);
 }
 
 /* Writes everything of an empty ring but its lanes' records: whatever lies there has another opening's checksums. */
@@ -296,7 +241,7 @@ int ring_is_drained(const event_log *log) {
   for (uint32_t i = 0; i < log->lane_count; i++) {
     const lane_control *control = log->lanes[i].control;
     if (head_position(control->head) != control->tail) return 0;
-    if (lane_evicted(control) > control->reported[WEIR_LOST_OVERWRITTEN - 1]) return 0;
+    if (eviction_total(control) > control->reported[WEIR_LOST_OVERWRITTEN - 1]) return 0;
     for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
       if (control->dropped[reason - 1] > control->reported[reason - 1]) return 0;
     }

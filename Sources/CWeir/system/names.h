@@ -39,6 +39,7 @@
 #define batcher_stop weir_core_batcher_stop
 #define byte_limit_change weir_core_byte_limit_change
 #define byte_limit_is_short weir_core_byte_limit_is_short
+#define calibration_in_slot weir_core_calibration_in_slot
 #define calibration_monotonic weir_core_calibration_monotonic
 #define calibration_time weir_core_calibration_time
 #define check_batch weir_core_check_batch
@@ -50,7 +51,6 @@
 #define clock_calibrate weir_core_clock_calibrate
 #define clock_measure weir_core_clock_measure
 #define clock_resolve weir_core_clock_resolve
-#define clock_slot weir_core_clock_slot
 #define clock_start weir_core_clock_start
 #define columns_permute weir_core_columns_permute
 #define columns_restore weir_core_columns_restore
@@ -85,6 +85,8 @@
 #define drain_seal_active weir_core_drain_seal_active
 #define drain_tail_notice weir_core_drain_tail_notice
 #define event_fill weir_core_event_fill
+#define eviction_settle weir_core_eviction_settle
+#define eviction_total weir_core_eviction_total
 #define fail weir_core_fail
 #define fail_system weir_core_fail_system
 #define fail_unsettled weir_core_fail_unsettled
@@ -120,13 +122,11 @@
 #define lane_end_capture weir_core_lane_end_capture
 #define lane_end_nap weir_core_lane_end_nap
 #define lane_end_telling weir_core_lane_end_telling
-#define lane_evicted weir_core_lane_evicted
 #define lane_forget weir_core_lane_forget
 #define lane_let_threads_go weir_core_lane_let_threads_go
 #define lane_log_state weir_core_lane_log_state
 #define lane_ring_bell weir_core_lane_ring_bell
 #define lane_set_up_threads weir_core_lane_set_up_threads
-#define lane_settle_eviction weir_core_lane_settle_eviction
 #define lane_wake_drainer weir_core_lane_wake_drainer
 #define lanes_quiet weir_core_lanes_quiet
 #define lines_can_be_released weir_core_lines_can_be_released
@@ -205,11 +205,11 @@
 #define retention_take_batch weir_core_retention_take_batch
 #define retention_take_copy weir_core_retention_take_copy
 #define ring_attach weir_core_ring_attach
-#define ring_calibration weir_core_ring_calibration
-#define ring_check_header weir_core_ring_check_header
 #define ring_create weir_core_ring_create
 #define ring_detach weir_core_ring_detach
 #define ring_file_bytes weir_core_ring_file_bytes
+#define ring_header_calibration weir_core_ring_header_calibration
+#define ring_header_check weir_core_ring_header_check
 #define ring_is_drained weir_core_ring_is_drained
 #define ring_lane_view weir_core_ring_lane_view
 #define ring_mark_closed weir_core_ring_mark_closed
@@ -340,10 +340,10 @@
 #define sys_sync_data weir_core_sys_sync_data
 #define sys_sync_directory weir_core_sys_sync_directory
 #define sys_sync_mapped weir_core_sys_sync_mapped
+#define sys_time_offset weir_core_sys_time_offset
 #define sys_touch weir_core_sys_touch
 #define sys_touch_at weir_core_sys_touch_at
 #define sys_truncate weir_core_sys_truncate
-#define sys_time_offset weir_core_sys_time_offset
 #define sys_unlink weir_core_sys_unlink
 #define sys_unlock weir_core_sys_unlock
 #define sys_unmap weir_core_sys_unmap
