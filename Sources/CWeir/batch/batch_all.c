@@ -11,6 +11,7 @@
 #include "log/log.h"
 #include "system/error.h"
 #include "system/system.h"
+#include "system/thread.h"
 
 int batch_list_raw(int directory, uint64_t end, batch_list *out) {
   segment_list list;
@@ -79,7 +80,7 @@ static void work_on_threads(batching *all, uint32_t threads) {
   uint32_t started = 0;
   if (threads > all->list.count) threads = (uint32_t)all->list.count;
   /* Where there can't be so many, the others do it. */
-  while (started + 1 < threads && start_thread(&others[started], work_on, all, "weir-batch") == 0) started++;
+  while (started + 1 < threads && thread_start(&others[started], work_on, all, "weir-batch") == 0) started++;
   work_on(all);
   while (started > 0) pthread_join(others[--started], NULL);
 }

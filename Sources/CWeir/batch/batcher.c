@@ -10,6 +10,7 @@
 #include "log/log.h"
 #include "system/error.h"
 #include "system/system.h"
+#include "system/thread.h"
 
 enum { LEAST_PAUSE_NS = 1000000000 };
 #define MOST_PAUSE_NS (UINT64_C(60) * LEAST_PAUSE_NS)
@@ -245,7 +246,7 @@ int batcher_start(event_log *log) {
     int error = start ? 0 : -ENOMEM;
     if (error == 0) {
       *start = (struct start){.batcher = batcher, .thread = i};
-      error = start_thread(&batcher->thread[i], batcher_main, start, "weir-batch");
+      error = thread_start(&batcher->thread[i], batcher_main, start, "weir-batch");
       if (error != 0) free(start);
     }
     if (error != 0) {

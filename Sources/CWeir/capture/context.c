@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "format/notice.h"
 #include "format/values.h"
 #include "log/log.h"
@@ -63,7 +63,7 @@ static weir_status set(event_log *log, const void *bytes, uint64_t count, weir_e
   if (lane_log_state(log) != STATE_OPEN) {
     return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot set a context: the log %s is closed", log->path);
   }
-  if (guard_tripped(log)) return fail_system(error, -MAPPING_LOST, "set a context of", log->path, NULL);
+  if (detach_lost_page(log)) return fail_system(error, -MAPPING_LOST, "set a context of", log->path, NULL);
   uint32_t number = count == 0 ? 0 : find_equal(log, bytes, count);
   weir_status status = WEIR_OK;
   if (count > 0 && number == 0) status = define_context(log, bytes, count, &number, error);

@@ -35,7 +35,7 @@
 #include <stdlib.h>
 
 #include "batch/batcher.h"
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "limits/retention.h"
 #include "system/system.h"
 
@@ -71,7 +71,7 @@ log_state lane_log_state(const event_log *log) {
 }
 
 static int32_t closed_reason(const event_log *log) {
-  if (guard_tripped(log) && lane_log_state(log) == STATE_OPEN) return WEIR_DROP_STORAGE;
+  if (detach_lost_page(log) && lane_log_state(log) == STATE_OPEN) return WEIR_DROP_STORAGE;
   return lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "format/notice.h"
 #include "format/values.h"
 #include "log/log.h"
@@ -141,7 +141,7 @@ static weir_status define(event_log *log, const weir_definition *definitions, ui
   if (lane_log_state(log) != STATE_OPEN) {
     return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot define event types: the log %s is closed", log->path);
   }
-  if (guard_tripped(log)) return fail_system(error, -MAPPING_LOST, "define event types in", log->path, NULL);
+  if (detach_lost_page(log)) return fail_system(error, -MAPPING_LOST, "define event types in", log->path, NULL);
   uint64_t end = 0;
   weir_status status = write_entries(log, definitions, count, signatures, &end, error);
   if (status != WEIR_OK) return status;

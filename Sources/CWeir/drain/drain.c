@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "capture/lane.h"
 #include "directory/quarantine.h"
 #include "format/calibration.h"
@@ -212,7 +212,7 @@ static void hand_over(lane *lane, uint64_t to) {
 
 /* Whether what was copied may have come from, or gone to, a page that is lost: then the lane keeps it. */
 static int is_lost(event_log *log) {
-  if (!guard_tripped(log)) return 0;
+  if (!detach_lost_page(log)) return 0;
   set_storage(log, -MAPPING_LOST);
   return 1;
 }

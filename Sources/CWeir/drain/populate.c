@@ -14,6 +14,7 @@
 
 #include "log/log.h"
 #include "system/system.h"
+#include "system/thread.h"
 
 enum {
   PAGE_BYTES = 4096,
@@ -122,7 +123,7 @@ void populator_wake(event_log *log) {
 
 int populator_start(event_log *log) {
   if (log->ring_in_memory) return 0;
-  int error = start_thread(&log->populator.thread, populate_main, log, "weir-populate");
+  int error = thread_start(&log->populator.thread, populate_main, log, "weir-populate");
   log->populator.runs = error == 0;
   return error;
 }

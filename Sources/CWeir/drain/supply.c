@@ -5,15 +5,16 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "limits/retention.h"
 #include "log/log.h"
 #include "system/error.h"
+#include "system/sigbus.h"
 #include "system/system.h"
+#include "system/thread.h"
 
 /* Under the mutex, like take_ready. */
 static void put_ready(supply *supply, segment *made) {
@@ -46,7 +47,7 @@ static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
   made->retention = log->retention;
   made->batcher = log->batcher;
   made->taken = bytes;
-  guard_add(log, made->map, made->capacity);
+  sigbus_watch(made->map, made->capacity, detach_page_lost, log);
   return made;
 }
 
@@ -102,41 +103,12 @@ static void *prepare_main(void *argument) {
   return NULL;
 }
 
-/*
- * The process's default, but no less than our threads and the functions that weir_durable_notify calls need: a host may
- * have made the default tiny for threads of its own (ulimit -s, pthread_setattr_default_np).
- */
-static void choose_stack(pthread_attr_t *attributes) {
-  enum { LEAST_BYTES = 1 << 20 };
-  size_t bytes;
-  if (pthread_attr_getstacksize(attributes, &bytes) == 0 && bytes >= LEAST_BYTES) return;
-  pthread_attr_setstacksize(attributes, LEAST_BYTES);
-}
-
-/* A thread that never takes one of the host's signals. */
-int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const char *name) {
-  sigset_t all, before;
-  pthread_attr_t attributes;
-  int error = pthread_attr_init(&attributes);
-  if (error != 0) return -error;
-  choose_stack(&attributes);
-  sigfillset(&all);
-  /* A page that is lost under one of ours: blocked, the signal would end the process without asking the handler. */
-  if (guard_is_installed()) sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  error = pthread_create(thread, &attributes, main, argument);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  if (error == 0) pthread_setname_np(*thread, name);
-  return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
-}
-
 weir_status supply_start(event_log *log, weir_error *error) {
   supply *supply = &log->supply;
   int result = sealer_start(log);
   if (result == 0) {
     supply->depth = 1;
-    result = start_thread(&supply->preparer, prepare_main, log, "weir-prepare");
+    result = thread_start(&supply->preparer, prepare_main, log, "weir-prepare");
     supply->running = result == 0;
     if (result == 0) result = populator_start(log);
     if (result != 0) {

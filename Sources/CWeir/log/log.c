@@ -9,14 +9,16 @@
 #include <unistd.h>
 
 #include "batch/batcher.h"
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "directory/directory.h"
 #include "format/eviction.h"
 #include "limits/retention.h"
 #include "recover/recover.h"
 #include "system/crc32c.h"
 #include "system/error.h"
+#include "system/forks.h"
 #include "system/system.h"
+#include "system/thread.h"
 
 /* ---- Options ----------------------------------------------------------------------------------------------------- */
 
@@ -134,9 +136,9 @@ static weir_status open_directory(event_log *log, weir_error *error) {
 }
 
 static weir_status lock_directory(event_log *log, weir_error *error) {
-  log_hold_forks();
+  forks_hold();
   log->lock = sys_open_or_create(log->directory, LOCK_NAME);
-  log_allow_forks();
+  forks_allow();
   if (log->lock < 0) return fail_system(error, log->lock, "open", log->path, LOCK_NAME);
   /*
    * A process that was killed just now may not have let go of its descriptors yet, nor a program that it was starting:
@@ -221,7 +223,7 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
 static weir_status start_threads(event_log *log, weir_error *error) {
   weir_status status = supply_start(log, error);
   if (status != WEIR_OK) return status;
-  int result = start_thread(&log->drainer, drain_main, log, "weir-drain");
+  int result = thread_start(&log->drainer, drain_main, log, "weir-drain");
   if (result != 0) {
     supply_stop(log);
     sealer_stop(log);
@@ -281,7 +283,7 @@ static void release_parts(event_log *log) {
   }
   log->active = NULL;
   ring_detach(log);
-  log_unregister(log);
+  detach_unregister(log);
 }
 
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **opened, weir_recovery *recovery,
@@ -312,7 +314,7 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   event_log *log = make_log(directory, options);
   if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to open %s", directory);
   uint64_t started = sys_monotonic_ns();
-  log_register(log);
+  detach_register(log);
   status = open_parts(log, recovery, error);
   if (status != WEIR_OK) {
     log->state = STATE_CLOSED;
@@ -336,7 +338,7 @@ weir_status log_hold_directory(const char *path, event_log **held, weir_error *e
   options.create = 0;
   event_log *log = make_log(path, &options);
   if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, path, "out of memory to open %s", path);
-  log_register(log);
+  detach_register(log);
   status = open_directory(log, error);
   if (status == WEIR_OK) status = lock_directory(log, error);
   if (status == WEIR_OK) *held = log;
@@ -395,7 +397,7 @@ static void keep_counters(event_log *log) {
 static int finish_segments(event_log *log) {
   int error = 0;
   batcher_ask_to_stop(log->batcher);
-  if (log->active && log->active->summary.blocks > 0 && !guard_tripped(log)) {
+  if (log->active && log->active->summary.blocks > 0 && !detach_lost_page(log)) {
     drain_seal_active(log);
     error = sealer_change(log, NULL);
   }
@@ -475,7 +477,7 @@ void weir_free(weir_log *producer) {
   int detached = lane_log_state(log) == STATE_DETACHED;
   /* A capture that never ends keeps it all: the lanes that it writes to, and the lock. */
   if (log->ring && !detached) return;
-  log_unregister(log);
+  detach_unregister(log);
   lane_forget(log);
   log_unreference(log);
 }

@@ -3,14 +3,14 @@
  *
  *     log.c      opening and closing          types.c    type definitions
  *     lane.c     claiming and giving back     clock.c    ticks and calibration
- *     room.c     a full lane                  fork.c     the child of a fork
+ *     room.c     a full lane                  detach.c   a fork, a file cut short
  *     ring.c     the ring file                locator.c  where it lies
  *     segment.c  one segment file             context.c  the global context
  *     drain.c    lanes to segments            supply.c   the preparer
  *     sealer.c   segments to the disk         sync.c     waiting for it
  *     retire.c   the end of a full segment
  *     populate.c the ring's pages             retention.c bounds, byte_limit.c one of them
- *     guard.c    files cut short              batcher.c  sealed segments to batch segments
+ *     batcher.c  sealed segments to batch segments
  *     recover.c  what a dead writer left
  */
 #ifndef WEIR_LOG_H
@@ -223,7 +223,7 @@ typedef struct event_log {
   uint64_t start_offset;       /* retention removed what is below it, before this opening */
   struct retention *retention; /* null: the log has no bounds */
   struct batcher *batcher;     /* null: sealed segments stay raw */
-  int mapping_lost;            /* atomic: a mapped file was cut short, see guard.h */
+  int mapping_lost;            /* atomic: a mapped file was cut short, see detach.h */
 
   /* Types and contexts: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
   pthread_mutex_t types_lock;
@@ -296,10 +296,6 @@ int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is i
 log_state lane_log_state(const event_log *log);
 void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
 void log_unreference(event_log *log);
-void log_register(event_log *log);      /* known to fork */
-void log_unregister(event_log *log);    /* and lets go of the lock and the directory. Again: nothing happens */
-void log_hold_forks(void);              /* no fork until log_allow_forks: a child closes only noted descriptors */
-void log_allow_forks(void);
 
 /* ---- types.c ---- */
 void types_load(event_log *log); /* the type table from the ring's region */
@@ -328,7 +324,6 @@ static inline void log_note_hole(event_log *log, uint64_t events) {
 }
 
 /* ---- supply.c ---- */
-int start_thread(pthread_t *thread, void *(*main)(void *), void *argument, const char *name); /* 0 or negative errno */
 weir_status supply_start(event_log *log, weir_error *error);
 segment *supply_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
 void supply_want(event_log *log);

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "format/calibration.h"
 #include "format/eviction.h"
 #include "format/notice.h"
 #include "log/log.h"
 #include "system/crc32c.h"
 #include "system/error.h"
+#include "system/forks.h"
+#include "system/sigbus.h"
 #include "system/system.h"
 
 static uint64_t align4096(uint64_t n) { return (n + 4095) & ~UINT64_C(4095); }
@@ -65,7 +67,7 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
   int result = sys_status(fd, &status);
   if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &log->ring);
   if (result != 0) return fail_system(error, result, "map", log->path, RING_NAME);
-  guard_add(log, log->ring, (uint64_t)status.st_size);
+  sigbus_watch(log->ring, (uint64_t)status.st_size, detach_page_lost, log);
   log->ring_in_memory = sys_is_memory(fd);
   log->ring_bytes = (uint64_t)status.st_size;
   log->header = (ring_header *)log->ring;
@@ -75,12 +77,12 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
 }
 
 void ring_detach(event_log *log) {
-  guard_remove(log->ring);
-  log_hold_forks(); /* a child replaces what is mapped there */
+  sigbus_forget(log->ring);
+  forks_hold(); /* a child replaces what is mapped there */
   if (log->ring) sys_unmap(log->ring, log->ring_bytes);
   log->ring = NULL;
   log->header = NULL;
-  log_allow_forks();
+  forks_allow();
 }
 
 static uint64_t lane_stride(const weir_options *options) {

@@ -38,12 +38,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "capture/guard.h"
+#include "capture/detach.h"
 #include "directory/quarantine.h"
 #include "limits/retention.h"
 #include "log/log.h"
 #include "system/error.h"
 #include "system/system.h"
+#include "system/thread.h"
 
 enum { RETRY_PAUSE_NS = 500000000, TOUCH_PAUSE_NS = 1000000000, MOST_AT_ONCE = 8 };
 
@@ -105,7 +106,7 @@ static void retire(event_log *log, segment *first) {
   pthread_mutex_unlock(&sealer->mutex);
   /* What a segment had in a page that is lost is for recovery to find out: it is not sealed as if it were whole. */
   retirement done = {.error = -MAPPING_LOST, .failed = first};
-  if (!guard_tripped(log)) done = segment_retire(first, &log->supply.next_prepared, ring_sync_failed(log));
+  if (!detach_lost_page(log)) done = segment_retire(first, &log->supply.next_prepared, ring_sync_failed(log));
   pthread_mutex_lock(&sealer->mutex);
   segment **last = &sealer->stuck;
   while (*last) last = &(*last)->next;
@@ -237,7 +238,7 @@ static int sync_files(event_log *log, uint64_t offset) {
   }
   int error = sealer->stuck ? sealer->stuck_error : 0;
   if (error == 0 && active && active->base_offset < offset) error = sync_active(log, active);
-  if (guard_tripped(log)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
+  if (detach_lost_page(log)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
   return error == 0 ? sealer->broken : error;
 }
 
@@ -410,7 +411,7 @@ static void *sealer_main(void *argument) {
 
 int sealer_start(event_log *log) {
   log->sealer.running = 1;
-  int error = start_thread(&log->sealer.thread, sealer_main, log, "weir-seal");
+  int error = thread_start(&log->sealer.thread, sealer_main, log, "weir-seal");
   if (error != 0) log->sealer.running = 0;
   return error;
 }

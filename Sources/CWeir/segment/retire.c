@@ -8,18 +8,18 @@
 #include <string.h>
 
 #include "batch/batcher.h"
-#include "capture/guard.h"
 #include "directory/directory.h"
 #include "limits/retention.h"
 #include "segment/scan.h"
 #include "segment/segment.h"
 #include "system/error.h"
+#include "system/sigbus.h"
 #include "system/system.h"
 
 static int cut(segment *segment) {
   if (!segment->map) return 0;
   /* Unmapped before it is cut: a mapped file never shrinks. */
-  guard_remove(segment->map);
+  sigbus_forget(segment->map);
   int error = sys_unmap(segment->map, segment->capacity);
   if (error != 0) return error;
   segment->map = NULL;

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/guard.h"
 #include "directory/directory.h"
 #include "limits/retention.h"
 #include "system/crc32c.h"
 #include "system/error.h"
+#include "system/sigbus.h"
 #include "system/system.h"
 
 segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int *error) {
@@ -190,7 +190,7 @@ void segment_seal(segment *segment, uint64_t next_offset, const gap_total *total
 
 /* Frees what is in memory; the file stays. */
 void segment_abandon(segment *segment) {
-  guard_remove(segment->map);
+  sigbus_forget(segment->map);
   if (segment->map) sys_unmap(segment->map, segment->capacity);
   sys_close_file(segment->fd, &segment->file);
   free(segment->definitions);

@@ -9,7 +9,7 @@
 /* What is no errno of the system but goes where one does, negative. Above all of Linux's own. */
 enum {
   BYTE_LIMIT_REACHED = 4100, /* max_bytes: NO_SPACE */
-  MAPPING_LOST = 4101,       /* a mapped file was cut short, see guard.c: IO */
+  MAPPING_LOST = 4101,       /* a mapped file was cut short, see detach.c: IO */
   DESCRIPTOR_LOST = 4102     /* the host closed what the log has open, see sys_is_file: IO */
 };
 

@@ -1,33 +1,31 @@
 /*
- * guard.c: see guard.h.
+ * sigbus.c: see sigbus.h.
  *
  * The handler may run on any thread, between any two instructions. It looks for the address in a table of fixed size,
- * puts a private page of zeros in the place of the one that is lost, so that the instruction can be repeated, and stops
- * the log: what is stored from then on goes nowhere, so no capture that stored any of it may be accepted, and nothing
- * of it may be handed over. It makes one system call, mmap, and touches no memory of the log's files.
+ * tells the mapping's owner, and puts a private page of zeros in the place of the one that is lost, so that the
+ * instruction can be repeated. It makes one system call, mmap, and touches no memory of the mapped files.
  *
  *     label  store                                   order    pairs with
- *     G1     guarded.version odd, the rest, even     release  acquire loads in find: version, the rest, version
- *     G2     event_log.mapping_lost                  seq_cst  acquire load in guard_tripped, after what was read
+ *     G1     watched.version odd, the rest, even     release  acquire loads in find: version, the rest, version
  */
 #define _GNU_SOURCE
-#include "capture/guard.h"
+#include "system/sigbus.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "log/log.h"
 #include "system/system.h"
 
 /* A mapping. A version that is odd, or changes while it is read, says that the rest is being changed. */
-typedef struct guarded {
+typedef struct watched {
   uint64_t version;
   uintptr_t from, to;
-  event_log *log;
-} guarded;
+  void (*lost)(void *owner);
+  void *owner;
+} watched;
 
-static guarded table[GUARD_RANGES];
+static watched table[SIGBUS_RANGES];
 static struct sigaction before_us;
 static int installed;
 static uintptr_t page_bytes;
@@ -35,7 +33,8 @@ static uintptr_t page_bytes;
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
 /* Sets a range that is free, or frees one. 0: somebody else has it, or it is not as expected. */
-static int change(guarded *range, uintptr_t expected, uintptr_t from, uintptr_t to, event_log *log) {
+static int change(watched *range, uintptr_t expected, uintptr_t from, uintptr_t to, void (*lost)(void *owner),
+                  void *owner) {
   uint64_t version = __atomic_load_n(&range->version, __ATOMIC_ACQUIRE);
   if (version % 2 != 0 || __atomic_load_n(&range->from, __ATOMIC_RELAXED) != expected) return 0;
   if (!__atomic_compare_exchange_n(&range->version, &version, version + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -43,53 +42,42 @@ static int change(guarded *range, uintptr_t expected, uintptr_t from, uintptr_t 
   }
   __atomic_store_n(&range->from, from, __ATOMIC_RELEASE); /* G1: after the odd version */
   __atomic_store_n(&range->to, to, __ATOMIC_RELEASE);     /* G1 */
-  __atomic_store_n(&range->log, log, __ATOMIC_RELEASE);   /* G1 */
+  __atomic_store_n(&range->lost, lost, __ATOMIC_RELEASE); /* G1 */
+  __atomic_store_n(&range->owner, owner, __ATOMIC_RELEASE); /* G1 */
   __atomic_store_n(&range->version, version + 2, __ATOMIC_RELEASE); /* G1 */
   return 1;
 }
 
-void guard_add(event_log *log, const uint8_t *address, uint64_t bytes) {
+void sigbus_watch(const uint8_t *address, uint64_t bytes, void (*lost)(void *owner), void *owner) {
   uintptr_t from = (uintptr_t)address;
-  for (int i = 0; i < GUARD_RANGES; i++) {
-    if (change(&table[i], 0, from, from + bytes, log)) return;
+  for (int i = 0; i < SIGBUS_RANGES; i++) {
+    if (change(&table[i], 0, from, from + bytes, lost, owner)) return;
   }
 }
 
-void guard_remove(const uint8_t *address) {
+void sigbus_forget(const uint8_t *address) {
   if (!address) return;
-  for (int i = 0; i < GUARD_RANGES; i++) {
-    if (change(&table[i], (uintptr_t)address, 0, 0, NULL)) return;
+  for (int i = 0; i < SIGBUS_RANGES; i++) {
+    if (change(&table[i], (uintptr_t)address, 0, 0, NULL, NULL)) return;
   }
 }
 
-static event_log *find(uintptr_t address) {
-  for (int i = 0; i < GUARD_RANGES; i++) {
-    const guarded *range = &table[i];
+/* The mapping that the address is in: 1 and whom to tell, or 0. */
+static int find(uintptr_t address, watched *found) {
+  for (int i = 0; i < SIGBUS_RANGES; i++) {
+    const watched *range = &table[i];
     uint64_t version = __atomic_load_n(&range->version, __ATOMIC_ACQUIRE); /* G1 */
-    uintptr_t from = __atomic_load_n(&range->from, __ATOMIC_ACQUIRE); /* G1: before the second look at the version */
-    uintptr_t to = __atomic_load_n(&range->to, __ATOMIC_ACQUIRE);     /* G1 */
-    event_log *log = __atomic_load_n(&range->log, __ATOMIC_ACQUIRE);  /* G1 */
+    found->from = __atomic_load_n(&range->from, __ATOMIC_ACQUIRE); /* G1: before the second look at the version */
+    found->to = __atomic_load_n(&range->to, __ATOMIC_ACQUIRE);     /* G1 */
+    found->lost = __atomic_load_n(&range->lost, __ATOMIC_ACQUIRE); /* G1 */
+    found->owner = __atomic_load_n(&range->owner, __ATOMIC_ACQUIRE); /* G1 */
     if (version % 2 != 0 || version != __atomic_load_n(&range->version, __ATOMIC_RELAXED)) continue;
-    if (from <= address && address < to) return log;
+    if (found->from <= address && address < found->to) return 1;
   }
-  return NULL;
+  return 0;
 }
 
 /* ---- The handler ------------------------------------------------------------------------------------------------- */
-
-/*
- * Refuses every capture that has not committed yet, as a fork and a close do: a lane whose tail is not its own takes
- * the slow path, and there are no types to commit with. A capture that stored to the page comes here before it commits.
- */
-static void stop(event_log *log) {
-  __atomic_store_n(&log->mapping_lost, 1, __ATOMIC_SEQ_CST); /* G2 */
-  __atomic_store_n(&log->producer.detached, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&log->producer.type_count, 0, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
-    lane *lane = &log->lanes[i];
-    __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);
-  }
-}
 
 /* What would have happened without us. By the default action the process ends: the instruction is repeated without a
  * handler. */
@@ -107,9 +95,9 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
 
 static void on_bus_error(int signal, siginfo_t *info, void *context) {
   uintptr_t address = (uintptr_t)info->si_addr;
-  event_log *log = info->si_code > 0 ? find(address) : NULL;
-  if (log) {
-    stop(log); /* before the page is there: whoever stores to it finds the log stopped when it commits */
+  watched range;
+  if (info->si_code > 0 && find(address, &range)) {
+    range.lost(range.owner); /* before the page is there: whoever stores to it finds out when it commits */
     if (sys_map_private((uint8_t *)(address & ~(page_bytes - 1)), page_bytes) == 0) return;
   }
   pass_on(signal, info, context);
@@ -130,12 +118,10 @@ void weir_guard_install(void) {
   pthread_once(&once, install);
 }
 
-void guard_uninstall(void) {
+void sigbus_uninstall(void) {
   struct sigaction now;
-  if (!guard_is_installed() || sigaction(SIGBUS, NULL, &now) != 0) return;
+  if (!sigbus_is_installed() || sigaction(SIGBUS, NULL, &now) != 0) return;
   if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus_error) sigaction(SIGBUS, &before_us, NULL);
 }
 
-int guard_is_installed(void) { return __atomic_load_n(&installed, __ATOMIC_ACQUIRE); }
-
-int guard_tripped(const event_log *log) { return __atomic_load_n(&log->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */ }
+int sigbus_is_installed(void) { return __atomic_load_n(&installed, __ATOMIC_ACQUIRE); }

@@ -1,29 +1,36 @@
 /*
- * fork.c: the child of a fork. It must not write to the parent's log, must not hold its lock, and its captures answer
+ * detach.c: what takes an open log away from its captures: a fork, and a page of a mapped file that is lost.
+ *
+ * The child of a fork must not write to the parent's log, must not hold its lock, and its captures answer
  * WEIR_DROP_DETACHED until it opens a log of its own.
  *
  * fork() runs the handlers below. A bare clone system call does not: for its child the kernel wipes the lanes' memory
  * (MADV_WIPEONFORK), so the inlined path sees a lane of no log and takes the slow path, which sees why; that costs a
  * capture nothing. Linux before 4.14 can't wipe; there a bare clone that captures is beyond what is promised.
+ *
+ * Where a page is lost, what is stored to it from then on goes nowhere. So no capture that stored any of it may be
+ * accepted, and nothing of it may be handed over.
+ *
+ *     label  store                                   order    pairs with
+ *     G2     event_log.mapping_lost                  seq_cst  acquire load in detach_lost_page, after what was read
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <unistd.h>
 
-#include "capture/guard.h"
 #include "capture/lane.h"
+#include "system/forks.h"
+#include "system/sigbus.h"
 #include "system/system.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
-static event_log *logs;
+static event_log *logs; /* while forks are held */
 
 /*
  * The child has the ring's mapping until its handler replaces it. Were there a hole instead, the handlers of others,
  * which may run before it, could map memory of their own there, and it would replace that.
  */
 static void before_fork(void) {
-  pthread_mutex_lock(&logs_lock);
   for (event_log *log = logs; log; log = log->next) {
     log->ring_inherited = log->ring && sys_inherit(log->ring, log->ring_bytes, 1) == 0;
   }
@@ -33,7 +40,6 @@ static void after_fork_in_parent(void) {
   for (event_log *log = logs; log; log = log->next) {
     if (log->ring_inherited) sys_inherit(log->ring, log->ring_bytes, 0);
   }
-  pthread_mutex_unlock(&logs_lock);
 }
 
 static void close_descriptors(event_log *log) {
@@ -61,24 +67,40 @@ static void after_fork_in_child(void) {
       lane->producer.tail = &lane->closed_tail;
     }
   }
-  pthread_mutex_unlock(&logs_lock);
 }
+
+/*
+ * Refuses every capture that has not committed yet, as a fork and a close do: a lane whose tail is not its own takes
+ * the slow path, and there are no types to commit with. A capture that stored to the page comes here before it commits.
+ */
+void detach_page_lost(void *of_log) {
+  event_log *log = of_log;
+  __atomic_store_n(&log->mapping_lost, 1, __ATOMIC_SEQ_CST); /* G2 */
+  __atomic_store_n(&log->producer.detached, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&log->producer.type_count, 0, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
+    lane *lane = &log->lanes[i];
+    __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);
+  }
+}
+
+int detach_lost_page(const event_log *log) { return __atomic_load_n(&log->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */ }
 
 static void set_up_process(void) {
   lane_set_up_threads();
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  forks_watch(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-void log_register(event_log *log) {
+void detach_register(event_log *log) {
   pthread_once(&once, set_up_process);
-  pthread_mutex_lock(&logs_lock);
+  forks_hold();
   log->next = logs;
   logs = log;
-  pthread_mutex_unlock(&logs_lock);
+  forks_allow();
 }
 
-void log_unregister(event_log *log) {
-  pthread_mutex_lock(&logs_lock);
+void detach_unregister(event_log *log) {
+  forks_hold();
   for (event_log **at = &logs; *at; at = &(*at)->next) {
     if (*at != log) continue;
     *at = log->next;
@@ -90,7 +112,7 @@ void log_unregister(event_log *log) {
    */
   if (log->locked_by == (int)getpid() && sys_is_file(log->lock, &log->lock_file)) sys_unlock(log->lock);
   close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
-  pthread_mutex_unlock(&logs_lock);
+  forks_allow();
 }
 
 /*
@@ -101,8 +123,5 @@ void log_unregister(event_log *log) {
 __attribute__((destructor)) static void unload(void) {
   if (__atomic_load_n(&logs, __ATOMIC_ACQUIRE)) return;
   lane_let_threads_go();
-  guard_uninstall();
+  sigbus_uninstall();
 }
-
-void log_hold_forks(void) { pthread_mutex_lock(&logs_lock); }
-void log_allow_forks(void) { pthread_mutex_unlock(&logs_lock); }

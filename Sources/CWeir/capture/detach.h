@@ -1,0 +1,16 @@
+/* detach.h: what takes an open log away from its captures. */
+#ifndef WEIR_DETACH_H
+#define WEIR_DETACH_H
+
+#include "system/names.h"
+
+#include "log/log.h"
+
+void detach_register(event_log *log);   /* known to fork */
+void detach_unregister(event_log *log); /* and lets go of the lock and the directory. Again: nothing happens */
+
+/* For sigbus_watch: nothing more is captured, written, or said to be durable. */
+void detach_page_lost(void *log);
+int detach_lost_page(const event_log *log); /* whether that has happened */
+
+#endif

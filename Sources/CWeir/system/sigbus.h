@@ -1,0 +1,23 @@
+/*
+ * sigbus.h: what becomes of a mapped file that somebody else cuts short, or whose page the disk can't give back: the
+ * kernel sends SIGBUS to whoever touches the page. See weir_guard_install in weir.h.
+ */
+#ifndef WEIR_SIGBUS_H
+#define WEIR_SIGBUS_H
+
+#include "system/names.h"
+
+#include <stdint.h>
+
+/*
+ * Watches a mapping: where one of its pages is lost, `lost` is called with `owner`, by the thread that touched the page,
+ * in a signal handler. Lock-free; beyond SIGBUS_RANGES at a time a mapping is not watched.
+ */
+enum { SIGBUS_RANGES = 1024 };
+void sigbus_watch(const uint8_t *address, uint64_t bytes, void (*lost)(void *owner), void *owner);
+void sigbus_forget(const uint8_t *address);
+
+int sigbus_is_installed(void);
+void sigbus_uninstall(void); /* if nobody has installed another handler since */
+
+#endif

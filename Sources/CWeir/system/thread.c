@@ -1,0 +1,36 @@
+/* thread.c: see thread.h. */
+#define _GNU_SOURCE
+#include "system/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "system/sigbus.h"
+
+/*
+ * The process's default, but no less than our threads and the functions that weir_durable_notify calls need: a host may
+ * have made the default tiny for threads of its own (ulimit -s, pthread_setattr_default_np).
+ */
+static void choose_stack(pthread_attr_t *attributes) {
+  enum { LEAST_BYTES = 1 << 20 };
+  size_t bytes;
+  if (pthread_attr_getstacksize(attributes, &bytes) == 0 && bytes >= LEAST_BYTES) return;
+  pthread_attr_setstacksize(attributes, LEAST_BYTES);
+}
+
+int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const char *name) {
+  sigset_t all, before;
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error != 0) return -error;
+  choose_stack(&attributes);
+  sigfillset(&all);
+  /* A page that is lost under one of ours: blocked, the signal would end the process without asking the handler. */
+  if (sigbus_is_installed()) sigdelset(&all, SIGBUS);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  error = pthread_create(thread, &attributes, main, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  if (error == 0) pthread_setname_np(*thread, name);
+  return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
+}
