@@ -8,7 +8,7 @@
 #include <lz4.h>
 #include <sys/resource.h>
 
-#include "segment/batch_source.h"
+#include "segment/unpack.h"
 
 /* What is freed is not kept for long, so that a peak of memory tells what was in use. */
 const char *__asan_default_options(void);
@@ -441,10 +441,10 @@ static void bomb_beyond_caps(const subject *subject) {
   write_bytes(subject->path, &bomb);
   int fd = open(subject->path, O_RDONLY | O_CLOEXEC);
   batch_source *source;
-  uint64_t before = batch_source_unpacked();
+  uint64_t before = unpack_count();
   REQUIRE(fd >= 0 && batch_source_open(fd, &source) == 0);
   CHECK_EQUAL(source->content_bytes, MAX_SEGMENT_BYTES);
-  CHECK(batch_source_unpacked() - before <= MAX_SEGMENT_BYTES / (4 << 20) + 1);
+  CHECK(unpack_count() - before <= MAX_SEGMENT_BYTES / (4 << 20) + 1);
   batch_source_close(source);
   close(fd);
   free(bomb.at);
@@ -552,10 +552,10 @@ static void many_bad_blocks(const subject *subject) {
     at += sizeof block + block.payload_bytes;
   }
   bytes batch = build_batch(&segment, &(batch_form){0});
-  uint64_t before = batch_source_unpacked();
+  uint64_t before = unpack_count();
   CHECK_EQUAL(read_with(subject, &batch, "bad blocks", NULL), events_in(subject));
   uint64_t blocks = (segment.count + BATCH_BLOCK_BYTES - 1) / BATCH_BLOCK_BYTES;
-  CHECK(batch_source_unpacked() - before <= 2 * (4 * blocks + 4)); /* two readers */
+  CHECK(unpack_count() - before <= 2 * (4 * blocks + 4)); /* two readers */
   free(segment.at);
   free(batch.at);
 }

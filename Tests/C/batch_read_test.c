@@ -5,7 +5,7 @@
  */
 #include "batch_log.h"
 
-#include "segment/batch_source.h"
+#include "segment/unpack.h"
 #include "system/system.h"
 
 static const batch_form plain = {0}, columned = {.columns = 1};
@@ -139,7 +139,7 @@ static uint64_t unpacked_for(const char *directory, const seen *raw, uint64_t of
   weir_reader *reader;
   weir_event event = {0};
   weir_skip skip;
-  uint64_t before = batch_source_unpacked();
+  uint64_t before = unpack_count();
   REQUIRE(weir_reader_open(directory, &options, &reader, NULL) == WEIR_OK);
   CHECK_EQUAL(weir_reader_next(reader, &event, &skip, NULL), WEIR_OK);
   CHECK_EQUAL(event.offset, offset);
@@ -148,7 +148,7 @@ static uint64_t unpacked_for(const char *directory, const seen *raw, uint64_t of
   CHECK(offset < raw->count && same_given(&one.events[0], &raw->events[offset]));
   seen_free(&one);
   weir_reader_close(reader);
-  return batch_source_unpacked() - before;
+  return unpack_count() - before;
 }
 
 static void finding_offsets(const char *kept, const char *work, const seen *raw) {
@@ -165,11 +165,11 @@ static void finding_offsets(const char *kept, const char *work, const seen *raw)
   /* Twice the first, for the header, when the segment is looked for and when it is opened; the last, for the seal; and
    * the two that the event's block may lie in, of which one may be found to come too late. */
   CHECK(most <= 6);
-  uint64_t before = batch_source_unpacked();
+  uint64_t before = unpack_count();
   weir_stat stat;
   CHECK_EQUAL(weir_stat_directory(work, &stat, NULL), WEIR_OK);
   /* Header, and a seal that may lie in two; of the last the header once more, which tells whose the ring is. */
-  CHECK(batch_source_unpacked() - before <= 3 * stat.segments + 1);
+  CHECK(unpack_count() - before <= 3 * stat.segments + 1);
 }
 
 static void long_segment(const char *work) {
@@ -183,9 +183,9 @@ static void long_segment(const char *work) {
   seen raw = see(work);
   sealed_files files = find_sealed(work, SEALED_SUFFIX);
   for (uint32_t i = 0; i < files.count; i++) make_batch(files.paths[i], &columned);
-  uint64_t before = batch_source_unpacked();
+  uint64_t before = unpack_count();
   seen all = see(work);
-  uint64_t whole = batch_source_unpacked() - before, blocks = unpacked_for(work, &raw, raw.count - 1000);
+  uint64_t whole = unpack_count() - before, blocks = unpacked_for(work, &raw, raw.count - 1000);
   CHECK(seen_agrees(&all, &raw, 0) && all.count == raw.count);
   CHECK(whole >= 10);
   CHECK(blocks <= 6);

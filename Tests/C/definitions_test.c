@@ -4,6 +4,7 @@
  */
 #include "check.h"
 
+#include "format/definition.h"
 #include "format/notice.h"
 #include "read/definitions.h"
 #include "segment/scan.h"

@@ -4,6 +4,7 @@
  * weir_define, and a context through weir_set_context, which a host may give bytes that it did not make itself.
  */
 #include "../C/log_builder.h"
+#include "format/definition.h"
 
 #include "archive.h"
 #include "examine.h"

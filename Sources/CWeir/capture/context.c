@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capture/detach.h"
+#include "format/definition.h"
 #include "format/notice.h"
 #include "format/values.h"
 #include "log/log.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "format/definition.h"
 #include "format/record.h"
 #include "system/crc32c.h"
 
@@ -110,12 +111,6 @@ static uint64_t define(uint8_t *entry, uint64_t opening, uint32_t type, const ch
   memset(writer.at, 0, (uint64_t)(entry + header.bytes - writer.at));
   definition_seal(entry, &header, opening);
   return header.bytes;
-}
-
-void definition_seal(uint8_t *entry, definition_header *header, uint64_t opening) {
-  memcpy(entry, header, sizeof *header);
-  header->crc = crc_end(crc_extend(weir_crc_u64(CRC_START, opening), entry + 8, header->bytes - 8));
-  memcpy(entry, header, sizeof *header);
 }
 
 uint64_t notice_definitions(uint8_t *entries, uint64_t opening) {

@@ -29,9 +29,6 @@ uint64_t notice_read_hole(const uint8_t *payload, uint64_t bytes);
 int notice_read_gap(const uint8_t *payload, uint64_t bytes, uint32_t *lane, int32_t *reason, uint64_t *total,
                     uint64_t *dropped);
 
-/* Completes a definition's entry: its header, CRC included. `entry` holds name, fields and padding already. */
-void definition_seal(uint8_t *entry, definition_header *header, uint64_t opening);
-
 /* The definitions of the built-in types, as entries one after the other (under 1 KiB); answers their bytes. */
 uint64_t notice_definitions(uint8_t *entries, uint64_t opening);
 

@@ -9,23 +9,8 @@
 #include "directory/start.h"
 #include "format/calibration.h"
 #include "format/record.h"
+#include "system/bytes.h"
 #include "system/system.h"
-
-void check_tell(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
-                uint64_t count, const char *problem) {
-  weir_finding finding = {
-      .position = position, .bytes = bytes, .first_offset = first_offset, .count = count, .problem = problem};
-  snprintf(finding.file, sizeof finding.file, "%s", file);
-  checker->out->findings++;
-  checker->out->missing_events += count;
-  if (checker->report) checker->report(checker->context, &finding);
-}
-
-void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem) {
-  if (base <= checker->next_offset) return;
-  check_tell(checker, file, position, 0, checker->next_offset, base - checker->next_offset, problem);
-  checker->next_offset = base;
-}
 
 static void loosen_lanes(checker *checker) {
   for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) checker->lanes[i].loose = 1;
@@ -131,7 +116,7 @@ static const char *record_problem(const block_header *block, uint32_t seed, uint
   record_header record;
   memcpy(&record, bytes, sizeof record);
   uint64_t used = sizeof record + record.length;
-  if (!all_zero(bytes + used, record_size(record.length) - used)) return "padding of a record is not zero";
+  if (!bytes_are_zero(bytes + used, record_size(record.length) - used)) return "padding of a record is not zero";
   if (record_checksum(seed, position, bytes) != record.checksum) return "record checksum does not match";
   int notice = record.type == WEIR_TYPE_GAP || record.type == WEIR_TYPE_HOLE;
   if (block->kind == BLOCK_NOTICES && !notice) return "record has a type that is no notice's";
@@ -299,7 +284,7 @@ static int check_after_seal(checker *checker, const segment_scan *scan) {
     int64_t got = source_read(&scan->source, bytes, sizeof bytes, at);
     if (got < 0) return (int)got;
     if (got == 0) break;
-    if (!all_zero(bytes, (uint64_t)got)) {
+    if (!bytes_are_zero(bytes, (uint64_t)got)) {
       tell_rule(checker, at, (uint64_t)got, "bytes after the seal are not zero");
       break;
     }

@@ -11,6 +11,7 @@
 #include "format/columns.h"
 #include "inspect/check.h"
 #include "segment/batch_source.h"
+#include "system/bytes.h"
 #include "system/system.h"
 
 enum { END_MARK_BYTES = 4, PIECE_BYTES = 64 << 10 };
@@ -107,7 +108,7 @@ static int check_frame(const unframing *unframing) {
   got = sys_read_at(batch->file.fd, mark, sizeof mark, at);
   if (got < 0) return (int)got;
   if (batch->frame_bytes == 0) tell(checker, at, 0, "the LZ4 frame is cut");
-  else if (got < (int64_t)sizeof mark || !all_zero(mark, sizeof mark)) {
+  else if (got < (int64_t)sizeof mark || !bytes_are_zero(mark, sizeof mark)) {
     tell(checker, at, sizeof mark, "end of the LZ4 frame is damaged");
   }
   return 0;

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "directory/start.h"
+#include "format/definition.h"
 #include "format/ring_header.h"
 #include "inspect/check.h"
 #include "replay/dead.h"
+#include "system/bytes.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/system.h"
@@ -24,9 +26,9 @@ static void check_ring_header(checker *checker, const dead_ring *ring) {
   const ring_header *header = &ring->header;
   calibration calibration;
   checker->out->bytes += sizeof *header;
-  if (!all_zero(header->reserved0, sizeof header->reserved0) ||
-      !all_zero(header->reserved1, sizeof header->reserved1) ||
-      !all_zero(header->reserved2, sizeof header->reserved2) || header->unlaned_dropped[0] ||
+  if (!bytes_are_zero(header->reserved0, sizeof header->reserved0) ||
+      !bytes_are_zero(header->reserved1, sizeof header->reserved1) ||
+      !bytes_are_zero(header->reserved2, sizeof header->reserved2) || header->unlaned_dropped[0] ||
       header->unlaned_reported[0]) {
     tell_ring(checker, 0, sizeof *header, "reserved bytes of the ring's header are not zero");
   }
@@ -47,8 +49,8 @@ static void check_controls(checker *checker, const dead_ring *ring) {
     const lane_control *control = &ring->controls[i];
     uint64_t at = ring->header.lanes_at + i * ring->header.lane_stride;
     checker->out->bytes += sizeof *control;
-    if (!all_zero(control->reserved0, sizeof control->reserved0) || control->reserved1 ||
-        !all_zero(control->reserved2, sizeof control->reserved2)) {
+    if (!bytes_are_zero(control->reserved0, sizeof control->reserved0) || control->reserved1 ||
+        !bytes_are_zero(control->reserved2, sizeof control->reserved2)) {
       tell_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
     }
     if (ring->rebooted) continue; /* pages of different ages */

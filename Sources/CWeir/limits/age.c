@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "segment/scan.h"
+#include "system/bytes.h"
 #include "system/system.h"
 
 enum { MOST_NEWER = 64 };
@@ -137,7 +138,7 @@ static int look_at_boot(retention *retention, const contents *oldest) {
   ages *ages = &retention->ages;
   contents last = *oldest;
   uint64_t after;
-  if (all_zero(oldest->boot_id, sizeof oldest->boot_id)) { /* of which no other is known to be */
+  if (bytes_are_zero(oldest->boot_id, sizeof oldest->boot_id)) { /* of which no other is known to be */
     ages->dated_offset = offset_of(oldest);
     return 0;
   }
@@ -156,7 +157,7 @@ static int date_oldest(retention *retention, const contents *oldest) {
   if (error == 0 && !known) error = look_at_boot(retention, oldest);
   if (error != 0) return error;
   ages->date_ns = date_by(oldest, ages->dated_offset);
-  ages->agreed = !all_zero(ages->before_boot_id, sizeof ages->before_boot_id) &&
+  ages->agreed = !bytes_are_zero(ages->before_boot_id, sizeof ages->before_boot_id) &&
                  memcmp(ages->before_boot_id, oldest->boot_id, sizeof ages->before_boot_id) != 0 &&
                  ages->before_ns > ages->date_ns &&
                  (uint64_t)minus(ages->before_ns, ages->date_ns) > retention->retain_ns;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/definition.h"
 #include "segment/scan.h"
 
 static uint64_t slot_of(uint32_t number, uint64_t room) {

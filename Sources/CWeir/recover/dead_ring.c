@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "directory/quarantine.h"
+#include "format/definition.h"
 #include "format/ring_header.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
 #include "ring/ring_owner.h"
 #include "segment/scan.h"
+#include "system/bytes.h"
 #include "system/error.h"
 #include "system/system.h"
 
@@ -65,7 +67,7 @@ static int lost_with_boot(const recovery *recovery) {
   const uint8_t *boot_id = recovery->last_boot_id;
   const uint64_t size = sizeof recovery->boot_id;
   /* Zeros are of a damaged header, or of no segment, which is no word of another boot; but for who has no /proc. */
-  if (all_zero(boot_id, size)) return recovery->last_opening != 0 && all_zero(recovery->boot_id, size);
+  if (bytes_are_zero(boot_id, size)) return recovery->last_opening != 0 && bytes_are_zero(recovery->boot_id, size);
   return !sys_same_boot(boot_id, recovery->boot_id);
 }
 

@@ -29,6 +29,7 @@
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
 #include "segment/scan.h"
+#include "system/bytes.h"
 #include "system/error.h"
 #include "system/system.h"
 
@@ -129,7 +130,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
     status = recovery_adopt_missing(recovery, scan_seal_definitions(&scan), scan_summary(&scan)->definition_bytes);
   }
   error = handover_sealed(&recovery->handover, &scan);
-  if (all_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
+  if (bytes_are_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
     memcpy(recovery->last_boot_id, scan.header.boot_id, sizeof recovery->last_boot_id);
   }
   if (recovery->last.salt == 0) {

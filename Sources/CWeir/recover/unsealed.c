@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "directory/quarantine.h"
+#include "format/definition.h"
 #include "format/notice.h"
 #include "recover/recover.h"
 #include "ring/ring_owner.h"

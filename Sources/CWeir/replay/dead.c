@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/definition.h"
 #include "format/ring_header.h"
 #include "ring/ring_owner.h"
 #include "system/system.h"

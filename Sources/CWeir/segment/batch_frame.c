@@ -1,10 +1,12 @@
-/* batch_frame.c: see batch_source.h. Where the content of a batch lies: by the index, the frame, or by looking. */
+/* batch_frame.c: see batch_frame.h. By the index, by the frame, or by looking. */
+#include "segment/batch_frame.h"
+
 #include <errno.h>
 #include <lz4frame.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "segment/batch_source.h"
+#include "segment/unpack.h"
 #include "system/crc32c.h"
 #include "system/system.h"
 
@@ -202,7 +204,7 @@ static int spans_by_sizes(batch_source *source) {
   for (;;) {
     const uint8_t *bytes;
     uint32_t word;
-    int64_t got = window_get(&source->packed, &source->file, at, SIZE_BYTES, 0, &bytes);
+    int64_t got = unpack_get(source, at, SIZE_BYTES, 0, &bytes);
     if (got < 0) return (int)got;
     if (got < SIZE_BYTES) return 1;
     memcpy(&word, bytes, sizeof word);
@@ -244,7 +246,7 @@ static int look_through(batch_source *source, uint8_t *block) {
   unpacked out;
   for (;;) {
     uint32_t most = form->block_bytes;
-    int error = batch_unpack(source, at, source->file_bytes, 0, block, most, form->linked ? history : 0, &out);
+    int error = unpack_block(source, at, source->file_bytes, 0, block, most, form->linked ? history : 0, &out);
     if (error != 0) return error;
     if (out.file_bytes == 0) break;
     uint64_t left = form->content_bytes > source->content_bytes ? form->content_bytes - source->content_bytes : most;

@@ -1,81 +1,12 @@
-/* batch_source.c: see batch_source.h. Decompressing, and keeping what was decompressed last. */
+/* batch_source.c: see batch_source.h. What was decompressed last is kept. */
 #include "segment/batch_source.h"
 
 #include <errno.h>
-#include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef WEIR_FAULT_INJECTION
-static uint64_t blocks_unpacked;
-uint64_t batch_source_unpacked(void) { return __atomic_load_n(&blocks_unpacked, __ATOMIC_RELAXED); }
-#define COUNT_UNPACKED() __atomic_fetch_add(&blocks_unpacked, 1, __ATOMIC_RELAXED)
-#else
-#define COUNT_UNPACKED() ((void)0)
-#endif
-
-enum { SIZE_BYTES = 4, CHECKSUM_BYTES = 4 };
-#define STORED_AS_IT_IS UINT32_C(0x80000000)
-
-/* ---- One block --------------------------------------------------------------------------------------------------- */
-
-/* Decompresses or copies; how many bytes, or -1. */
-static int expand(const uint8_t *packed, uint32_t count, int stored, uint8_t *to, uint32_t room, uint32_t history) {
-  COUNT_UNPACKED();
-  if (!stored) {
-    return LZ4_decompress_safe_usingDict((const char *)packed, (char *)to, (int)count, (int)room,
-                                         (const char *)(to - history), (int)history);
-  }
-  if (count > room) return -1;
-  memcpy(to, packed, count);
-  return (int)count;
-}
-
-/* How long the block is as it is compressed, and whether it is; 0 if it has no length that it can have. */
-static uint32_t packed_size(const batch_source *source, uint32_t word, uint64_t there, int exact, int *stored) {
-  uint64_t trailer = source->form.checksums ? CHECKSUM_BYTES : 0, count = word & ~STORED_AS_IT_IS;
-  *stored = (word & STORED_AS_IT_IS) != 0;
-  if (exact) count = there > SIZE_BYTES + trailer ? there - SIZE_BYTES - trailer : 0;
-  if (count > source->form.block_bytes) return 0;
-  if (count + SIZE_BYTES + trailer > there) count = there - SIZE_BYTES; /* the file is cut in it */
-  return (uint32_t)count;
-}
-
-int batch_unpack(batch_source *source, uint64_t position, uint64_t end, int exact, uint8_t *to, uint32_t room,
-                 uint32_t history, unpacked *out) {
-  const uint8_t *bytes;
-  uint32_t word;
-  *out = (unpacked){.damaged = 1};
-  if (position > end || end - position < SIZE_BYTES) return 0;
-  int64_t got = window_get(&source->packed, &source->file, position, SIZE_BYTES, 0, &bytes);
-  if (got < SIZE_BYTES) return got < 0 ? (int)got : 0;
-  memcpy(&word, bytes, sizeof word);
-  out->end_mark = word == 0 && !exact;
-  int stored;
-  uint32_t count = out->end_mark ? 0 : packed_size(source, word, end - position, exact, &stored);
-  if (count == 0) return 0;
-  out->file_bytes = SIZE_BYTES + (uint64_t)count + (source->form.checksums ? CHECKSUM_BYTES : 0);
-  if (out->file_bytes > end - position) out->file_bytes = end - position;
-  uint64_t wanted = SIZE_BYTES + (uint64_t)count;
-  got = window_get(&source->packed, &source->file, position, wanted, SIZE_BYTES + CHECKSUM_BYTES, &bytes);
-  if (got < 0) return (int)got;
-  if (got < (int64_t)wanted) return 0;
-  const uint8_t *packed = bytes + SIZE_BYTES;
-  int made = expand(packed, count, stored, to, room, history);
-  if (exact && made != (int)room) { /* the size may be what is damaged, which also says whether it is compressed */
-    int other = expand(packed, count, !stored, to, room, history);
-    if (other == (int)room) made = other;
-    else made = -1;
-  }
-  if (made < 0) {
-    memset(to, 0, room);
-    expand(packed, count, stored, to, room, history);
-    return 0;
-  }
-  out->bytes = (uint32_t)made;
-  out->damaged = 0;
-  return 0;
-}
+#include "segment/batch_frame.h"
+#include "segment/unpack.h"
 
 /* ---- Spans ------------------------------------------------------------------------------------------------------- */
 
@@ -103,7 +34,7 @@ static int unpack_span(batch_source *source, uint64_t index, uint8_t *to) {
     if (!source->exact && room > source->form.block_bytes) room = source->form.block_bytes;
     if (source->histories) history = before + made < BATCH_HISTORY_BYTES ? before + made : BATCH_HISTORY_BYTES;
     unpacked block;
-    int error = batch_unpack(source, position, span->end, source->exact, to + made, room, history, &block);
+    int error = unpack_block(source, position, span->end, source->exact, to + made, room, history, &block);
     if (error != 0) return error;
     span->damaged |= (uint32_t)block.damaged;
     if (block.file_bytes == 0) break;

@@ -83,39 +83,4 @@ int64_t batch_source_read(batch_source *source, void *bytes, uint64_t count, uin
 const char *batch_source_problem(const batch_source *source, uint64_t from, uint64_t to);
 void batch_source_place(const batch_source *source, uint64_t from, uint64_t to, uint64_t *file_from, uint64_t *file_to);
 
-/*
- * Finds where the content lies, and how much there is: batch_frame.c's part of opening. 0 or a negative errno.
- */
-int batch_frame_find(batch_source *source);
-
-/*
- * Whether the frame's header and its first block, if that has a checksum, are what was written: 1, 0, or a negative
- * errno. What a changed byte unpacks to can be anything, and no header in it vouches for itself as one in a raw file.
- */
-int batch_frame_vouches(const batch_source *source);
-
-/* Takes the places of the blocks from the frame, if it has them otherwise than the index. 1: they have changed. */
-int batch_frame_reconsider(batch_source *source);
-
-/* What became of one LZ4 block. */
-typedef struct unpacked {
-  uint64_t file_bytes; /* that it takes in the file; 0: there is none, or where it ends is not known */
-  uint32_t bytes;      /* of content; of a damaged one, unknown */
-  int damaged;
-  int end_mark;        /* in its place is the end of the frame */
-} unpacked;
-
-/*
- * Decompresses the block at `position` in the file, which ends before `end`, or right there if `exact`, to at most
- * `room` bytes; `history` bytes of what came before it lie before `to`. Of a damaged one, what comes before the damage
- * is there, then zeros. 0 or a negative errno.
- */
-int batch_unpack(batch_source *source, uint64_t position, uint64_t end, int exact, uint8_t *to, uint32_t room,
-                 uint32_t history, unpacked *out);
-
-#ifdef WEIR_FAULT_INJECTION
-/* Test only: LZ4 blocks decompressed so far in this process. */
-uint64_t batch_source_unpacked(void);
-#endif
-
 #endif

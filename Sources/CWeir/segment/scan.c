@@ -8,16 +8,10 @@
 #include "format/notice.h"
 #include "format/values.h"
 #include "segment/scan_block.h"
+#include "system/bytes.h"
 #include "system/crc32c.h"
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES };
-
-int all_zero(const void *bytes, uint64_t count) {
-  const uint8_t *byte = bytes;
-  uint8_t any = 0;
-  for (uint64_t i = 0; i < count; i++) any |= byte[i];
-  return any == 0;
-}
 
 /* ---- Looking further ------------------------------------------------------------------------------------------- */
 
@@ -117,7 +111,7 @@ static int find_block(segment_scan *scan, uint64_t from, block_header *header, u
  */
 static int repair_header(const segment_scan *scan, block_header *header, uint64_t position) {
   uint8_t *bytes = (uint8_t *)header;
-  if (all_zero(bytes, sizeof *header)) return 0;
+  if (bytes_are_zero(bytes, sizeof *header)) return 0;
   for (uint64_t i = 0; i < sizeof *header; i++) {
     uint8_t was = bytes[i];
     for (int change = 1; change < 256; change++) {
@@ -235,7 +229,7 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
 int scan_peek(segment_scan *scan, block_header *header) {
   if (scan->sealed || scan->position > scan->file_bytes || scan->file_bytes - scan->position < sizeof *header) return 0;
   const uint8_t *bytes;
-  int64_t got = window_get(&scan->window, &scan->source, scan->position, sizeof *header, 0, &bytes);
+  int64_t got = source_get(&scan->source, &scan->window, scan->position, sizeof *header, 0, &bytes);
   if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
   memcpy(header, bytes, sizeof *header);
   if (!scan_header_problem(scan, header, scan->position)) return 1;
@@ -292,7 +286,7 @@ int scan_seal(segment_scan *scan) {
   uint64_t from = end > READ_AHEAD_LEAST ? end - READ_AHEAD_LEAST : 0;
   const uint8_t *bytes;
   window_forget(&scan->window);
-  int64_t got = window_get(&scan->window, &scan->source, from, end - from, 0, &bytes);
+  int64_t got = source_get(&scan->source, &scan->window, from, end - from, 0, &bytes);
   if (got < (int64_t)(end - from)) return -1;
   memcpy(&position, bytes + (end - from) - sizeof position, sizeof position);
   if (position % 8 != 0 || position < scan->start || position > end) return -1;
@@ -345,27 +339,6 @@ const gap_total *scan_seal_totals(const segment_scan *scan) {
   return (const gap_total *)(const void *)(scan_seal_definitions(scan) + scan_summary(scan)->definition_bytes);
 }
 
-const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening) {
-  definition_header header;
-  if (*at > count || count - *at < sizeof header) return NULL;
-  const uint8_t *entry = bytes + *at;
-  memcpy(&header, entry, sizeof header);
-  if (header.bytes % 8 != 0 || header.bytes < sizeof header || header.bytes > count - *at) return NULL;
-  if (header.bytes > MAX_DEFINITION_BYTES || header.type >= MAX_TYPES) return NULL;
-  uint64_t fields_at = sizeof header + (uint64_t)header.name_bytes, attributes_at = fields_at + header.fields_bytes;
-  uint64_t used = attributes_at + header.attributes_bytes;
-  if (align8(used) != header.bytes || !all_zero(entry + used, header.bytes - used) || header.reserved != 0) return NULL;
-  uint32_t crc = crc_end(crc_extend(weir_crc_u64(CRC_START, opening), entry + 8, header.bytes - 8));
-  if (crc != header.crc) return NULL;
-  int is_context = (header.flags & DEFINITION_CONTEXT) != 0, has_object = is_context || header.attributes_bytes > 0;
-  if (is_context && (header.name_bytes != 0 || header.fields_bytes != 0 || header.field_count != 0)) return NULL;
-  if (has_object && !values_are_object(entry + attributes_at, header.attributes_bytes)) return NULL;
-  uint64_t signature;
-  if (!values_are_fields(entry + fields_at, header.fields_bytes, header.field_count, &signature)) return NULL;
-  *at += header.bytes;
-  return (const definition_header *)(const void *)entry;
-}
-
 /* ---- The header of a segment ----------------------------------------------------------------------------------- */
 
 /* What is wrong with a header whose checksum is right; the fields that the checksum covers can be used all the same. */
@@ -376,7 +349,9 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
   if (header->header_bytes != SEGMENT_HEADER_BYTES + sizeof(lane_mark) * header->lane_count) {
     return "segment header has a wrong length";
   }
-  if (!all_zero(header->reserved, sizeof header->reserved)) return "reserved bytes of a segment header are not zero";
+  if (!bytes_are_zero(header->reserved, sizeof header->reserved)) {
+    return "reserved bytes of a segment header are not zero";
+  }
   if (header->base_offset != base_from_name) return "file name and segment header disagree on the first offset";
   return NULL;
 }
@@ -441,13 +416,13 @@ static int is_newer(segment_scan *scan) {
   int whole_header;
   int error = scan_read_block(scan, scan->start, &header, &problem, &whole_header);
   if (error != 0) return error;
-  return problem && !all_zero(&header, sizeof header);
+  return problem && !bytes_are_zero(&header, sizeof header);
 }
 
 static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
   _Alignas(8) uint8_t bytes[HEADER_ROOM] = {0};
   const uint8_t *there;
-  int64_t got = window_get(&scan->window, &scan->source, 0, sizeof bytes, 0, &there);
+  int64_t got = source_get(&scan->source, &scan->window, 0, sizeof bytes, 0, &there);
   if (got < 0) return (int)got;
   memcpy(bytes, there, (uint64_t)got);
   memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
@@ -456,7 +431,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
       scan->header.salt == 0 || scan->header.base_offset > MAX_OFFSET ||
       crc32c(bytes + 20, length - 20) != scan->header.header_crc) {
     damage->reason = "segment header checksum does not match";
-    return open_by_first_block(scan, base_from_name, all_zero(bytes, sizeof bytes), damage);
+    return open_by_first_block(scan, base_from_name, bytes_are_zero(bytes, sizeof bytes), damage);
   }
   if (scan->header.incompatible != 0) return -ENOTSUP;
   memcpy(scan->handed, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);

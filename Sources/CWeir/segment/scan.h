@@ -121,10 +121,6 @@ uint64_t scan_base(const segment_scan *scan, uint64_t name_base);
 /* Whether the `gap` offsets before a segment are none that is missing: they were left out after a power cut. Where the
  * header that says so is damaged, it is a leap that nothing else explains. */
 int gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
-
-/* Whether all of the bytes are zero, as reserved ones and padding are. */
-int all_zero(const void *bytes, uint64_t count);
-
 /* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
 int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
 
@@ -139,11 +135,6 @@ const gap_total *scan_seal_totals(const segment_scan *scan);
 
 /* The definitions in the seal, `definition_bytes` of its summary long. */
 const uint8_t *scan_seal_definitions(const segment_scan *scan);
-
-/* The definition at `*at` in `bytes` (a definitions block's payload, a seal's, the ring's); advances `*at`. Null: end,
- * or a bad one. Checks number, length, CRC under `opening`, that name, fields and attributes fit, that the fields are
- * as many as it says, and that the attributes are a tagged object. */
-const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening);
 
 void scan_close(segment_scan *scan);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/columns.h"
+#include "format/definition.h"
 #include "system/crc32c.h"
 
 static const char WRONG_SUM[] = "block checksum does not match";
@@ -178,7 +179,7 @@ int scan_read_block(segment_scan *scan, uint64_t position, block_header *header,
   *problem = "the file ends where a block should be";
   memset(header, 0, sizeof *header);
   if (position > scan->file_bytes || scan->file_bytes - position < sizeof *header) return 0;
-  int64_t got = window_get(&scan->window, &scan->source, position, sizeof *header, 0, &bytes);
+  int64_t got = source_get(&scan->source, &scan->window, position, sizeof *header, 0, &bytes);
   if (got < 0) return (int)got;
   if (got < (int64_t)sizeof *header) return 0;
   memcpy(header, bytes, sizeof *header);
@@ -186,7 +187,7 @@ int scan_read_block(segment_scan *scan, uint64_t position, block_header *header,
   *whole_header = 1;
   /* With the next block's header: then one call reads each large block. */
   uint64_t whole = sizeof *header + header->payload_bytes;
-  got = window_get(&scan->window, &scan->source, position, whole, sizeof *header, &bytes);
+  got = source_get(&scan->source, &scan->window, position, whole, sizeof *header, &bytes);
   if (got < 0) return (int)got;
   *problem = "the file ends within a block";
   return got < (int64_t)whole ? 0 : take_payload(scan, bytes + sizeof *header, header, problem);

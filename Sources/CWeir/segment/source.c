@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "segment/batch_source.h"
+#include "segment/batch_frame.h"
 #include "system/system.h"
 
 static int is_batch(const char *name) {
@@ -37,6 +37,15 @@ int source_look(const segment_source *source, source_size *size) {
 
 int64_t source_read(const segment_source *source, void *bytes, uint64_t count, uint64_t at) {
   return source->batch ? batch_source_read(source->batch, bytes, count, at) : sys_read_at(source->fd, bytes, count, at);
+}
+
+static int64_t read_any(const void *source, void *bytes, uint64_t count, uint64_t at) {
+  return source_read(source, bytes, count, at);
+}
+
+int64_t source_get(const segment_source *source, window *window, uint64_t position, uint64_t wanted, uint64_t next,
+                   const uint8_t **bytes) {
+  return window_get(window, read_any, source, position, wanted, next, bytes);
 }
 
 const char *source_problem(const segment_source *source, uint64_t from, uint64_t to) {

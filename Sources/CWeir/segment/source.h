@@ -8,6 +8,7 @@
 #include "system/names.h"
 
 #include "format/format.h"
+#include "segment/window.h"
 
 struct batch_source;
 
@@ -34,6 +35,10 @@ int source_look(const segment_source *source, source_size *size);
  * reads as zeros.
  */
 int64_t source_read(const segment_source *source, void *bytes, uint64_t count, uint64_t at);
+
+/* As window_get, of the segment. */
+int64_t source_get(const segment_source *source, window *window, uint64_t position, uint64_t wanted, uint64_t next,
+                   const uint8_t **bytes);
 
 /*
  * Why [from, to) of the segment, which was read, is not what was written; null if the compression has no part in it.

@@ -15,7 +15,7 @@ static int make_room(window *window, uint64_t bytes) {
 }
 
 /* Moves the window to `position`: keeps what it has of the `bytes` there, reads the rest. 0 or a negative errno. */
-static int move(window *window, const segment_source *source, uint64_t position, uint64_t bytes) {
+static int move(window *window, window_read *read, const void *source, uint64_t position, uint64_t bytes) {
   uint64_t kept = 0;
   int follows = position >= window->from && position - window->from <= window->count && window->count > 0;
   if (follows) {
@@ -30,17 +30,17 @@ static int move(window *window, const segment_source *source, uint64_t position,
   if (kept > 0) memmove(window->bytes, window->bytes + (position - window->from), kept);
   window->from = position;
   window->count = kept;
-  int64_t got = source_read(source, window->bytes + kept, bytes - kept, position + kept);
+  int64_t got = read(source, window->bytes + kept, bytes - kept, position + kept);
   if (got < 0) return (int)got;
   window->count += (uint64_t)got;
   return 0;
 }
 
-int64_t window_get(window *window, const segment_source *source, uint64_t position, uint64_t wanted, uint64_t next,
-                   const uint8_t **bytes) {
+int64_t window_get(window *window, window_read *read, const void *source, uint64_t position, uint64_t wanted,
+                   uint64_t next, const uint8_t **bytes) {
   uint64_t at = position - window->from; /* beyond the window's end, too, where the position lies before it */
   if (at > window->count || window->count - at < wanted) {
-    int error = move(window, source, position, wanted + next);
+    int error = move(window, read, source, position, wanted + next);
     if (error != 0) return error;
     at = 0;
   }

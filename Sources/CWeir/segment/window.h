@@ -12,8 +12,6 @@
 
 #include <stdint.h>
 
-#include "segment/source.h"
-
 enum { READ_AHEAD_LEAST = 4 << 10, READ_AHEAD_MOST = 256 << 10 };
 
 /* Starts as all zeros. */
@@ -25,13 +23,16 @@ typedef struct window {
   uint64_t ahead; /* how much the last read took; doubles while pieces follow on one another */
 } window;
 
+/* Reads from what is in the window: how many bytes there are, fewer only at its end, or a negative errno. */
+typedef int64_t window_read(const void *source, void *bytes, uint64_t count, uint64_t at);
+
 /*
  * The `wanted` bytes at `position` of the source: how many of them there are, fewer only where it ends, or a
  * negative errno. `*bytes` is their address, a multiple of 8 if the position is one, valid until the next call. A read
  * that it takes includes the `next` bytes after them.
  */
-int64_t window_get(window *window, const segment_source *source, uint64_t position, uint64_t wanted, uint64_t next,
-                   const uint8_t **bytes);
+int64_t window_get(window *window, window_read *read, const void *source, uint64_t position, uint64_t wanted,
+                   uint64_t next, const uint8_t **bytes);
 
 /* The next window_get reads anew. */
 void window_forget(window *window);

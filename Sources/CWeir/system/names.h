@@ -11,7 +11,6 @@
 
 #define age_is_reached weir_core_age_is_reached
 #define age_start weir_core_age_start
-#define all_zero weir_core_all_zero
 #define batch_frame_find weir_core_batch_frame_find
 #define batch_frame_reconsider weir_core_batch_frame_reconsider
 #define batch_frame_vouches weir_core_batch_frame_vouches
@@ -24,9 +23,7 @@
 #define batch_source_place weir_core_batch_source_place
 #define batch_source_problem weir_core_batch_source_problem
 #define batch_source_read weir_core_batch_source_read
-#define batch_source_unpacked weir_core_batch_source_unpacked
 #define batch_temporary_name weir_core_batch_temporary_name
-#define batch_unpack weir_core_batch_unpack
 #define batch_work_free weir_core_batch_work_free
 #define batch_write weir_core_batch_write
 #define batcher_add weir_core_batcher_add
@@ -278,6 +275,7 @@
 #define sizes_of_log weir_core_sizes_of_log
 #define source_close weir_core_source_close
 #define source_disown_index weir_core_source_disown_index
+#define source_get weir_core_source_get
 #define source_index weir_core_source_index
 #define source_look weir_core_source_look
 #define source_open weir_core_source_open
@@ -353,6 +351,9 @@
 #define thread_start weir_core_thread_start
 #define types_load weir_core_types_load
 #define types_publish weir_core_types_publish
+#define unpack_block weir_core_unpack_block
+#define unpack_count weir_core_unpack_count
+#define unpack_get weir_core_unpack_get
 #define unsealed_free weir_core_unsealed_free
 #define unsealed_retire weir_core_unsealed_retire
 #define unsealed_scan weir_core_unsealed_scan

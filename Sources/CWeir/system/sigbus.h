@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Watches a mapping: where one of its pages is lost, `lost` is called with `owner`, by the thread that touched the page,
- * in a signal handler. Lock-free; beyond SIGBUS_RANGES at a time a mapping is not watched.
+ * Watches a mapping: where one of its pages is lost, `lost` is called with `owner`, by the thread that touched the
+ * page, in a signal handler. Lock-free; beyond SIGBUS_RANGES at a time a mapping is not watched.
  */
 enum { SIGBUS_RANGES = 1024 };
 void sigbus_watch(const uint8_t *address, uint64_t bytes, void (*lost)(void *owner), void *owner);
