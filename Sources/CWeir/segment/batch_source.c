@@ -7,6 +7,7 @@
 
 #include "segment/batch_frame.h"
 #include "segment/unpack.h"
+#include "system/system.h"
 
 /* ---- Spans ------------------------------------------------------------------------------------------------------- */
 
@@ -140,9 +141,9 @@ int batch_source_open(int fd, batch_source **source) {
   *source = NULL;
   if (!made) return -ENOMEM;
   made->file.fd = fd;
-  source_size size;
-  int error = source_look(&made->file, &size);
-  made->file_bytes = size.file_bytes;
+  struct stat status;
+  int error = sys_status(fd, &status);
+  if (error == 0) made->file_bytes = (uint64_t)status.st_size;
   if (error == 0) error = batch_frame_find(made);
   if (error != 0) {
     batch_source_close(made);

@@ -121,6 +121,7 @@ uint64_t scan_base(const segment_scan *scan, uint64_t name_base);
 /* Whether the `gap` offsets before a segment are none that is missing: they were left out after a power cut. Where the
  * header that says so is damaged, it is a leap that nothing else explains. */
 int gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
+
 /* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
 int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
 

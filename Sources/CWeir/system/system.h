@@ -65,8 +65,8 @@ int sys_is_locked(int fd);                                   /* 1 or 0; works on
 int sys_random(void *bytes, uint64_t count);
 int sys_boot_id(uint8_t id[16]);                             /* -ENOENT without /proc: then it is zeros */
 int sys_same_boot(const uint8_t one[16], const uint8_t other[16]); /* known to be: zeros are of no boot that is known */
-int64_t sys_time_offset(void);                               /* by how much sys_monotonic_ns is ahead of the machine's, in a
-                                                                time namespace; 0 where the kernel does not say */
+int64_t sys_time_offset(void);                               /* of sys_monotonic_ns to the machine's, in a time
+                                                                namespace; 0 where the kernel does not say */
 int sys_clock_source_is(const char *name);                  /* the kernel keeps time by it; 1 if it does not say */
 void sys_close(int fd);
 
