@@ -173,7 +173,7 @@ static void test_ahead(void) {
   for (uint32_t i = 0; i <= ready; i++) taken[i] = supply_take(inside, &error);
   CHECK(taken[ready - 1] && !taken[ready]);
   CHECK_EQUAL(error, 0);
-  for (uint32_t i = 0; i < ready; i++) segment_discard(taken[i]);
+  for (uint32_t i = 0; i < ready; i++) retention_give(inside->retention, segment_discard(taken[i]));
   for (int i = 0; i < 1500; i++) CHECK_EQUAL(capture_noise(log, type), WEIR_ACCEPTED);
   CHECK_EQUAL(counters_of(log).dropped[WEIR_DROP_STORAGE], 0);
   close_and_free(log);

@@ -44,8 +44,6 @@ static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
     retention_give(log->retention, bytes);
     return NULL;
   }
-  made->retention = log->retention;
-  made->batcher = log->batcher;
   made->taken = bytes;
   sigbus_watch(made->map, made->capacity, detach_page_lost, log);
   return made;
@@ -59,13 +57,13 @@ static segment *prepare(event_log *log, uint64_t number, int urgent, int write_a
   *error = log_check_descriptors(log);
   segment *made = *error == 0 ? make(log, number, urgent, error) : NULL;
   if (made && (*error = log_check_descriptors(log)) != 0) { /* it is in another directory, perhaps */
-    segment_discard(made);
+    retention_give(log->retention, segment_discard(made));
     return NULL;
   }
   if (!made || !write_ahead) return made;
   *error = sys_sync_data(made->fd);
   if (*error == 0) return made;
-  segment_discard(made);
+  retention_give(log->retention, segment_discard(made));
   return NULL;
 }
 
@@ -190,5 +188,5 @@ void supply_stop(event_log *log) {
     pthread_join(supply->preparer, NULL);
     supply->running = 0;
   }
-  for (segment *left; (left = take_ready(supply));) segment_discard(left);
+  for (segment *left; (left = take_ready(supply));) retention_give(log->retention, segment_discard(left));
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "system/bytes.h"
 #include "format/values.h"
+#include "system/bytes.h"
 #include "system/crc32c.h"
 
 const definition_header *definition_next(const uint8_t *bytes, uint64_t count, uint64_t *at, uint64_t opening) {

@@ -216,7 +216,7 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
   result = drain_begin_segment(log, first, 0);
   if (result == 0) result = sealer_change(log, first);
   if (result == 0) return WEIR_OK;
-  segment_discard(first);
+  retention_give(log->retention, segment_discard(first));
   return fail_system(error, result, "begin a segment in", log->path, NULL);
 }
 
@@ -267,6 +267,7 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
   recovery->first_offset = log->next_offset = log->counters.next_offset = log->durable_offset = next_offset;
   types_load(log);
   log->membarrier = sys_membarrier_register() == 0;
+  log->named_segment = batcher_add;
   if (batcher_make(log) != 0) return fail_system(error, -ENOMEM, "open", log->path, NULL);
   status = begin_first_segment(log, error);
   if (status == WEIR_OK) status = start_batcher(log, error);
@@ -278,7 +279,7 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
 /* Lets go of everything but the handle. What is on disk stays as it is. */
 static void release_parts(event_log *log) {
   if (log->active) {
-    if (log->active->summary.blocks == 0) segment_discard(log->active);
+    if (log->active->summary.blocks == 0) retention_give(log->retention, segment_discard(log->active));
     else segment_abandon(log->active);
   }
   log->active = NULL;

@@ -8,7 +8,7 @@
  *     segment.c  one segment file             context.c  the global context
  *     drain.c    lanes to segments            supply.c   the preparer
  *     sealer.c   segments to the disk         sync.c     waiting for it
- *     retire.c   the end of a full segment
+ *     finish.c   the end of a full segment
  *     populate.c the ring's pages             retention.c bounds, byte_limit.c one of them
  *     batcher.c  sealed segments to batch segments
  *     recover.c  what a dead writer left
@@ -144,9 +144,9 @@ typedef struct sealer {
   pthread_cond_t settled;    /* a wait is over */
   segment *first_done;       /* full, oldest first */
   segment *last_done;
-  segment *stuck;            /* could not be retired, and are tried again */
+  segment *stuck;            /* could not be finished, and are tried again */
   uint64_t queued;           /* segments ever given to the sealer */
-  uint64_t retired;          /* of them, those that it is done with */
+  uint64_t finished;         /* of them, those that it is done with */
   int stuck_error;           /* atomic: negative errno of the last attempt at the stuck ones, 0 without any */
   int broken;                /* negative errno: nothing can be vouched for any more */
   uint64_t retry_at;         /* monotonic */
@@ -223,6 +223,7 @@ typedef struct event_log {
   uint64_t start_offset;       /* retention removed what is below it, before this opening */
   struct retention *retention; /* null: the log has no bounds */
   struct batcher *batcher;     /* null: sealed segments stay raw */
+  void (*named_segment)(struct batcher *batcher, uint64_t base); /* tells the batcher of one that was sealed */
   int mapping_lost;            /* atomic: a mapped file was cut short, see detach.h */
 
   /* Types and contexts: written under types_lock; what is defined does not change but for defined_in, the drainer's. */
@@ -331,8 +332,8 @@ void supply_stop(event_log *log);
 
 /* ---- sealer.c ---- */
 int sealer_start(event_log *log); /* 0 or negative errno */
-int sealer_stop(event_log *log);  /* retires what is left, as it can. 0, or negative errno of what it could not */
-/* Makes `next` the active segment (null: none); the one before goes to the sealer, or is retired in place if that does
+int sealer_stop(event_log *log);  /* finishes what is left, as it can. 0, or negative errno of what it could not */
+/* Makes `next` the active segment (null: none); the one before goes to the sealer, or is finished in place if that does
  * not run. 0 or negative errno. */
 int sealer_change(event_log *log, segment *next);
 uint64_t sealer_waiting(const event_log *log); /* full segments that are not on the disk yet */

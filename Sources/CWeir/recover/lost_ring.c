@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/notice.h"
+#include "seal/finish.h"
 #include "system/system.h"
 
 enum { NOTICE_SEGMENT_BYTES = 16 << 10 };
@@ -57,10 +58,11 @@ int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, ui
     return error;
   }
   segment_end end = {.salt = made->salt, .end = made->at, .base = offset};
-  retirement retired = segment_retire(made, &log->supply.next_prepared, NULL);
-  if (retired.failed) segment_abandon(retired.failed);
-  if (retired.error == 0) *last = end;
-  return retired.error;
+  finisher finisher = {.next_prepared = &log->supply.next_prepared};
+  finished finished = finish_segments(&finisher, made);
+  if (finished.failed) segment_abandon(finished.failed);
+  if (finished.error == 0) *last = end;
+  return finished.error;
 }
 
 int lost_ring_is_told(const segment_scan *scan) {

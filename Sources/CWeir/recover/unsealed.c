@@ -262,7 +262,7 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
 }
 
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead) {
-  /* A sealed one is whole as it is: one before it could not be retired, it could. A foreign's name may be needed. */
+  /* A sealed one is whole as it is: one before it could not be finished, it could. A foreign's name may be needed. */
   if (!name->active && found->salt != 0) return 0;
   if (found->redone) return sys_unlink(directory, name->name);
   if (!name->active || found->foreign) return quarantine_file(directory, name->name, FOREIGN_PROBLEM, 0);

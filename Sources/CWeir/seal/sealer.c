@@ -31,7 +31,7 @@
  * D7    stale = 0 (seq_cst), then the       drainer: its stores, then stale   the files' time is past the last
  *       touch                               + 0 (seq_cst)                     store, or a touch is asked for
  *
- * queued, retired and stuck_error order nothing: they bound what waits for a slow disk (sealer_waiting,
+ * queued, finished and stuck_error order nothing: they bound what waits for a slow disk (sealer_waiting,
  * sealer_trouble), and one that is seen late makes the drainer look again. passes is a count.
  */
 #define _GNU_SOURCE
@@ -42,6 +42,7 @@
 #include "directory/quarantine.h"
 #include "limits/retention.h"
 #include "log/log.h"
+#include "seal/finish.h"
 #include "system/error.h"
 #include "system/system.h"
 #include "system/thread.h"
@@ -62,6 +63,15 @@ static void queue(sealer *sealer, segment *done) {
   pthread_cond_signal(&sealer->wakes);
 }
 
+static finished finish(event_log *log, segment *first) {
+  finisher finisher = {.retention = log->retention,
+                       .next_prepared = &log->supply.next_prepared,
+                       .sync_failed = ring_sync_failed(log),
+                       .named = log->named_segment,
+                       .batcher = log->batcher};
+  return finish_segments(&finisher, first);
+}
+
 int sealer_change(event_log *log, segment *next) {
   sealer *sealer = &log->sealer;
   /* In one step: a pass that sees the new one as the active one must find the old one in the queue. */
@@ -72,14 +82,14 @@ int sealer_change(event_log *log, segment *next) {
   if (queued) queue(sealer, done);
   pthread_mutex_unlock(&sealer->mutex);
   if (!done || queued) return 0;
-  retirement retirement = segment_retire(done, &log->supply.next_prepared, ring_sync_failed(log));
-  if (retirement.failed && retirement.failed->lost > 0) {
+  finished finished = finish(log, done);
+  if (finished.failed && finished.failed->lost > 0) {
     /* In recovery: these offsets are given again, to the same events. */
-    __atomic_store_n(&log->header->log_end, retirement.failed->lost_from, __ATOMIC_RELEASE);
-    log->counters.lost += retirement.failed->lost;
+    __atomic_store_n(&log->header->log_end, finished.failed->lost_from, __ATOMIC_RELEASE);
+    log->counters.lost += finished.failed->lost;
   }
-  if (retirement.failed) segment_abandon(retirement.failed);
-  return retirement.error;
+  if (finished.failed) segment_abandon(finished.failed);
+  return finished.error;
 }
 
 /* The oldest full segments, at most so many. */
@@ -99,14 +109,14 @@ static uint64_t length(const segment *first) {
   return count;
 }
 
-/* Retires a list, off the mutex meanwhile. What fails joins those that are tried again. */
-static void retire(event_log *log, segment *first) {
+/* Finishes a list, off the mutex meanwhile. What fails joins those that are tried again. */
+static void finish_all(event_log *log, segment *first) {
   sealer *sealer = &log->sealer;
   uint64_t count = length(first);
   pthread_mutex_unlock(&sealer->mutex);
   /* What a segment had in a page that is lost is for recovery to find out: it is not sealed as if it were whole. */
-  retirement done = {.error = -MAPPING_LOST, .failed = first};
-  if (!detach_lost_page(log)) done = segment_retire(first, &log->supply.next_prepared, ring_sync_failed(log));
+  finished done = {.error = -MAPPING_LOST, .failed = first};
+  if (!detach_lost_page(log)) done = finish(log, first);
   pthread_mutex_lock(&sealer->mutex);
   segment **last = &sealer->stuck;
   while (*last) last = &(*last)->next;
@@ -117,13 +127,13 @@ static void retire(event_log *log, segment *first) {
   /* No name is known to be on the disk, or events that were in the log are gone: nothing more can be vouched for. */
   if (sealer->broken == 0) sealer->broken = done.lost > 0 ? -EIO : done.directory_error;
   __atomic_store_n(&log->counters.lost, log->counters.lost + done.lost, __ATOMIC_RELAXED);
-  __atomic_store_n(&sealer->retired, sealer->retired + count - length(done.failed), __ATOMIC_RELEASE);
+  __atomic_store_n(&sealer->finished, sealer->finished + count - length(done.failed), __ATOMIC_RELEASE);
 }
 
 static void retry(event_log *log) {
   segment *stuck = log->sealer.stuck;
   log->sealer.stuck = NULL;
-  if (stuck) retire(log, stuck);
+  if (stuck) finish_all(log, stuck);
 }
 
 /* ---- Waiting for the disk ---------------------------------------------------------------------------------------- */
@@ -221,7 +231,7 @@ static int sync_active(event_log *log, segment *active) {
     if (unnamed != 0 && sealer->broken == 0) sealer->broken = unnamed;
     if (!active->poisoned) return unnamed;
   }
-  /* Once it is full by decree it comes here to be retired, which copies it. */
+  /* Once it is full by decree it comes here to be finished, which copies it. */
   __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE); /* D6 */
   lane_ring_bell(log);
   return -EIO;
@@ -233,8 +243,8 @@ static int sync_files(event_log *log, uint64_t offset) {
   segment *active = log->active; /* only this thread frees one that has been active */
   uint64_t target = sealer->queued;
   retry(log);
-  for (uint64_t left; (left = target - sealer->retired - length(sealer->stuck)) > 0;) {
-    retire(log, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
+  for (uint64_t left; (left = target - sealer->finished - length(sealer->stuck)) > 0;) {
+    finish_all(log, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
   }
   int error = sealer->stuck ? sealer->stuck_error : 0;
   if (error == 0 && active && active->base_offset < offset) error = sync_active(log, active);
@@ -376,7 +386,7 @@ static void take_step(event_log *log) {
     __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
     sealer->fresh_since = now;
   } else if (sealer->first_done) {
-    retire(log, take_done(sealer, MOST_AT_ONCE));
+    finish_all(log, take_done(sealer, MOST_AT_ONCE));
   } else if (sealer->stuck && now >= sealer->retry_at) {
     retry(log);
   } else if (sealer->damaged && now >= sealer->copy_at) {
@@ -437,7 +447,7 @@ int sealer_trouble(const event_log *log) { return __atomic_load_n(&log->sealer.s
 
 uint64_t sealer_waiting(const event_log *log) {
   const sealer *sealer = &log->sealer;
-  return __atomic_load_n(&sealer->queued, __ATOMIC_ACQUIRE) - __atomic_load_n(&sealer->retired, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&sealer->queued, __ATOMIC_ACQUIRE) - __atomic_load_n(&sealer->finished, __ATOMIC_ACQUIRE);
 }
 
 /* ---- What others tell it ----------------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "directory/directory.h"
-#include "limits/retention.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/sigbus.h"
@@ -198,8 +197,9 @@ void segment_abandon(segment *segment) {
   free(segment);
 }
 
-void segment_discard(segment *segment) {
+uint64_t segment_discard(segment *segment) {
   int gone = segment_has_files(segment) && sys_unlink(segment->directory, segment->name) == 0;
-  if (gone) retention_give(segment->retention, segment->taken);
+  uint64_t free = gone ? segment->taken : 0;
   segment_abandon(segment);
+  return free;
 }

@@ -1,6 +1,6 @@
 /*
- * segment.h: writing one segment file. A prepared file becomes the active segment with its header, takes blocks, is
- * sealed by a last block, and retired: unmapped, cut to its length, synced, renamed.
+ * segment.h: writing one segment file. A prepared file becomes the active segment with its header, takes blocks, and is
+ * sealed by a last block. Then it is finished: see finish.h.
  */
 #ifndef WEIR_SEGMENT_H
 #define WEIR_SEGMENT_H
@@ -29,9 +29,7 @@ typedef struct segment {
   int recovers; /* its events are in a ring still: a file that has lost some of them does not get a sealed name */
   uint64_t lost_from; /* then: the first offset that it lost */
   uint64_t lost; /* events that a file which took the place of a poisoned one does not have */
-  struct retention *retention; /* of a log with bounds */
-  struct batcher *batcher;     /* of one that makes batch segments */
-  uint64_t taken; /* bytes that count there */
+  uint64_t taken; /* bytes that count for it, in a log with bounds */
   uint8_t *kept; /* what is still to be written to such a file */
   seal_summary summary;
   uint8_t *definitions; /* the seal's: every definition in the segment */
@@ -93,25 +91,13 @@ void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64
  */
 static inline uint32_t segment_most_totals(uint64_t capacity) { return (uint32_t)(capacity >> 11); }
 
-/* What became of segments that were to be retired. */
-typedef struct retirement {
-  int error;           /* the first negative errno, 0 */
-  int directory_error; /* of the sync of the names */
-  uint64_t lost;       /* events that the disk lost before they were synced */
-  segment *failed;     /* those to try again or to abandon, in their order */
-} retirement;
-
-/*
- * Retires a list of segments (`next`), oldest first: unmaps, cuts, syncs, renames to the sealed names, syncs the
- * directory once; frees them. One whose sync fails is copied to a new file, named by `next_prepared` until it takes the
- * old one's name, as a whole or not at all. `sync_failed` (may be null) becomes 1 then: see ring_sync_failed.
- */
-retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *sync_failed);
-
 /* Lets go of the file as it is, unsealed, for the next opening to recover. Frees. */
 void segment_abandon(segment *segment);
 
-/* Unmaps and removes the file: it was prepared, or never took a block. Frees. */
-void segment_discard(segment *segment);
+/*
+ * Unmaps and removes the file: it was prepared, or never took a block. Frees. Answers how many of the bytes that count
+ * for it are free now.
+ */
+uint64_t segment_discard(segment *segment);
 
 #endif

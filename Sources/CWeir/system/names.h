@@ -92,6 +92,7 @@
 #define fail_system weir_core_fail_system
 #define fail_unsettled weir_core_fail_unsettled
 #define failing_call weir_core_failing_call
+#define finish_segments weir_core_finish_segments
 #define forks_allow weir_core_forks_allow
 #define forks_hold weir_core_forks_hold
 #define forks_watch weir_core_forks_watch
@@ -264,7 +265,6 @@
 #define segment_list_tail weir_core_segment_list_tail
 #define segment_payload weir_core_segment_payload
 #define segment_prepare weir_core_segment_prepare
-#define segment_retire weir_core_segment_retire
 #define segment_room weir_core_segment_room
 #define segment_seal weir_core_segment_seal
 #define segment_seal_bytes weir_core_segment_seal_bytes

@@ -1,17 +1,13 @@
-/*
- * retire.c: the end of a full segment: unmapped, cut to its length, synced, renamed. And what becomes of one that the
- * disk failed to sync. See segment.h; on the sealer's thread, or in recovery.
- */
+/* finish.c: see finish.h. And what becomes of a segment that the disk failed to sync. */
+#include "seal/finish.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch/batcher.h"
 #include "directory/directory.h"
-#include "limits/retention.h"
 #include "segment/scan.h"
-#include "segment/segment.h"
 #include "system/error.h"
 #include "system/sigbus.h"
 #include "system/system.h"
@@ -96,15 +92,16 @@ static int leave_whole_part(segment *segment, int fd, const whole_part *whole) {
 }
 
 /* Gives the segment a new file with the same bytes, on the disk, in place of one whose sync failed. */
-static int move_to_new_file(segment *segment, uint64_t number) {
+static int move_to_new_file(const finisher *finisher, segment *segment) {
+  uint64_t number = __atomic_fetch_add(finisher->next_prepared, 1, __ATOMIC_RELAXED);
   int error = keep(segment);
-  if (error == 0) error = retention_take_copy(segment->retention, segment->base_offset, segment->at);
+  if (error == 0) error = retention_take_copy(finisher->retention, segment->base_offset, segment->at);
   if (error != 0) return error;
   char name[64];
   snprintf(name, sizeof name, PREPARED_PREFIX "%llu", (unsigned long long)number);
   int fd = sys_open_create(segment->directory, name);
   if (fd < 0) {
-    retention_give(segment->retention, segment->at);
+    retention_give(finisher->retention, segment->at);
     return fd;
   }
   sys_file file;
@@ -118,11 +115,11 @@ static int move_to_new_file(segment *segment, uint64_t number) {
   if (error != 0) {
     sys_close_file(fd, &file);
     sys_unlink(segment->directory, name);
-    retention_give(segment->retention, segment->at);
+    retention_give(finisher->retention, segment->at);
     return error;
   }
   sys_close_file(segment->fd, &segment->file);
-  retention_give(segment->retention, segment->taken);
+  retention_give(finisher->retention, segment->taken);
   segment->taken = segment->at;
   segment->fd = fd;
   segment->file = file;
@@ -132,7 +129,7 @@ static int move_to_new_file(segment *segment, uint64_t number) {
   return 0;
 }
 
-/* ---- Retiring ---------------------------------------------------------------------------------------------------- */
+/* ---- Finishing --------------------------------------------------------------------------------------------------- */
 
 static int rename_sealed(segment *segment) {
   char name[64];
@@ -141,15 +138,15 @@ static int rename_sealed(segment *segment) {
 }
 
 /* Takes a segment as far as it can be taken; again after a failure, from where it failed. */
-static int finish(segment *segment, uint64_t *next_prepared, uint64_t *sync_failed) {
+static int finish(const finisher *finisher, segment *segment) {
   if (!segment_has_files(segment)) return -DESCRIPTOR_LOST;
   if (!segment->synced && !segment->poisoned) {
     segment->poisoned = sys_sync_data(segment->fd) != 0;
     segment->synced = !segment->poisoned;
   }
   if (segment->poisoned) {
-    if (sync_failed) __atomic_store_n(sync_failed, 1, __ATOMIC_RELEASE);
-    int error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
+    if (finisher->sync_failed) __atomic_store_n(finisher->sync_failed, 1, __ATOMIC_RELEASE);
+    int error = move_to_new_file(finisher, segment);
     if (error != 0) return error;
   }
   if (segment->recovers && segment->lost > 0) return -EIO;
@@ -157,20 +154,20 @@ static int finish(segment *segment, uint64_t *next_prepared, uint64_t *sync_fail
   int error = rename_sealed(segment);
   if (error != -ENOENT) return error;
   /* Somebody removed the file, or gave it another name. What was in it is still there, behind the descriptor. */
-  error = move_to_new_file(segment, __atomic_fetch_add(next_prepared, 1, __ATOMIC_RELAXED));
+  error = move_to_new_file(finisher, segment);
   return error == 0 ? rename_sealed(segment) : error;
 }
 
-static void tell_retention(const segment *segment) {
+static void tell_retention(retention *retention, const segment *segment) {
   struct stat status;
   uint64_t bytes = segment->at;
-  if (!segment->retention) return;
+  if (!retention) return;
   if (sys_status(segment->fd, &status) == 0) bytes = (uint64_t)status.st_blocks * 512;
-  retention_sealed(segment->retention, segment->base_offset, segment->taken, bytes);
+  retention_sealed(retention, segment->base_offset, segment->taken, bytes);
 }
 
-retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *sync_failed) {
-  retirement done = {0};
+finished finish_segments(const finisher *finisher, segment *first) {
+  finished done = {0};
   int directory = first->directory;
   /* Step by step for all of them: the disk works on them at once, and one commit of its journal serves several. */
   for (segment *each = first; each; each = each->next) {
@@ -181,9 +178,9 @@ retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *syn
     segment *each = first;
     first = each->next;
     each->next = NULL;
-    int error = finish(each, next_prepared, sync_failed);
+    int error = finish(finisher, each);
     if (error != 0) {
-      retention_hold(each->retention, each->base_offset);
+      retention_hold(finisher->retention, each->base_offset);
       if (done.error == 0) done.error = error;
       *failed = each;
       failed = &each->next;
@@ -199,9 +196,9 @@ retirement segment_retire(segment *first, uint64_t *next_prepared, uint64_t *syn
   while (renamed) {
     segment *each = renamed;
     renamed = each->next;
-    if (done.directory_error != 0 && each->retention) each->retention->names_unsure = 1;
-    tell_retention(each);
-    if (done.directory_error == 0) batcher_add(each->batcher, each->base_offset);
+    if (done.directory_error != 0 && finisher->retention) finisher->retention->names_unsure = 1;
+    tell_retention(finisher->retention, each);
+    if (done.directory_error == 0 && finisher->batcher) finisher->named(finisher->batcher, each->base_offset);
     segment_abandon(each);
   }
   return done;
