@@ -152,20 +152,19 @@ int quarantine_has_block(int directory, const segment_name *name, uint64_t from,
   return error == 0 ? 1 : error == -ENOENT ? 0 : error;
 }
 
-int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage) {
+int quarantine_block(int directory, const segment_name *name, const damaged_block *block) {
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;
   char copy[NAME_ROOM];
-  block_name(copy, name, damage->from);
-  file_range range = {.fd = source->fd};
-  source_place(source, damage->from, damage->to, &range.from, &range.to);
+  block_name(copy, name, block->from);
+  file_range range = {block->fd, block->file_from, block->file_to};
   note note = {.file = name->name,
-               .reason = damage->reason,
+               .reason = block->reason,
                .lane = -1,
                .position = range.from,
                .bytes = range.to - range.from,
-               .first_offset = damage->first_offset,
-               .offsets = damage->count};
+               .first_offset = block->first_offset,
+               .offsets = block->offsets};
   int result = make(quarantine, copy, &note, copy_range, &range);
   sys_close(quarantine);
   return result;
@@ -227,27 +226,22 @@ int quarantine_file(int directory, const char *name, const char *reason, int our
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
-typedef struct lane_range {
-  lane_view view;
-  uint64_t from, to;
-} lane_range;
-
 /*
  * How many bytes from position `at` on lie in one piece. No record of them is whole, so positions are all there is to
  * go by: no byte is looked for in the overhang.
  */
-static uint64_t piece(const lane_range *range, uint64_t at, const uint8_t **bytes) {
-  uint64_t start = at & (range->view.capacity - 1), count = range->to - at;
-  *bytes = range->view.data + start;
-  return count > range->view.capacity - start ? range->view.capacity - start : count;
+static uint64_t piece(const damaged_lane *lane, uint64_t at, const uint8_t **bytes) {
+  uint64_t start = at & (lane->view.capacity - 1), count = lane->to - at;
+  *bytes = lane->view.data + start;
+  return count > lane->view.capacity - start ? lane->view.capacity - start : count;
 }
 
 static int copy_lane(const void *context, int fd) {
-  const lane_range *range = context;
-  for (uint64_t at = range->from; at < range->to;) {
+  const damaged_lane *lane = context;
+  for (uint64_t at = lane->from; at < lane->to;) {
     const uint8_t *bytes;
-    uint64_t count = piece(range, at, &bytes);
-    int error = sys_write_at(fd, bytes, count, at - range->from);
+    uint64_t count = piece(lane, at, &bytes);
+    int error = sys_write_at(fd, bytes, count, at - lane->from);
     if (error != 0) return error;
     at += count;
   }
@@ -256,47 +250,43 @@ static int copy_lane(const void *context, int fd) {
 
 static int copy_stretch(const void *context, int fd) {
   const damaged_stretch *stretch = context;
-  return sys_write_at(fd, stretch->bytes, stretch->to - stretch->from, 0);
+  return sys_write_at(fd, stretch->bytes, stretch->of.to - stretch->of.from, 0);
 }
 
-/* Makes the file of what `stretch` says, by `fill`. */
-static int make_lane(const event_log *log, const damaged_stretch *stretch, filler fill, const void *context) {
-  int quarantine = open_quarantine(log->directory);
+/* Makes the file of what `lane` says, by `fill`. */
+static int make_lane(int directory, const damaged_lane *lane, filler fill, const void *context) {
+  int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;
   char name[NAME_ROOM];
-  snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)log->producer.opening, stretch->lane,
-           (unsigned long long)stretch->from);
+  snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)lane->opening, lane->lane,
+           (unsigned long long)lane->from);
   note note = {.file = RING_NAME,
                .reason = HOLE_DAMAGED,
-               .lane = stretch->lane,
-               .position = stretch->from,
-               .bytes = stretch->to - stretch->from,
-               .first_offset = stretch->first_offset};
+               .lane = lane->lane,
+               .position = lane->from,
+               .bytes = lane->to - lane->from,
+               .first_offset = lane->first_offset};
   int result = make(quarantine, name, &note, fill, context);
   sys_close(quarantine);
   return result;
 }
 
-int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
-  damaged_stretch stretch = {.lane = lane, .from = from, .to = to, .first_offset = log->next_offset};
-  lane_range range = {ring_lane_view(log, lane), from, to};
-  return make_lane(log, &stretch, copy_lane, &range);
-}
+int quarantine_lane(int directory, const damaged_lane *lane) { return make_lane(directory, lane, copy_lane, lane); }
 
-damaged_stretch *quarantine_take(const event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
-  damaged_stretch *stretch = malloc(sizeof *stretch + (to - from));
+damaged_stretch *quarantine_take(const damaged_lane *lane) {
+  damaged_stretch *stretch = malloc(sizeof *stretch + (lane->to - lane->from));
   if (!stretch) return NULL;
-  *stretch = (damaged_stretch){.lane = lane, .from = from, .to = to, .first_offset = log->next_offset};
-  lane_range range = {ring_lane_view(log, lane), from, to};
-  for (uint64_t at = from; at < to;) {
+  stretch->next = NULL;
+  stretch->of = *lane;
+  for (uint64_t at = lane->from; at < lane->to;) {
     const uint8_t *bytes;
-    uint64_t count = piece(&range, at, &bytes);
-    memcpy(stretch->bytes + (at - from), bytes, count);
+    uint64_t count = piece(lane, at, &bytes);
+    memcpy(stretch->bytes + (at - lane->from), bytes, count);
     at += count;
   }
   return stretch;
 }
 
-int quarantine_stretch(const event_log *log, const damaged_stretch *stretch) {
-  return make_lane(log, stretch, copy_stretch, stretch);
+int quarantine_stretch(int directory, const damaged_stretch *stretch) {
+  return make_lane(directory, &stretch->of, copy_stretch, stretch);
 }

@@ -15,30 +15,55 @@
 #include "system/names.h"
 
 #include "directory/directory.h"
-#include "log/log.h"
-#include "segment/scan.h"
+#include "format/record.h"
 
 enum { QUARANTINE_FULL = 1, QUARANTINE_MOST_ENTRIES = 512 };
 #define QUARANTINE_MOST_BYTES (UINT64_C(256) << 20)
+
+/* Damaged bytes of a segment. */
+typedef struct damaged_block {
+  int fd;                      /* the file */
+  uint64_t file_from, file_to; /* in it */
+  uint64_t from;               /* in the segment */
+  uint64_t first_offset;       /* of those missing for it, */
+  uint64_t offsets;            /* which are so many; 0: not known */
+  const char *reason;
+} damaged_block;
 
 /*
  * Damaged bytes of a segment: quarantine/block-<base>-<from>. Of a batch the LZ4 blocks they lie in, as they are in the
  * file.
  */
-int quarantine_block(int directory, const segment_source *source, const segment_name *name, const scan_damage *damage);
+int quarantine_block(int directory, const segment_name *name, const damaged_block *block);
 
 /* Whether there is such a copy: 1 and how long it is, 0, or a negative errno. */
 int quarantine_has_block(int directory, const segment_name *name, uint64_t from, uint64_t *bytes);
 
+/* Damaged bytes of a lane. */
+typedef struct damaged_lane {
+  lane_view view;
+  uint64_t opening;
+  uint32_t lane;
+  uint64_t from, to;     /* positions */
+  uint64_t first_offset; /* of the notice that stands for them */
+} damaged_lane;
+
+/* The same in memory, on its way to a file. */
+typedef struct damaged_stretch {
+  struct damaged_stretch *next;
+  damaged_lane of;
+  uint8_t bytes[];
+} damaged_stretch;
+
 /* Bytes of a lane, by positions: quarantine/lane-<opening>-<lane>-<from>. */
-int quarantine_lane(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
+int quarantine_lane(int directory, const damaged_lane *lane);
 
 /*
  * The same for a log that is open, in two steps, so that the drainer waits for no disk: a copy in memory, null if there
  * is none; and that copy's way to a file.
  */
-damaged_stretch *quarantine_take(const event_log *log, uint32_t lane, uint64_t from, uint64_t to);
-int quarantine_stretch(const event_log *log, const damaged_stretch *stretch);
+damaged_stretch *quarantine_take(const damaged_lane *lane);
+int quarantine_stretch(int directory, const damaged_stretch *stretch);
 
 /* A whole file, copied, where it can't be moved: quarantine/<name>-<n>, with the first number that is free. */
 int quarantine_copy(int directory, int fd, const char *name, const char *reason);

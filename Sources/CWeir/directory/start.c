@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "directory/directory.h"
-#include "segment/scan.h"
 #include "system/crc32c.h"
 #include "system/system.h"
 
@@ -51,56 +49,6 @@ int start_read(int directory, start_slot *slot) {
   for (int i = 0; i < 3 && result == -EBADMSG; i++) result = read_slots(fd, slot);
   sys_close(fd);
   return result;
-}
-
-/* ---- Whether it is of this log ----------------------------------------------------------------------------------- */
-
-enum { SAYS_NO = -1, SAYS_NOTHING, SAYS_YES };
-
-/* What a segment below the start says. Sealed ones are leftovers, which end with the last one that was removed. */
-static int ask_below(const start_slot *slot, const segment_name *name, const segment_scan *scan) {
-  if (name->active || name->base > slot->base) return SAYS_NO;
-  if (name->base < slot->base) return SAYS_NOTHING;
-  return scan->header.salt == slot->salt ? SAYS_YES : SAYS_NO;
-}
-
-/*
- * What the first one after it says. It knows of none before it where all were gone, by hand, when it was made; and
- * where the one that was before it has gone in that way it names that one, which lay above the start too.
- */
-static int ask_above(const start_slot *slot, const segment_scan *scan) {
-  const segment_header *header = &scan->header;
-  if (!scan->header_valid || header->previous_salt == 0) return SAYS_NOTHING;
-  if (header->previous_salt == slot->salt) return SAYS_YES;
-  return header->previous_base < slot->first_offset ? SAYS_NO : SAYS_NOTHING;
-}
-
-int start_fits(int directory, const start_slot *slot) {
-  segment_list list;
-  int error = segment_list_read(directory, &list), proven = 0, leftovers = 0, above = 0, foreign = 0;
-  for (uint64_t i = 0; error == 0 && !foreign && !above && i < list.count; i++) {
-    segment_name *name = &list.items[i];
-    segment_scan scan;
-    scan_damage damage;
-    int opened = scan_open_named(&scan, directory, name, &damage);
-    if (opened != 0) {
-      /* A plain failure to read is no sign that it is another's. */
-      if (opened != -ENOENT && opened != -ELOOP && opened != -ENOTSUP) error = opened;
-      continue;
-    }
-    if (scan.header.salt != 0) {
-      above = name->base >= slot->first_offset;
-      int says = above ? ask_above(slot, &scan) : ask_below(slot, name, &scan);
-      leftovers |= !above;
-      proven |= says == SAYS_YES;
-      foreign |= says == SAYS_NO;
-    }
-    scan_close(&scan);
-  }
-  segment_list_free(&list);
-  if (error != 0) return error;
-  /* Nothing goes on its word alone. */
-  return !foreign && (proven || !leftovers);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */

@@ -18,14 +18,6 @@
  */
 int start_read(int directory, start_slot *slot);
 
-#define START_FOREIGN "the file that says what was removed is of another log: what retention removed counts as missing"
-
-/*
- * Whether what it says was removed is of the log in this directory, by the segments that are there: to be asked before
- * anything is unlinked for it. 1, 0, or a negative errno.
- */
-int start_fits(int directory, const start_slot *slot);
-
 /* Writes the next one, in the place of the older; after 0 it is on the disk. Makes the file if there is none. */
 int start_write(int directory, start_slot *slot);
 

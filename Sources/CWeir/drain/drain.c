@@ -338,11 +338,17 @@ static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to
 
 /* Copies damaged bytes aside: in recovery to the disk, before they are passed over; else by the sealer. 0: stalled. */
 static int keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+  damaged_lane damaged = {.view = ring_lane_view(log, lane),
+                          .opening = log->producer.opening,
+                          .lane = lane,
+                          .from = from,
+                          .to = to,
+                          .first_offset = log->next_offset};
   if (log->supply.running) {
-    sealer_quarantine(log, lane, from, to);
+    sealer_quarantine(log, &damaged);
     return 1;
   }
-  int error = quarantine_lane(log, lane, from, to);
+  int error = quarantine_lane(log->directory, &damaged);
   if (error < 0) set_storage(log, error);
   if (error == QUARANTINE_FULL) log->unkept_bytes += to - from;
   return error >= 0;

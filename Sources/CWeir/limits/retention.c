@@ -13,6 +13,7 @@
 #include "directory/start.h"
 #include "limits/age.h"
 #include "limits/byte_limit.h"
+#include "limits/start_check.h"
 #include "log/log.h"
 #include "recover/recover.h"
 #include "segment/contents.h"
@@ -406,7 +407,7 @@ weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *
   int result = start_read(log->directory, &start);
   const char *problem = START_PROBLEM;
   if (result == 1) {
-    int fits = start_fits(log->directory, &start);
+    int fits = start_check_fits(log->directory, &start);
     if (fits < 0) return fail_system(error, fits, "look for what retention left of", log->path, NULL);
     if (!fits) {
       problem = START_FOREIGN;

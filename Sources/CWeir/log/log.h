@@ -21,6 +21,7 @@
 #include <pthread.h>
 
 #include "directory/locator.h"
+#include "directory/quarantine.h"
 #include "format/record.h"
 #include "segment/segment.h"
 
@@ -103,15 +104,6 @@ typedef struct supply {
   pthread_t preparer;
   uint64_t next_prepared;    /* atomic: numbers the files */
 } supply;
-
-/* A damaged stretch of a lane, in memory: the drainer copies it, the sealer writes it to quarantine/. */
-typedef struct damaged_stretch {
-  struct damaged_stretch *next;
-  uint32_t lane;
-  uint64_t from, to;     /* positions */
-  uint64_t first_offset; /* of the notice that stands for it */
-  uint8_t bytes[];
-} damaged_stretch;
 
 typedef enum sync_result {
   SYNC_PENDING,
@@ -340,7 +332,7 @@ uint64_t sealer_waiting(const event_log *log); /* full segments that are not on 
 int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
 void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and the disk */
 void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
-void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to); /* before it is handed over */
+void sealer_quarantine(event_log *log, const damaged_lane *lane); /* before it is handed over */
 void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
 int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */
 sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `notify` */

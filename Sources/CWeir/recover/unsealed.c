@@ -109,7 +109,13 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
   report->damaged_bytes += damage->to - damage->from;
   uint64_t end = damage->first_offset + damage->count;
   if (end > found->damaged_end) found->damaged_end = end;
-  int result = quarantine_block(directory, &scan->source, name, damage);
+  damaged_block block = {.fd = scan->source.fd,
+                         .from = damage->from,
+                         .first_offset = damage->first_offset,
+                         .offsets = damage->count,
+                         .reason = damage->reason};
+  source_place(&scan->source, damage->from, damage->to, &block.file_from, &block.file_to);
+  int result = quarantine_block(directory, name, &block);
   if (result == QUARANTINE_FULL) report->unkept_bytes += damage->to - damage->from;
   return result < 0 ? result : 0;
 }

@@ -322,9 +322,9 @@ static void count_unkept(event_log *log, uint64_t bytes) {
 static void copy_damaged(event_log *log, int last_time) {
   sealer *sealer = &log->sealer;
   damaged_stretch *stretch = sealer->damaged;
-  uint64_t bytes = stretch->to - stretch->from;
+  uint64_t bytes = stretch->of.to - stretch->of.from;
   pthread_mutex_unlock(&sealer->mutex);
-  int error = quarantine_stretch(log, stretch);
+  int error = quarantine_stretch(log->directory, stretch);
   pthread_mutex_lock(&sealer->mutex);
   if (error < 0 && !last_time) {
     sealer->copy_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
@@ -336,21 +336,22 @@ static void copy_damaged(event_log *log, int last_time) {
   free(stretch);
 }
 
-void sealer_quarantine(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+void sealer_quarantine(event_log *log, const damaged_lane *lane) {
   sealer *sealer = &log->sealer;
+  uint64_t bytes = lane->to - lane->from;
   pthread_mutex_lock(&sealer->mutex);
-  int room = to - from <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* nobody else adds to them */
+  int room = bytes <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* nobody else adds to them */
   pthread_mutex_unlock(&sealer->mutex);
-  damaged_stretch *stretch = room ? quarantine_take(log, lane, from, to) : NULL;
+  damaged_stretch *stretch = room ? quarantine_take(lane) : NULL;
   pthread_mutex_lock(&sealer->mutex);
   if (stretch) {
     damaged_stretch **last = &sealer->damaged;
     while (*last) last = &(*last)->next;
     *last = stretch;
-    sealer->damaged_bytes += to - from;
+    sealer->damaged_bytes += bytes;
     pthread_cond_signal(&sealer->wakes);
   } else {
-    count_unkept(log, to - from);
+    count_unkept(log, bytes);
   }
   pthread_mutex_unlock(&sealer->mutex);
 }

@@ -285,7 +285,7 @@
 #define source_seek weir_core_source_seek
 #define source_vouches weir_core_source_vouches
 #define start_confirm weir_core_start_confirm
-#define start_fits weir_core_start_fits
+#define start_check_fits weir_core_start_check_fits
 #define start_read weir_core_start_read
 #define start_write weir_core_start_write
 #define status_of weir_core_status_of

@@ -1,0 +1,17 @@
+/* start_check.h: whether the file `start` is of the log that it lies in. */
+#ifndef WEIR_START_CHECK_H
+#define WEIR_START_CHECK_H
+
+#include "system/names.h"
+
+#include "format/format.h"
+
+#define START_FOREIGN "the file that says what was removed is of another log: what retention removed counts as missing"
+
+/*
+ * Whether what it says was removed is of the log in this directory, by the segments that are there: to be asked before
+ * anything is unlinked for it. 1, 0, or a negative errno.
+ */
+int start_check_fits(int directory, const start_slot *slot);
+
+#endif
