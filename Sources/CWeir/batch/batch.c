@@ -13,6 +13,7 @@
 #include "directory/directory.h"
 #include "format/columns.h"
 #include "limits/retention.h"
+#include "segment/identity.h"
 #include "segment/scan.h"
 #include "system/crc32c.h"
 #include "system/error.h"
@@ -348,25 +349,6 @@ static batch_result keep_batch(batch_job *job) {
 }
 
 /*
- * Whether what has the name of the batch segment is not one of this segment: 1; 0, also where there is none; or a
- * negative errno. A file in which nothing is right is taken for somebody's: a batch has its name once all of it is on
- * the disk, so no kill and no power cut leaves such a one.
- */
-int batch_is_anothers(int directory, uint64_t base, uint64_t salt) {
-  char name[64];
-  segment_scan scan;
-  scan_damage damage;
-  segment_batch_name(name, base);
-  int error = scan_open(&scan, directory, name, base, 0, &damage);
-  if (error == -ENOENT) return 0;
-  if (error == -ELOOP || error == -ENOTSUP) return 1;
-  if (error != 0) return error;
-  int other = scan.header.salt != salt;
-  scan_close(&scan);
-  return other;
-}
-
-/*
  * Of a raw segment that is damaged: whether there is a whole batch segment of it, as after a kill between the last two
  * steps. Then that one is to be read. 1, 0 or a negative errno.
  */
@@ -455,7 +437,7 @@ batch_result batch_write(batch_job *job, batch_work *work) {
   batch_result result = error == -ENOENT ? BATCH_GONE : BATCH_DAMAGED; /* what can't be opened is not ours */
   if (error == 0) {
     uint64_t salt = writer->scan.header.salt;
-    int others = batch_is_anothers(job->directory, job->base, salt);
+    int others = identity_is_anothers(job->directory, job->base, salt);
     if (others < 0) job->error = others;
     if (others < 0) result = BATCH_FAILED;
     if (others == 0 && writer->scan.header_valid && !damage.reason) result = rewrite(writer);

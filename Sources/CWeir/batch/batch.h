@@ -68,14 +68,6 @@ batch_result batch_write(batch_job *job, batch_work *work);
 
 void batch_work_free(batch_work *work);
 
-/* The most that the batch of a segment of so many bytes can have: of content that LZ4 finds nothing in. */
-static inline uint64_t batch_most_bytes(uint64_t content_bytes) {
-  enum { END_MARK_BYTES = 4, AROUND_BLOCK_BYTES = 8 };
-  uint64_t blocks = (content_bytes + BATCH_BLOCK_BYTES - 1) / BATCH_BLOCK_BYTES;
-  uint64_t frame = BATCH_FRAME_HEADER_BYTES + content_bytes + blocks * AROUND_BLOCK_BYTES + END_MARK_BYTES;
-  return frame + BATCH_SKIPPABLE_BYTES + sizeof(batch_index) + blocks * sizeof(batch_block) + sizeof(batch_end);
-}
-
 /* The file name of a batch segment in the making; and whether one is such a name. */
 void batch_temporary_name(char name[64], uint64_t base);
 int batch_is_temporary(const char *name);
@@ -85,12 +77,6 @@ int batch_is_temporary(const char *name);
  * since it is a directory is nobody's batch, holds nothing up, and stays: its segment stays raw.
  */
 int batch_remove_temporary(int directory, const char *name);
-
-/*
- * Whether the batch's name is somebody else's file, or another segment's than that with this salt: then it stays as it
- * is, and so does the raw segment. 1, 0 or a negative errno.
- */
-int batch_is_anothers(int directory, uint64_t base, uint64_t salt);
 
 /* The bases of sealed raw segments, ascending. `bases` is to be freed. */
 typedef struct batch_list {

@@ -109,9 +109,8 @@ static void set_job(batcher *batcher, uint64_t thread, batch_job *job) {
   pthread_mutex_unlock(&batcher->names);
 }
 
-int batcher_drop(batcher *batcher, uint64_t base) {
+static int drop(batcher *batcher, uint64_t base) {
   int uncounted = 0;
-  if (!batcher) return 0;
   pthread_mutex_lock(&batcher->names);
   for (uint32_t i = 0; i < batcher->threads; i++) {
     batch_job *job = batcher->job[i];
@@ -122,9 +121,7 @@ int batcher_drop(batcher *batcher, uint64_t base) {
   return uncounted;
 }
 
-void batcher_dropped(batcher *batcher) {
-  if (batcher) pthread_mutex_unlock(&batcher->names);
-}
+static void dropped(batcher *batcher) { pthread_mutex_unlock(&batcher->names); }
 
 /*
  * Somebody has ended, and the room that it had is free. Before what came of it is settled: so one that found no room
@@ -235,7 +232,7 @@ int batcher_make(event_log *log) {
   pthread_mutex_init(&made->mutex, NULL);
   pthread_mutex_init(&made->names, NULL);
   pthread_cond_init(&made->wakes, NULL);
-  if (log->retention) log->retention->batcher = made;
+  if (log->retention) log->retention->batch_names = (batch_names){made, drop, dropped};
   return 0;
 }
 

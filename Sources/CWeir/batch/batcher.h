@@ -3,7 +3,7 @@
  * it has sealed; one of them lists what earlier openings left raw, so that the opening need not. They share one queue,
  * the oldest first. Nobody waits for them but a close, for what is being written right now.
  *
- * Segments are removed while they work: see batcher_drop.
+ * Segments are removed while they work: see batch_names in retention.h.
  */
 #ifndef WEIR_BATCHER_H
 #define WEIR_BATCHER_H
@@ -60,13 +60,5 @@ void batcher_free(batcher *batcher);
 
 /* A segment has its sealed name, on the disk. On the sealer's thread. Null: nothing to do, here and below. */
 void batcher_add(batcher *batcher, uint64_t base);
-
-/*
- * The segment at `base` is about to be removed, by the sealer's thread: until batcher_dropped no name of a segment
- * changes, and a batch of it that is in the making never gets one. 1 if it has one already, and still is in the room
- * that was taken for it: then it does not count as used.
- */
-int batcher_drop(batcher *batcher, uint64_t base);
-void batcher_dropped(batcher *batcher);
 
 #endif

@@ -32,9 +32,7 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 
-#include "batch/batcher.h"
 #include "capture/detach.h"
 #include "limits/retention.h"
 #include "system/system.h"
@@ -213,7 +211,7 @@ static void forget(thread_entry *entry) {
   if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST); /* nobody finds it here before others may have it */
   give_back(lane_of(lane));
-  log_unreference(log);
+  log->unreference(log);
 }
 
 static void thread_ends(void *unused) {
@@ -234,45 +232,12 @@ static void thread_ends(void *unused) {
   }
 }
 
-static void destroy_locks(event_log *log) {
-  /*
-   * In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these.
-   */
-  if (lane_log_state(log) == STATE_DETACHED) return;
-  pthread_mutex_destroy(&log->types_lock);
-  pthread_mutex_destroy(&log->wait_lock);
-  pthread_mutex_destroy(&log->close_lock);
-  pthread_mutex_destroy(&log->host_lock);
-  pthread_mutex_destroy(&log->supply.mutex);
-  pthread_cond_destroy(&log->supply.preparer_wakes);
-  pthread_cond_destroy(&log->sealer.wakes);
-  pthread_cond_destroy(&log->sealer.settled);
-  pthread_mutex_destroy(&log->sealer.mutex);
-  pthread_cond_destroy(&log->wait_done);
-}
-
 void lane_set_up_threads(void) { thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0; }
 
 void lane_let_threads_go(void) {
   if (!thread_key_made) return;
   thread_key_made = 0;
   pthread_key_delete(thread_key);
-}
-
-void log_unreference(event_log *log) {
-  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
-  for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
-  if (log->producer.slots) {
-    for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
-  }
-  destroy_locks(log);
-  free(log->producer.slots);
-  if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
-  batcher_free(log->batcher);
-  retention_free(log);
-  free(log->path);
-  free(log->absolute);
-  free(log);
 }
 
 /* ---- Finding a lane ---------------------------------------------------------------------------------------------- */

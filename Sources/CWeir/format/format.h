@@ -441,4 +441,12 @@ enum {
 static inline uint64_t align8(uint64_t n) { return (n + 7) & ~UINT64_C(7); }
 static inline uint64_t record_size(uint64_t length) { return align8(WEIR_RECORD_HEADER_BYTES + length); }
 
+/* The most that the batch of a segment of so many bytes can have: of content that LZ4 finds nothing in. */
+static inline uint64_t batch_most_bytes(uint64_t content_bytes) {
+  enum { END_MARK_BYTES = 4, AROUND_BLOCK_BYTES = 8 };
+  uint64_t blocks = (content_bytes + BATCH_BLOCK_BYTES - 1) / BATCH_BLOCK_BYTES;
+  uint64_t frame = BATCH_FRAME_HEADER_BYTES + content_bytes + blocks * AROUND_BLOCK_BYTES + END_MARK_BYTES;
+  return frame + BATCH_SKIPPABLE_BYTES + sizeof(batch_index) + blocks * sizeof(batch_block) + sizeof(batch_end);
+}
+
 #endif

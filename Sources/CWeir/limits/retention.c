@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch/batcher.h"
 #include "directory/directory.h"
 #include "directory/quarantine.h"
 #include "directory/sizes.h"
@@ -17,6 +16,7 @@
 #include "log/log.h"
 #include "recover/recover.h"
 #include "segment/contents.h"
+#include "segment/identity.h"
 #include "segment/scan.h"
 #include "system/error.h"
 #include "system/system.h"
@@ -117,7 +117,7 @@ static int is_beside_anothers(int directory, uint64_t base, const char *raw, con
   if (scan_open(&scan, directory, raw, base, 0, &damage) != 0) return 0;
   uint64_t salt = scan.header.salt;
   scan_close(&scan);
-  return batch_is_anothers(directory, base, salt) != 0;
+  return identity_is_anothers(directory, base, salt) != 0;
 }
 
 /*
@@ -128,12 +128,12 @@ static int unlink_both(retention *retention, int directory, uint64_t base) {
   char raw[64], batch[64];
   segment_file_name(raw, base, 0);
   segment_batch_name(batch, base);
-  batcher *batcher = retention ? retention->batcher : NULL;
+  const batch_names *names = retention ? &retention->batch_names : NULL;
   int stays = is_beside_anothers(directory, base, raw, batch); /* one that does stays so: no batcher replaces it */
-  int uncounted = batcher_drop(batcher, base);
+  int uncounted = names && names->batcher ? names->drop(names->batcher, base) : 0;
   int of_batch = stays ? -ENOENT : unlink_file(uncounted ? NULL : retention, directory, batch);
   int error = of_batch == 0 || of_batch == -ENOENT ? unlink_file(retention, directory, raw) : of_batch;
-  batcher_dropped(batcher);
+  if (names && names->batcher) names->dropped(names->batcher);
   return error == -ENOENT ? of_batch : error;
 }
 
@@ -514,20 +514,4 @@ void retention_serve(event_log *log) {
   pthread_mutex_lock(&sealer->mutex);
   retention->answered = asked;
   pthread_cond_broadcast(&sealer->settled);
-}
-
-void weir_set_delivered(weir_log *producer, uint64_t offset) {
-  event_log *log = (event_log *)producer;
-  retention *retention = log->retention;
-  /* In a fork the lock may be held for ever, by a thread that there is not. */
-  if (!retention || lane_log_state(log) != STATE_OPEN) return;
-  /* What lies beyond the end now will be of events that nobody was given. */
-  uint64_t end = load(&log->counters.next_offset);
-  retention_deliver(retention, offset < end ? offset : end);
-  uint64_t removable_at = __atomic_load_n(&retention->removable_at, __ATOMIC_SEQ_CST); /* R1 */
-  if (!retention->remove_delivered || load(&retention->delivered) < removable_at) return;
-  pthread_mutex_lock(&log->sealer.mutex);
-  retention->told = 1;
-  pthread_cond_signal(&log->sealer.wakes);
-  pthread_mutex_unlock(&log->sealer.mutex);
 }

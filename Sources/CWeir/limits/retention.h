@@ -35,6 +35,17 @@ typedef struct batched_segment {
   uint64_t bytes; /* allocated, of the batch segment */
 } batched_segment;
 
+/*
+ * What makes batches of sealed segments, as far as their removal has to know. `drop`: the segment at `base` is about to
+ * be removed; until `dropped` no name of a segment changes, and a batch of it that is in the making never gets one. 1
+ * if it has one already, and still is in the room that was taken for it: then it does not count as used.
+ */
+typedef struct batch_names {
+  struct batcher *batcher; /* null: none runs */
+  int (*drop)(struct batcher *batcher, uint64_t base);
+  void (*dropped)(struct batcher *batcher);
+} batch_names;
+
 /* What is known of the oldest segment's age, and of the clocks: see age.h. The sealer's, or the opening's. */
 typedef enum age_kind { AGE_UNKNOWN, AGE_GONE, AGE_MONOTONIC, AGE_DATED } age_kind;
 typedef struct ages {
@@ -64,7 +75,7 @@ typedef struct retention {
   uint64_t batch_reserve; /* below the limit, for batches beside their segments: nobody else takes of it, and they take
                              no more; so no capture is refused, and no segment removed, for their sake. 0 without any */
   int remove_delivered;
-  struct batcher *batcher; /* null: none runs */
+  batch_names batch_names;
 
   uint64_t used;        /* atomic: bytes of all files, but of batches in the making */
   uint64_t batch_taken; /* atomic: of those: the room that they may come to need, at most batch_reserve */

@@ -177,6 +177,39 @@ void log_make_locks(event_log *log) {
   pthread_cond_init(&log->sealer.settled, NULL);
 }
 
+static void destroy_locks(event_log *log) {
+  /*
+   * In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these.
+   */
+  if (lane_log_state(log) == STATE_DETACHED) return;
+  pthread_mutex_destroy(&log->types_lock);
+  pthread_mutex_destroy(&log->wait_lock);
+  pthread_mutex_destroy(&log->close_lock);
+  pthread_mutex_destroy(&log->host_lock);
+  pthread_mutex_destroy(&log->supply.mutex);
+  pthread_cond_destroy(&log->supply.preparer_wakes);
+  pthread_cond_destroy(&log->sealer.wakes);
+  pthread_cond_destroy(&log->sealer.settled);
+  pthread_mutex_destroy(&log->sealer.mutex);
+  pthread_cond_destroy(&log->wait_done);
+}
+
+static void unreference(event_log *log) {
+  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+  for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
+  if (log->producer.slots) {
+    for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
+  }
+  destroy_locks(log);
+  free(log->producer.slots);
+  if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
+  batcher_free(log->batcher);
+  retention_free(log);
+  free(log->path);
+  free(log->absolute);
+  free(log);
+}
+
 /* The path as it is from any working directory. Allocated; null without memory. */
 static char *absolute_path(const char *path) {
   char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
@@ -197,12 +230,13 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   if (options->ring_directory) strcpy(log->ring_path, options->ring_directory); /* checked to fit */
   log->options.ring_directory = NULL;                                           /* the caller's memory */
   log->references = 1;
+  log->unreference = unreference;
   log->path = strdup(directory);
   log->absolute = absolute_path(directory);
   log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
   log_make_locks(log);
   if (log->path && log->absolute && log->producer.slots) return log;
-  log_unreference(log);
+  unreference(log);
   return NULL;
 }
 
@@ -320,7 +354,7 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   if (status != WEIR_OK) {
     log->state = STATE_CLOSED;
     release_parts(log);
-    log_unreference(log);
+    unreference(log);
     return status;
   }
   recovery->duration_ns = sys_monotonic_ns() - started;
@@ -350,7 +384,7 @@ weir_status log_hold_directory(const char *path, event_log **held, weir_error *e
 void log_let_directory_go(event_log *log) {
   log->state = STATE_CLOSED;
   release_parts(log);
-  log_unreference(log);
+  unreference(log);
 }
 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
@@ -480,7 +514,7 @@ void weir_free(weir_log *producer) {
   if (log->ring && !detached) return;
   detach_unregister(log);
   lane_forget(log);
-  log_unreference(log);
+  unreference(log);
 }
 
 /* ---- Waiting for the drainer ------------------------------------------------------------------------------------- */
@@ -571,6 +605,22 @@ void weir_on_drained(weir_log *producer, void (*drained)(void *context), void *c
 void weir_on_refused(weir_log *producer, void (*refused)(void *context), void *context) {
   event_log *log = (event_log *)producer;
   set_host_call(log, &log->on_refused, refused, context);
+}
+
+void weir_set_delivered(weir_log *producer, uint64_t offset) {
+  event_log *log = (event_log *)producer;
+  retention *retention = log->retention;
+  /* In a fork the lock may be held for ever, by a thread that there is not. */
+  if (!retention || lane_log_state(log) != STATE_OPEN) return;
+  /* What lies beyond the end now will be of events that nobody was given. */
+  uint64_t end = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
+  retention_deliver(retention, offset < end ? offset : end);
+  uint64_t removable_at = __atomic_load_n(&retention->removable_at, __ATOMIC_SEQ_CST); /* R1 */
+  if (!retention->remove_delivered || __atomic_load_n(&retention->delivered, __ATOMIC_ACQUIRE) < removable_at) return;
+  pthread_mutex_lock(&log->sealer.mutex);
+  retention->told = 1;
+  pthread_cond_signal(&log->sealer.wakes);
+  pthread_mutex_unlock(&log->sealer.mutex);
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */

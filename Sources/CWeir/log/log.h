@@ -184,6 +184,7 @@ typedef struct event_log {
   weir_options options;
   uint32_t state;      /* log_state */
   uint32_t references; /* the handle, and every thread that knows a lane of this log */
+  void (*unreference)(struct event_log *log); /* one of them lets go; the last one frees */
   struct event_log *next;    /* all logs of the process, for fork */
 
   /* The ring. */
@@ -288,7 +289,6 @@ void lane_close_all(event_log *log);    /* no capture begins any more; returns w
 int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
 log_state lane_log_state(const event_log *log);
 void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
-void log_unreference(event_log *log);
 
 /* ---- types.c ---- */
 void types_load(event_log *log); /* the type table from the ring's region */

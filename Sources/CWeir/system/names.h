@@ -14,7 +14,6 @@
 #define batch_frame_find weir_core_batch_frame_find
 #define batch_frame_reconsider weir_core_batch_frame_reconsider
 #define batch_frame_vouches weir_core_batch_frame_vouches
-#define batch_is_anothers weir_core_batch_is_anothers
 #define batch_is_temporary weir_core_batch_is_temporary
 #define batch_list_raw weir_core_batch_list_raw
 #define batch_remove_temporary weir_core_batch_remove_temporary
@@ -28,8 +27,6 @@
 #define batch_write weir_core_batch_write
 #define batcher_add weir_core_batcher_add
 #define batcher_ask_to_stop weir_core_batcher_ask_to_stop
-#define batcher_drop weir_core_batcher_drop
-#define batcher_dropped weir_core_batcher_dropped
 #define batcher_free weir_core_batcher_free
 #define batcher_make weir_core_batcher_make
 #define batcher_start weir_core_batcher_start
@@ -115,6 +112,7 @@
 #define handover_start_offset weir_core_handover_start_offset
 #define hash_bytes weir_core_hash_bytes
 #define hash_key_make weir_core_hash_key_make
+#define identity_is_anothers weir_core_identity_is_anothers
 #define lane_begin_telling weir_core_lane_begin_telling
 #define lane_close_all weir_core_lane_close_all
 #define lane_closed weir_core_lane_closed
@@ -149,7 +147,6 @@
 #define log_leave weir_core_log_leave
 #define log_let_directory_go weir_core_log_let_directory_go
 #define log_make_locks weir_core_log_make_locks
-#define log_unreference weir_core_log_unreference
 #define lost_ring_is_told weir_core_lost_ring_is_told
 #define lost_ring_tell weir_core_lost_ring_tell
 #define notice_definitions weir_core_notice_definitions
@@ -284,8 +281,8 @@
 #define source_read weir_core_source_read
 #define source_seek weir_core_source_seek
 #define source_vouches weir_core_source_vouches
-#define start_confirm weir_core_start_confirm
 #define start_check_fits weir_core_start_check_fits
+#define start_confirm weir_core_start_confirm
 #define start_read weir_core_start_read
 #define start_write weir_core_start_write
 #define status_of weir_core_status_of
