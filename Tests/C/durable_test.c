@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include "capture/bell.h"
 #include "log/log.h"
 #include "system/system.h"
 
@@ -74,7 +75,7 @@ static void on_step(int signal, siginfo_t *info, void *context) {
   if (requested == requests_before) return;
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
   if (__atomic_load_n(&stepped->sealer.wait_count, __ATOMIC_ACQUIRE) != waits_before) return;
-  lane_ring_bell(stepped);
+  bell_ring(stepped);
   while (__atomic_load_n(&stepped->drains_done, __ATOMIC_ACQUIRE) < requested ||
          !__atomic_load_n(&stepped->producer.asleep, __ATOMIC_ACQUIRE)) {
     sleep_ns(100000);

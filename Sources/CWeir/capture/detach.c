@@ -84,8 +84,6 @@ void detach_page_lost(void *of_log) {
   }
 }
 
-int detach_lost_page(const event_log *log) { return __atomic_load_n(&log->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */ }
-
 static void set_up_process(void) {
   lane_set_up_threads();
   forks_watch(before_fork, after_fork_in_parent, after_fork_in_child);

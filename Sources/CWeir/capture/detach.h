@@ -11,6 +11,10 @@ void detach_unregister(event_log *log); /* and lets go of the lock and the direc
 
 /* For sigbus_watch: nothing more is captured, written, or said to be durable. */
 void detach_page_lost(void *log);
-int detach_lost_page(const event_log *log); /* whether that has happened */
+
+/* Whether that has happened. After what was read of the mapped files. */
+static inline int detach_lost_page(const event_log *log) {
+  return __atomic_load_n(&log->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */
+}
 
 #endif

@@ -33,6 +33,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "capture/bell.h"
 #include "capture/detach.h"
 #include "limits/retention.h"
 #include "system/system.h"
@@ -75,28 +76,6 @@ static int32_t closed_reason(const event_log *log) {
 
 static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
 
-/* ---- Waking the drainer ------------------------------------------------------------------------------------------ */
-
-void lane_ring_bell(event_log *log) {
-  __atomic_store_n(&log->producer.asleep, 0, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&log->bell, 1, __ATOMIC_RELEASE);
-  sys_futex_wake(&log->bell);
-}
-
-void lane_wake_drainer(event_log *log) {
-  /* Of many producers that see the sleeper, one makes the system call. */
-  if (__atomic_load_n(&log->producer.asleep, __ATOMIC_RELAXED) &&
-      __atomic_exchange_n(&log->producer.asleep, 0, __ATOMIC_ACQ_REL)) {
-    lane_ring_bell(log);
-  }
-}
-
-void lane_end_nap(event_log *log) {
-  if (__atomic_load_n(&log->napping, __ATOMIC_RELAXED) && __atomic_exchange_n(&log->napping, 0, __ATOMIC_ACQ_REL)) {
-    lane_ring_bell(log);
-  }
-}
-
 /* ---- Refusing ---------------------------------------------------------------------------------------------------- */
 
 void lane_begin_telling(void) { this_thread.telling++; }
@@ -115,7 +94,7 @@ static int32_t count_loose(event_log *log, int32_t reason) {
   __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
   if (reason == WEIR_DROP_STORAGE) { /* the drainer of a log that lost a page lives on */
     note_refusal(log);
-    lane_wake_drainer(log);
+    bell_wake(log);
   }
   return reason;
 }
@@ -130,7 +109,7 @@ static int32_t count_unlaned(event_log *log, int32_t reason) {
   if (open) {
     __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
     note_refusal(log);
-    lane_wake_drainer(log);
+    bell_wake(log);
   }
   __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
   return open ? reason : count_loose(log, closed_reason(log));
@@ -159,17 +138,18 @@ static void return_borrowed(lane *lane) {
 }
 
 void weir_after_commit(weir_lane *producer) {
-  lane_wake_drainer(log_of(producer->log));
+  bell_wake(log_of(producer->log));
   if (producer->borrowed) return_borrowed(lane_of(producer));
 }
 
-void lane_end_capture(weir_lane *producer) {
+/* Not busy any more; a borrowed lane is given back. */
+static void end_capture(weir_lane *producer) {
   __atomic_store_n(&producer->busy, 0, __ATOMIC_RELEASE); /* L3 */
   weir_after_commit(producer);
 }
 
 /* Counts a refusal in the lane that the caller holds, in the ring file, where it survives the process. */
-void lane_count_refusal(weir_lane *producer, int32_t reason) {
+static void count_refusal(weir_lane *producer, int32_t reason) {
   uint64_t *counter = &lane_of(producer)->control->dropped[reason - 1];
   __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
   if (reason != WEIR_DROP_SAMPLED) note_refusal(log_of(producer->log));
@@ -177,7 +157,7 @@ void lane_count_refusal(weir_lane *producer, int32_t reason) {
 
 /* As weir_cancel, but counted: the drainer has nothing to do for it, so it is not woken. */
 static int32_t refuse_sampled(weir_lane *lane) {
-  lane_count_refusal(lane, WEIR_DROP_SAMPLED);
+  count_refusal(lane, WEIR_DROP_SAMPLED);
   __atomic_store_n(&lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
   if (lane->borrowed) return_borrowed(lane_of(lane));
   return WEIR_DROP_SAMPLED;
@@ -187,20 +167,24 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused it, and counted that */
   event_log *log = log_of(lane->log);
   if (log->producer.detached) { /* the fork, or the loss of a page, came between its begin and its commit */
-    lane_end_capture(lane);
+    end_capture(lane);
     return count_loose(log, lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
   }
   if (reason == WEIR_DROP_SAMPLED) return refuse_sampled(lane);
   if (reason <= WEIR_ACCEPTED || reason >= WEIR_LOST_OVERWRITTEN) reason = WEIR_DROP_INVALID;
-  lane_count_refusal(lane, reason);
-  lane_end_capture(lane);
+  count_refusal(lane, reason);
+  end_capture(lane);
   return reason;
 }
 
-weir_place lane_closed(weir_lane *lane) {
+/* Room for a record of any size in a lane that the caller marked as busy, or why not; then the capture is ended. */
+static weir_place find_room(weir_lane *lane, int may_wait) {
   event_log *log = log_of(lane->log);
-  lane_end_capture(lane);
-  return refused(count_loose(log, closed_reason(log)));
+  weir_place place = room_find(lane, may_wait);
+  if (place.lane) return place;
+  if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
+  end_capture(lane);
+  return place.drop == WEIR_DROP_CLOSED ? refused(count_loose(log, closed_reason(log))) : place;
 }
 
 /* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
@@ -350,7 +334,7 @@ static weir_place begin_in(event_log *log, weir_lane *lane, int may_wait) {
   if (!lane) return refused(count_unlaned(log, WEIR_DROP_NO_LANE));
   __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  return room_find(lane, may_wait);
+  return find_room(lane, may_wait);
 }
 
 /* At the byte limit of a log that could not even recover a full ring: what a thread has no lane for has no room. */
@@ -376,7 +360,7 @@ weir_place weir_find_place_in_signal(weir_log *producer) {
   return begin_in(log, lane, 0);
 }
 
-weir_place weir_make_room(weir_lane *lane) { return room_find(lane, !this_thread.telling); }
+weir_place weir_make_room(weir_lane *lane) { return find_room(lane, !this_thread.telling); }
 
 /* The fields are the caller's whole payload: with the flag of a scope, readers would cut the end of them off. */
 static int32_t put_and_commit(weir_record *record, uint32_t type, const void *payload, uint64_t length, weir_id *id) {

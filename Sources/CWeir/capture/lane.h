@@ -13,11 +13,6 @@ static inline lane *lane_of(weir_lane *producer) { return (lane *)producer; }
 static inline event_log *log_of(weir_log *producer) { return (event_log *)producer; }
 
 /* ---- lane.c ---- */
-void lane_wake_drainer(event_log *log);                          /* if it sleeps */
-void lane_end_nap(event_log *log);                               /* if it waits for its interval to pass */
-void lane_count_refusal(weir_lane *producer, int32_t reason);    /* in the ring file, where it survives the process */
-void lane_end_capture(weir_lane *producer);                      /* not busy any more; a borrowed lane is given back */
-weir_place lane_closed(weir_lane *producer);                     /* ends a capture that found its log closed, counted */
 void lane_set_up_threads(void);                                  /* once a process */
 void lane_let_threads_go(void);                                  /* threads that end from now on clean nothing up */
 
@@ -27,7 +22,10 @@ void lane_end_telling(void);
 
 /* ---- room.c ---- */
 
-/* Room for a record of any size in a lane that the caller marked as busy, or why not; then the capture is ended. */
+/*
+ * Room for a record of any size in a lane that the caller marked as busy, or why there is none: CLOSED, also for a log
+ * that is detached.
+ */
 weir_place room_find(weir_lane *producer, int may_wait);
 
 #endif

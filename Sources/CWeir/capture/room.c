@@ -6,6 +6,7 @@
  * down how far it means to go and what the count will be, moves the head with the flag EVICTED, and only then counts.
  * Killed or stopped in between, the flag says to the drainer, or to recovery, that the count is due (L9).
  */
+#include "capture/bell.h"
 #include "capture/lane.h"
 #include "system/system.h"
 
@@ -72,11 +73,7 @@ static int32_t full_reason(const event_log *log) {
   return __atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
 }
 
-static weir_place refuse(weir_lane *lane, int32_t reason) {
-  lane_count_refusal(lane, reason);
-  lane_end_capture(lane);
-  return (weir_place){.drop = reason};
-}
+static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
 
 /*
  * Sees what the drainer has handed over. A lane that is half full has it come now and not when its interval has passed:
@@ -90,7 +87,7 @@ static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail
     lane->limit = half;
   } else {
     lane->limit = full;
-    lane_end_nap(log_of(lane->log));
+    bell_end_nap(log_of(lane->log));
   }
   return *tail <= full;
 }
@@ -102,7 +99,7 @@ weir_place room_find(weir_lane *lane, int may_wait) {
   uint64_t deadline = 0, evict_at = 0, pause = evicts ? 5000 : 20000;
   for (;;) {
     uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
-    if (tail == &lane_of(lane)->closed_tail) return lane_closed(lane);
+    if (tail == &lane_of(lane)->closed_tail) return none(WEIR_DROP_CLOSED);
     if (has_room(lane, &view, tail)) return (weir_place){.lane = lane, .tail = tail};
     uint64_t now = sys_monotonic_ns();
     if (deadline == 0) {
@@ -113,12 +110,12 @@ weir_place room_find(weir_lane *lane, int may_wait) {
     if (evicts && (now >= evict_at || reason == WEIR_DROP_STORAGE)) {
       eviction result = evict(lane, &view);
       if (result == EVICTED) continue;
-      if (result == NOTHING_EVICTABLE) return refuse(lane, reason);
+      if (result == NOTHING_EVICTABLE) return none(reason);
     } else if (reason == WEIR_DROP_STORAGE) {
-      return refuse(lane, reason);
+      return none(reason);
     }
-    if (now >= deadline) return refuse(lane, reason);
-    lane_wake_drainer(log);
+    if (now >= deadline) return none(reason);
+    bell_wake(log);
     sys_sleep_ns(pause);
     if (pause < 1000000) pause *= 2;
   }

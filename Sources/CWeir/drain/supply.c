@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/bell.h"
 #include "capture/detach.h"
 #include "limits/retention.h"
 #include "log/log.h"
@@ -94,7 +95,7 @@ static void *prepare_main(void *argument) {
     supply->hungry = 0;
     if (!hungry) continue;
     pthread_mutex_unlock(&supply->mutex);
-    lane_ring_bell(log);
+    bell_ring(log);
     pthread_mutex_lock(&supply->mutex);
   }
   pthread_mutex_unlock(&supply->mutex);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "batch/batcher.h"
+#include "capture/bell.h"
 #include "capture/detach.h"
 #include "directory/directory.h"
 #include "format/eviction.h"
@@ -471,7 +472,7 @@ static weir_status end(event_log *log, weir_error *error) {
   pthread_mutex_unlock(&log->types_lock);
 
   __atomic_store_n(&log->stopping, 1, __ATOMIC_RELEASE);
-  lane_ring_bell(log);
+  bell_ring(log);
   pthread_join(log->drainer, NULL);
   log->drainer_runs = 0;
   weir_status status = WEIR_OK;
@@ -557,7 +558,7 @@ void log_leave(event_log *log) {
 
 static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error *error) {
   uint64_t wanted = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
-  lane_ring_bell(log);
+  bell_ring(log);
   struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&log->wait_lock);

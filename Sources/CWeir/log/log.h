@@ -284,7 +284,6 @@ lane_view ring_lane_view(const event_log *log, uint32_t number);
 uint64_t *ring_sync_failed(const event_log *log);
 
 /* ---- lane.c ---- */
-void lane_ring_bell(event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
 int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
 log_state lane_log_state(const event_log *log);

@@ -38,6 +38,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "capture/bell.h"
 #include "capture/detach.h"
 #include "directory/quarantine.h"
 #include "limits/retention.h"
@@ -233,7 +234,7 @@ static int sync_active(event_log *log, segment *active) {
   }
   /* Once it is full by decree it comes here to be finished, which copies it. */
   __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE); /* D6 */
-  lane_ring_bell(log);
+  bell_ring(log);
   return -EIO;
 }
 
@@ -503,7 +504,7 @@ int sealer_add(event_log *log, sync_wait *wait) {
     wait->drain = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
   }
   pthread_mutex_unlock(&sealer->mutex);
-  if (pending) lane_ring_bell(log); /* not by its result: the wait may be over and gone */
+  if (pending) bell_ring(log); /* not by its result: the wait may be over and gone */
   return !pending;
 }
 

@@ -31,6 +31,9 @@
 #define batcher_make weir_core_batcher_make
 #define batcher_start weir_core_batcher_start
 #define batcher_stop weir_core_batcher_stop
+#define bell_end_nap weir_core_bell_end_nap
+#define bell_ring weir_core_bell_ring
+#define bell_wake weir_core_bell_wake
 #define byte_limit_change weir_core_byte_limit_change
 #define byte_limit_is_short weir_core_byte_limit_is_short
 #define calibration_in_slot weir_core_calibration_in_slot
@@ -71,7 +74,6 @@
 #define definitions_take weir_core_definitions_take
 #define definitions_trim weir_core_definitions_trim
 #define definitions_type weir_core_definitions_type
-#define detach_lost_page weir_core_detach_lost_page
 #define detach_page_lost weir_core_detach_page_lost
 #define detach_register weir_core_detach_register
 #define detach_unregister weir_core_detach_unregister
@@ -115,17 +117,11 @@
 #define identity_is_anothers weir_core_identity_is_anothers
 #define lane_begin_telling weir_core_lane_begin_telling
 #define lane_close_all weir_core_lane_close_all
-#define lane_closed weir_core_lane_closed
-#define lane_count_refusal weir_core_lane_count_refusal
-#define lane_end_capture weir_core_lane_end_capture
-#define lane_end_nap weir_core_lane_end_nap
 #define lane_end_telling weir_core_lane_end_telling
 #define lane_forget weir_core_lane_forget
 #define lane_let_threads_go weir_core_lane_let_threads_go
 #define lane_log_state weir_core_lane_log_state
-#define lane_ring_bell weir_core_lane_ring_bell
 #define lane_set_up_threads weir_core_lane_set_up_threads
-#define lane_wake_drainer weir_core_lane_wake_drainer
 #define lanes_quiet weir_core_lanes_quiet
 #define lines_can_be_released weir_core_lines_can_be_released
 #define lines_release weir_core_lines_release
