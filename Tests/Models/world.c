@@ -154,8 +154,8 @@ static void open_log(uint32_t owned, uint32_t spare, uint32_t full_policy) {
   log->options.max_event_bytes = EVENT_BYTES;
   log->options.segment_bytes = 135168;
   log->options.full_policy = full_policy;
-  log->path = "log";
-  log->directory = sys_open_directory(log->path);
+  log->held.path = "log";
+  log->held.directory = sys_open_directory(log->held.path);
   log->references = 1;
   log->membarrier = 1;
   must(sys_random(&log->producer.opening, sizeof log->producer.opening) == 0, "get random bytes");
@@ -168,7 +168,7 @@ static void open_log(uint32_t owned, uint32_t spare, uint32_t full_policy) {
   log->header->types_bytes = TYPES_BYTES;
   log->header->file_bytes = log->header->types_at + TYPES_BYTES;
   log->header->header_crc = crc32c((const uint8_t *)log->header + 16, RING_FIXED_BYTES - 16);
-  must(sys_truncate(sys_open_write(log->directory, RING_NAME), log->header->file_bytes) == 0, "shorten the ring");
+  must(sys_truncate(sys_open_write(log->held.directory, RING_NAME), log->header->file_bytes) == 0, "shorten the ring");
   types_load(log);
   allow_claims();
 }

@@ -7,8 +7,8 @@
 
 #include "batch/batch.h"
 #include "directory/directory.h"
+#include "directory/log_lock.h"
 #include "directory/start.h"
-#include "log/log.h"
 #include "system/error.h"
 #include "system/system.h"
 #include "system/thread.h"
@@ -87,20 +87,37 @@ static void work_on_threads(batching *all, uint32_t threads) {
 
 /* What an earlier call, or a writer, was killed over: under the lock nobody else has any in the making. */
 static int remove_temporary(void *context, const char *name) {
-  const event_log *log = context;
-  return batch_is_temporary(name) ? batch_remove_temporary(log->directory, name) : 0;
+  const int *directory = context;
+  return batch_is_temporary(name) ? batch_remove_temporary(*directory, name) : 0;
 }
 
 /* Lists what there is to do, leftovers of retention left out. 0 or a negative errno. */
-static int prepare(event_log *log, batching *all) {
+static int prepare(batching *all) {
   start_slot start;
-  int error = sys_list(log->directory, remove_temporary, log);
-  if (error == 0) error = batch_list_raw(log->directory, UINT64_MAX, &all->list);
+  int error = sys_list(all->directory, remove_temporary, &all->directory);
+  if (error == 0) error = batch_list_raw(all->directory, UINT64_MAX, &all->list);
   if (error != 0) return error;
-  uint64_t from = start_read(log->directory, &start) == 1 ? start.first_offset : 0;
+  uint64_t from = start_read(all->directory, &start) == 1 ? start.first_offset : 0;
   while (all->next < all->list.count && all->list.bases[all->next] < from) all->next++;
   all->sums.segments = all->list.count - all->next;
   return 0;
+}
+
+/* Takes the lock of a log that is there. */
+static weir_status take_lock(log_lock *lock, const char *path, weir_error *error) {
+  int directory;
+  weir_status status = directory_open_read(path, &directory, error); /* an error of its own where there is no log */
+  if (status != WEIR_OK) return status;
+  sys_close(directory);
+  if (log_lock_make(lock, path) != 0) {
+    log_lock_free(lock);
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, path, "out of memory to open %s", path);
+  }
+  status = log_lock_take(lock, 0, error);
+  if (status == WEIR_OK) return WEIR_OK;
+  log_lock_let_go(lock);
+  log_lock_free(lock);
+  return status;
 }
 
 weir_status weir_batch_directory(const char *directory, uint32_t threads,
@@ -113,12 +130,12 @@ weir_status weir_batch_directory(const char *directory, uint32_t threads,
     return fail(error, WEIR_ERROR_INVALID, 0, directory, "%u threads were asked for; it must be 1 to %u", threads,
                 (unsigned)WEIR_MAX_BATCH_THREADS);
   }
-  event_log *log;
-  weir_status status = log_hold_directory(directory, &log, error);
+  log_lock lock;
+  weir_status status = take_lock(&lock, directory, error);
   if (status != WEIR_OK) return status;
-  batching all = {.directory = log->directory, .report = report, .context = context};
+  batching all = {.directory = lock.directory, .report = report, .context = context};
   pthread_mutex_init(&all.mutex, NULL);
-  int result = prepare(log, &all);
+  int result = prepare(&all);
   char name[64] = "";
   if (result == 0) {
     work_on_threads(&all, threads);
@@ -128,7 +145,8 @@ weir_status weir_batch_directory(const char *directory, uint32_t threads,
   free(all.list.bases);
   pthread_mutex_destroy(&all.mutex);
   *batching_out = all.sums;
-  if (result != 0) status = fail_system(error, result, "make batch segments in", log->path, *name ? name : NULL);
-  log_let_directory_go(log);
+  if (result != 0) status = fail_system(error, result, "make batch segments in", lock.path, *name ? name : NULL);
+  log_lock_let_go(&lock);
+  log_lock_free(&lock);
   return status;
 }

@@ -223,8 +223,8 @@ int batcher_make(event_log *log) {
   if (log->options.batch_threads == 0) return 0;
   batcher *made = log->batcher = calloc(1, sizeof *made);
   if (!made) return -ENOMEM;
-  made->directory = log->directory;
-  made->home = log->home;
+  made->directory = log->held.directory;
+  made->home = log->held.home;
   made->retention = log->retention;
   made->first_offset = log->next_offset;
   made->threads = log->options.batch_threads;

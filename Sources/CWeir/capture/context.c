@@ -41,7 +41,7 @@ static weir_status define_context(event_log *log, const void *bytes, uint64_t co
                               .bytes = (uint32_t)align8(sizeof header + count)};
   uint64_t at = ring->types_end;
   if (header.bytes > MAX_CONTEXTS_BYTES - log->contexts_bytes || header.bytes > ring->types_bytes - at) {
-    return fail(error, WEIR_ERROR_LIMIT, 0, log->path,
+    return fail(error, WEIR_ERROR_LIMIT, 0, log->held.path,
                 "this context does not fit: those of one opening take at most %d bytes, and have what its types leave "
                 "them; put what changes from event to event into the events or their scopes",
                 MAX_CONTEXTS_BYTES);
@@ -62,9 +62,10 @@ static weir_status define_context(event_log *log, const void *bytes, uint64_t co
 /* weir_set_context under types_lock. */
 static weir_status set(event_log *log, const void *bytes, uint64_t count, weir_error *error) {
   if (lane_log_state(log) != STATE_OPEN) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot set a context: the log %s is closed", log->path);
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path, "cannot set a context: the log %s is closed",
+                log->held.path);
   }
-  if (detach_lost_page(log)) return fail_system(error, -MAPPING_LOST, "set a context of", log->path, NULL);
+  if (detach_lost_page(log)) return fail_system(error, -MAPPING_LOST, "set a context of", log->held.path, NULL);
   uint32_t number = count == 0 ? 0 : find_equal(log, bytes, count);
   weir_status status = WEIR_OK;
   if (count > 0 && number == 0) status = define_context(log, bytes, count, &number, error);
@@ -84,8 +85,8 @@ weir_status weir_set_context(weir_log *producer, const void *bytes, uint64_t cou
                 WEIR_MAX_DEPTH);
   }
   if (lane_log_state(log) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
-                "the log %s belongs to the process that opened it, not to its fork", log->path);
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
+                "the log %s belongs to the process that opened it, not to its fork", log->held.path);
   }
   pthread_mutex_lock(&log->types_lock);
   weir_status status = set(log, bytes, count, error);

@@ -42,12 +42,6 @@ static void after_fork_in_parent(void) {
   }
 }
 
-static void close_descriptors(event_log *log) {
-  sys_close_file(log->directory, &log->home);
-  sys_close_file(log->lock, &log->lock_file);
-  log->directory = log->lock = -1;
-}
-
 /*
  * The child has no drainer, and must not write to the ring. A capture that the forking thread was in the middle of may
  * go on in the child: it gets private memory to write to in the ring's place, and is refused when it commits.
@@ -57,7 +51,6 @@ static void after_fork_in_child(void) {
     log->state = STATE_DETACHED;
     log->producer.detached = 1;
     log->producer.type_count = 0;
-    close_descriptors(log);
     if (log->ring_inherited) sys_map_private(log->ring, log->ring_bytes);
     /* Of a log that is just being opened the lanes may not be there yet. */
     for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
@@ -85,8 +78,9 @@ void detach_page_lost(void *of_log) {
 }
 
 static void set_up_process(void) {
+  static fork_watch watch = {before_fork, after_fork_in_parent, after_fork_in_child, NULL};
   lane_set_up_threads();
-  forks_watch(before_fork, after_fork_in_parent, after_fork_in_child);
+  forks_add(&watch);
 }
 
 void detach_register(event_log *log) {
@@ -104,12 +98,6 @@ void detach_unregister(event_log *log) {
     *at = log->next;
     break;
   }
-  /*
-   * A program that another thread is just starting has a copy of the descriptor until it runs, and with it the lock,
-   * unless that is given up by name.
-   */
-  if (log->locked_by == (int)getpid() && sys_is_file(log->lock, &log->lock_file)) sys_unlock(log->lock);
-  close_descriptors(log); /* under the lock: a child forked after this has no copy, one forked before closes its own */
   forks_allow();
 }
 

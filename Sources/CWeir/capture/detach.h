@@ -7,7 +7,7 @@
 #include "log/log.h"
 
 void detach_register(event_log *log);   /* known to fork */
-void detach_unregister(event_log *log); /* and lets go of the lock and the directory. Again: nothing happens */
+void detach_unregister(event_log *log); /* again: nothing happens */
 
 /* For sigbus_watch: nothing more is captured, written, or said to be durable. */
 void detach_page_lost(void *log);

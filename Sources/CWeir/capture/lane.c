@@ -187,6 +187,10 @@ static weir_place find_room(weir_lane *lane, int may_wait) {
   return place.drop == WEIR_DROP_CLOSED ? refused(count_loose(log, closed_reason(log))) : place;
 }
 
+void lane_unreference(event_log *log) {
+  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) == 0) log->release(log);
+}
+
 /* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
 static void forget(thread_entry *entry) {
   event_log *log = log_of(entry->log);
@@ -195,7 +199,7 @@ static void forget(thread_entry *entry) {
   if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST); /* nobody finds it here before others may have it */
   give_back(lane_of(lane));
-  log->unreference(log);
+  lane_unreference(log);
 }
 
 static void thread_ends(void *unused) {

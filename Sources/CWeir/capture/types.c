@@ -107,7 +107,7 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
 static weir_status write_entries(event_log *log, const weir_definition *definitions, uint32_t count,
                                  uint64_t *signatures, uint64_t *end, weir_error *error) {
   entry_buffer *buffer = malloc(sizeof *buffer);
-  if (!buffer) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define event types");
+  if (!buffer) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to define event types");
   ring_header *header = log->header;
   uint32_t first = WEIR_TYPE_FIRST + log->producer.type_count;
   uint64_t at = header->types_end;
@@ -116,7 +116,7 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
     status = make_entry(buffer, &definitions[i], header->opening, first + i, &signatures[i], error);
     if (status != WEIR_OK) break;
     if (buffer->count > header->types_bytes - at) { /* before the numbers run out: see MAX_CONTEXTS_BYTES */
-      status = fail(error, WEIR_ERROR_LIMIT, 0, log->path,
+      status = fail(error, WEIR_ERROR_LIMIT, 0, log->held.path,
                     "event type '%s' does not fit: the definitions of one opening, of types and contexts, take at "
                     "most %d bytes; use dynamic events for names that are not known beforehand",
                     definitions[i].name, WEIR_TYPES_BYTES);
@@ -140,9 +140,10 @@ void types_publish(event_log *log, uint64_t end, uint32_t types) {
 static weir_status define(event_log *log, const weir_definition *definitions, uint32_t count, uint64_t *signatures,
                           uint32_t *first, weir_error *error) {
   if (lane_log_state(log) != STATE_OPEN) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->path, "cannot define event types: the log %s is closed", log->path);
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path, "cannot define event types: the log %s is closed",
+                log->held.path);
   }
-  if (detach_lost_page(log)) return fail_system(error, -MAPPING_LOST, "define event types in", log->path, NULL);
+  if (detach_lost_page(log)) return fail_system(error, -MAPPING_LOST, "define event types in", log->held.path, NULL);
   uint64_t end = 0;
   weir_status status = write_entries(log, definitions, count, signatures, &end, error);
   if (status != WEIR_OK) return status;
@@ -184,11 +185,11 @@ static weir_status define_group(event_log *log, uint64_t owner, const weir_defin
   }
   weir_type_slot *slot = owner ? empty_slot(log, owner) : NULL;
   if (owner && !slot) {
-    return fail(error, WEIR_ERROR_LIMIT, 0, log->path, "over %d groups of event types; use fewer event enums",
+    return fail(error, WEIR_ERROR_LIMIT, 0, log->held.path, "over %d groups of event types; use fewer event enums",
                 WEIR_TYPE_SLOTS / 4 * 3);
   }
   uint64_t *signatures = calloc(count, sizeof *signatures);
-  if (!signatures) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define event types");
+  if (!signatures) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to define event types");
   weir_status status = define(log, definitions, count, signatures, first, error);
   if (status != WEIR_OK || !slot) {
     free(signatures);
@@ -212,9 +213,9 @@ weir_status weir_define(weir_log *producer, uint64_t owner, const weir_definitio
                 count);
   }
   if (lane_log_state(log) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
                 "the log %s belongs to the process that opened it, not to its fork",
-                log->path);
+                log->held.path);
   }
   uint32_t first = 0;
   pthread_mutex_lock(&log->types_lock);
@@ -258,12 +259,12 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
                 WEIR_MAX_NAME_BYTES);
   }
   if (lane_log_state(log) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
+    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
                 "the log %s belongs to the process that opened it, not to its fork",
-                log->path);
+                log->held.path);
   }
   named_type *made = malloc(sizeof *made + key_bytes);
-  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to define an event type");
+  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to define an event type");
   *made = (named_type){.owner = owner, .key_bytes = (uint32_t)key_bytes};
   if (key_bytes) memcpy(made->key, key, key_bytes);
 

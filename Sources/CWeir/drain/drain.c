@@ -348,7 +348,7 @@ static int keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t t
     sealer_quarantine(log, &damaged);
     return 1;
   }
-  int error = quarantine_lane(log->directory, &damaged);
+  int error = quarantine_lane(log->held.directory, &damaged);
   if (error < 0) set_storage(log, error);
   if (error == QUARANTINE_FULL) log->unkept_bytes += to - from;
   return error >= 0;

@@ -40,7 +40,7 @@ static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
   uint64_t bytes = log->options.segment_bytes;
   *error = retention_take(log, bytes, urgent);
   if (*error != 0) return NULL;
-  segment *made = segment_prepare(log->directory, number, bytes, error);
+  segment *made = segment_prepare(log->held.directory, number, bytes, error);
   if (!made) {
     retention_give(log->retention, bytes);
     return NULL;
@@ -55,9 +55,9 @@ static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
  * populated, so the first sync, with somebody waiting, would have to write and convert them all (2,750 us against 30).
  */
 static segment *prepare(event_log *log, uint64_t number, int urgent, int write_ahead, int *error) {
-  *error = log_check_descriptors(log);
+  *error = log_lock_check(&log->held);
   segment *made = *error == 0 ? make(log, number, urgent, error) : NULL;
-  if (made && (*error = log_check_descriptors(log)) != 0) { /* it is in another directory, perhaps */
+  if (made && (*error = log_lock_check(&log->held)) != 0) { /* it is in another directory, perhaps */
     retention_give(log->retention, segment_discard(made));
     return NULL;
   }
@@ -115,7 +115,7 @@ weir_status supply_start(event_log *log, weir_error *error) {
       sealer_stop(log);
     }
   }
-  if (result != 0) return fail_system(error, result, "start the threads of", log->path, NULL);
+  if (result != 0) return fail_system(error, result, "start the threads of", log->held.path, NULL);
   return WEIR_OK;
 }
 

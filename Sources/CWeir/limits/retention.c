@@ -382,8 +382,8 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
   int bounded = options->max_bytes != 0 || options->retain_bytes != 0 || options->retain_ns != 0;
   if (!bounded && !options->remove_delivered) return WEIR_OK;
   retention *made = log->retention = calloc(1, sizeof *made);
-  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
-  made->directory = log->directory;
+  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to open %s", log->held.path);
+  made->directory = log->held.directory;
   made->max_bytes = options->max_bytes ? options->max_bytes : UINT64_MAX;
   made->retain_bytes = options->retain_bytes ? options->retain_bytes : UINT64_MAX;
   made->retain_ns = options->retain_ns ? options->retain_ns : UINT64_MAX;
@@ -397,36 +397,36 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
   made->recovering = 1;
   int result = age_start(&made->ages);
   /* Made before the disk is full: then only its bytes change, and a removal needs no space. */
-  if (result == 0 && start->sequence == 0) result = start_write(log->directory, &made->start);
+  if (result == 0 && start->sequence == 0) result = start_write(log->held.directory, &made->start);
   if (result == 0) result = survey(made);
-  return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", log->path, NULL);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", log->held.path, NULL);
 }
 
 weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *error) {
   start_slot start;
-  int result = start_read(log->directory, &start);
+  int result = start_read(log->held.directory, &start);
   const char *problem = START_PROBLEM;
   if (result == 1) {
-    int fits = start_check_fits(log->directory, &start);
-    if (fits < 0) return fail_system(error, fits, "look for what retention left of", log->path, NULL);
+    int fits = start_check_fits(log->held.directory, &start);
+    if (fits < 0) return fail_system(error, fits, "look for what retention left of", log->held.path, NULL);
     if (!fits) {
       problem = START_FOREIGN;
       result = -EBADMSG;
-    } else if ((result = remove_leftovers(NULL, log->directory, &start)) != 0) {
-      return fail_system(error, result, "remove what retention left of", log->path, NULL);
+    } else if ((result = remove_leftovers(NULL, log->held.directory, &start)) != 0) {
+      return fail_system(error, result, "remove what retention left of", log->held.path, NULL);
     }
   } else if (result == -ENOTSUP) {
-    return fail(error, WEIR_ERROR_VERSION, 0, log->path,
-                "%s/" START_NAME " was written by a newer version of Weir; open it with that version", log->path);
+    return fail(error, WEIR_ERROR_VERSION, 0, log->held.path,
+                "%s/" START_NAME " was written by a newer version of Weir; open it with that version", log->held.path);
   } else if (result != 0 && result != -EBADMSG) {
-    return fail_system(error, result, "read", log->path, START_NAME);
+    return fail_system(error, result, "read", log->held.path, START_NAME);
   }
   if (result == -EBADMSG) {
     /* As if there were none. Nothing of what is left is removed for it, and what is not left counts as missing. */
     memset(&start, 0, sizeof start);
     recovery->start_damaged = 1;
-    result = quarantine_file(log->directory, START_NAME, problem, 1);
-    if (result < 0) return fail_system(error, result, "quarantine", log->path, START_NAME);
+    result = quarantine_file(log->held.directory, START_NAME, problem, 1);
+    if (result < 0) return fail_system(error, result, "quarantine", log->held.path, START_NAME);
   }
   log->start_offset = start.first_offset;
   return make_retention(log, &start, error);
@@ -440,7 +440,7 @@ weir_status retention_settle(event_log *log, weir_error *error) {
   if (result == 0) result = retention_remove_due(retention, retention->displaces ? 1 : 0);
   /* What can't be unlinked only takes room: no reason to refuse what is captured. */
   if (result != 0 && !retention->leftovers) {
-    return fail_system(error, result, "remove old segments of", log->path, NULL);
+    return fail_system(error, result, "remove old segments of", log->held.path, NULL);
   }
   uint32_t limited = !retention->displaces && byte_limit_is_short(retention, retention->reserve, 0);
   __atomic_store_n(&retention->limited, limited, __ATOMIC_RELEASE);

@@ -87,82 +87,6 @@ static weir_status check_options(const weir_options *options, weir_error *error)
   return WEIR_OK;
 }
 
-/* ---- The directory ----------------------------------------------------------------------------------------------- */
-
-/*
- * Puts the directory's own name on the disk before there is a ring in it: otherwise a power cut could take all of a new
- * log, what was synced included. Where the directory above can't be read, somebody else made this one.
- */
-static int keep_name(int directory) {
-  struct stat status;
-  int error = sys_status_at(directory, RING_NAME, &status);
-  if (error == -ENOENT) error = sys_status_at(directory, LOCATOR_NAME, &status);
-  if (error != -ENOENT) return error;
-  int above = sys_open_directory_at(directory, "..");
-  if (above == -EACCES) return 0;
-  if (above < 0) return above;
-  error = sys_sync_directory(above);
-  sys_close(above);
-  return error;
-}
-
-static weir_status open_directory(event_log *log, weir_error *error) {
-  const char *path = log->path;
-  int made = 0;
-  log->directory = sys_open_directory(path);
-  if (log->directory == -ENOENT && log->options.create) {
-    int result = sys_make_directory(AT_WORKING_DIRECTORY, path);
-    if (result != 0 && result != -EEXIST) return fail_system(error, result, "make the directory", path, NULL);
-    made = result == 0;
-    log->directory = sys_open_directory(path);
-  }
-  if (log->directory < 0) return fail_system(error, log->directory, "open the directory", path, NULL);
-  struct stat status;
-  int result = sys_status(log->directory, &status);
-  if (result != 0) return fail_system(error, result, "look at", path, NULL);
-  if (status.st_uid != geteuid() && status.st_uid != 0 && geteuid() != 0) {
-    return fail(error, WEIR_ERROR_UNSAFE, 0, path,
-                "the directory %s belongs to another user (%u), who could forge or remove events; name one of your "
-                "own, such as a new one below it",
-                path, (unsigned)status.st_uid);
-  }
-  if (!made && (status.st_mode & S_IWOTH)) {
-    return fail(error, WEIR_ERROR_UNSAFE, 0, path,
-                "the directory %s can be written by every user (mode %04o), who could then forge or remove events; "
-                "run 'chmod o-w' on it or choose another",
-                path, (unsigned)status.st_mode & 07777);
-  }
-  result = keep_name(log->directory);
-  return result == 0 ? WEIR_OK : fail_system(error, result, "sync the directory above", path, NULL);
-}
-
-static weir_status lock_directory(event_log *log, weir_error *error) {
-  forks_hold();
-  log->lock = sys_open_or_create(log->directory, LOCK_NAME);
-  forks_allow();
-  if (log->lock < 0) return fail_system(error, log->lock, "open", log->path, LOCK_NAME);
-  /*
-   * A process that was killed just now may not have let go of its descriptors yet, nor a program that it was starting:
-   * such a one is waited for.
-   */
-  int result = sys_lock(log->lock);
-  for (int i = 0; i < 100 && result == -EAGAIN; i++) {
-    sys_sleep_ns(1000000);
-    result = sys_lock(log->lock);
-  }
-  log->locked_by = (int)getpid();
-  log->home = sys_directory_of(log->directory);
-  sys_file_of(log->lock, log->directory, LOCK_NAME, &log->lock_file);
-  if (result == 0) return WEIR_OK;
-  if (result != -EAGAIN) return fail_system(error, result, "lock", log->path, LOCK_NAME);
-  return fail(error, WEIR_ERROR_LOCKED, EAGAIN, log->path,
-              "the log %s is open in another process or tracker; close that one, or use another directory", log->path);
-}
-
-int log_check_descriptors(const event_log *log) {
-  return sys_is_file(log->directory, &log->home) && sys_is_file(log->lock, &log->lock_file) ? 0 : -DESCRIPTOR_LOST;
-}
-
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 void log_make_locks(event_log *log) {
@@ -195,8 +119,7 @@ static void destroy_locks(event_log *log) {
   pthread_cond_destroy(&log->wait_done);
 }
 
-static void unreference(event_log *log) {
-  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+static void release(event_log *log) {
   for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
   if (log->producer.slots) {
     for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
@@ -206,38 +129,23 @@ static void unreference(event_log *log) {
   if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
   batcher_free(log->batcher);
   retention_free(log);
-  free(log->path);
-  free(log->absolute);
+  log_lock_free(&log->held);
   free(log);
-}
-
-/* The path as it is from any working directory. Allocated; null without memory. */
-static char *absolute_path(const char *path) {
-  char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-  if (!here) return strdup(path); /* or the working directory has no name any more: then nothing is better */
-  uint64_t room = strlen(here) + strlen(path) + 2;
-  char *made = malloc(room);
-  if (made) snprintf(made, room, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path);
-  free(here);
-  return made;
 }
 
 static event_log *make_log(const char *directory, const weir_options *options) {
   event_log *log = calloc(1, sizeof *log);
   if (!log) return NULL;
-  log->directory = log->lock = -1;
-  log->user = (uint32_t)geteuid();
   log->options = *options;
   if (options->ring_directory) strcpy(log->ring_path, options->ring_directory); /* checked to fit */
   log->options.ring_directory = NULL;                                           /* the caller's memory */
   log->references = 1;
-  log->unreference = unreference;
-  log->path = strdup(directory);
-  log->absolute = absolute_path(directory);
+  log->release = release;
+  int error = log_lock_make(&log->held, directory);
   log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
   log_make_locks(log);
-  if (log->path && log->absolute && log->producer.slots) return log;
-  unreference(log);
+  if (error == 0 && log->producer.slots) return log;
+  lane_unreference(log);
   return NULL;
 }
 
@@ -247,12 +155,12 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
   segment *first = supply_take(log, &result);
   /* At the byte limit the log opens all the same: what may make room, retention or delivery, needs it open. */
   if (!first && result == -BYTE_LIMIT_REACHED) return WEIR_OK;
-  if (!first) return fail_system(error, result, "make a segment in", log->path, NULL);
+  if (!first) return fail_system(error, result, "make a segment in", log->held.path, NULL);
   result = drain_begin_segment(log, first, 0);
   if (result == 0) result = sealer_change(log, first);
   if (result == 0) return WEIR_OK;
   retention_give(log->retention, segment_discard(first));
-  return fail_system(error, result, "begin a segment in", log->path, NULL);
+  return fail_system(error, result, "begin a segment in", log->held.path, NULL);
 }
 
 static weir_status start_threads(event_log *log, weir_error *error) {
@@ -262,7 +170,7 @@ static weir_status start_threads(event_log *log, weir_error *error) {
   if (result != 0) {
     supply_stop(log);
     sealer_stop(log);
-    return fail_system(error, result, "start the threads of", log->path, NULL);
+    return fail_system(error, result, "start the threads of", log->held.path, NULL);
   }
   log->drainer_runs = 1;
   return WEIR_OK;
@@ -271,29 +179,28 @@ static weir_status start_threads(event_log *log, weir_error *error) {
 /* First: where they can't all be started, nothing else runs yet. They work beside the rest of the opening. */
 static weir_status start_batcher(event_log *log, weir_error *error) {
   int result = batcher_start(log);
-  return result == 0 ? WEIR_OK : fail_system(error, result, "start the threads of", log->path, NULL);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "start the threads of", log->held.path, NULL);
 }
 
 /* Where the old ring has another size, the new one is made beside it. */
 static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *error) {
   struct stat status;
   uint64_t bytes = ring_file_bytes(&log->options);
-  int same = sys_status_at(log->directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
+  int same = sys_status_at(log->held.directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
   int result = same ? 0 : retention_take(log, bytes, 1);
-  if (result != 0) return fail_system(error, result, "make a ring in", log->path, NULL);
+  if (result != 0) return fail_system(error, result, "make a ring in", log->held.path, NULL);
   return ring_create(log, base_offset, error);
 }
 
 static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
-  weir_status status = open_directory(log, error);
-  if (status == WEIR_OK) status = lock_directory(log, error);
+  weir_status status = log_lock_take(&log->held, (int)log->options.create, error);
   uint64_t next_offset = 0;
   clock_start(log);
   if (status == WEIR_OK) status = retention_open(log, recovery, error);
   if (status == WEIR_OK) status = recover(log, recovery, &next_offset, error);
   if (status != WEIR_OK) return status;
   int result = sys_random(&log->producer.opening, sizeof log->producer.opening);
-  if (result != 0) return fail_system(error, result, "get random bytes for", log->path, NULL);
+  if (result != 0) return fail_system(error, result, "get random bytes for", log->held.path, NULL);
   clock_measure(log, clock_resolve(log->options.clock));
   status = make_ring(log, next_offset, error);
   if (status == WEIR_OK) status = retention_settle(log, error);
@@ -303,7 +210,7 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
   types_load(log);
   log->membarrier = sys_membarrier_register() == 0;
   log->named_segment = batcher_add;
-  if (batcher_make(log) != 0) return fail_system(error, -ENOMEM, "open", log->path, NULL);
+  if (batcher_make(log) != 0) return fail_system(error, -ENOMEM, "open", log->held.path, NULL);
   status = begin_first_segment(log, error);
   if (status == WEIR_OK) status = start_batcher(log, error);
   if (status == WEIR_OK) status = start_threads(log, error);
@@ -320,6 +227,7 @@ static void release_parts(event_log *log) {
   log->active = NULL;
   ring_detach(log);
   detach_unregister(log);
+  log_lock_let_go(&log->held);
 }
 
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **opened, weir_recovery *recovery,
@@ -355,7 +263,7 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   if (status != WEIR_OK) {
     log->state = STATE_CLOSED;
     release_parts(log);
-    unreference(log);
+    lane_unreference(log);
     return status;
   }
   recovery->duration_ns = sys_monotonic_ns() - started;
@@ -363,54 +271,10 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   return WEIR_OK;
 }
 
-weir_status log_hold_directory(const char *path, event_log **held, weir_error *error) {
-  int directory;
-  *held = NULL;
-  weir_status status = directory_open_read(path, &directory, error); /* an error of its own where there is no log */
-  if (status != WEIR_OK) return status;
-  sys_close(directory);
-  weir_options options;
-  weir_options_init(&options);
-  options.create = 0;
-  event_log *log = make_log(path, &options);
-  if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, path, "out of memory to open %s", path);
-  detach_register(log);
-  status = open_directory(log, error);
-  if (status == WEIR_OK) status = lock_directory(log, error);
-  if (status == WEIR_OK) *held = log;
-  else log_let_directory_go(log);
-  return status;
-}
-
-void log_let_directory_go(event_log *log) {
-  log->state = STATE_CLOSED;
-  release_parts(log);
-  unreference(log);
-}
-
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
-weir_status log_fail(const event_log *log, int negative_errno, const char *action, weir_error *error) {
-  uint32_t user = (uint32_t)geteuid();
-  struct stat home;
-  weir_status status = status_of(negative_errno);
-  if (sys_status(log->directory, &home) == 0 && home.st_nlink == 0) {
-    return fail(error, status, -negative_errno, log->path,
-                "the directory %s was removed while the log in it was open: what it held is lost, and what is captured "
-                "from now on; close the log, and open one in a directory that stays",
-                log->path);
-  }
-  if (status != WEIR_ERROR_ACCESS || user == log->user) {
-    return fail_system(error, negative_errno, action, log->path, NULL);
-  }
-  return fail(error, status, -negative_errno, log->path,
-              "cannot %s %s: it was opened by user %u, the process is user %u by now, who may not write to the log's "
-              "directory; open logs after dropping privileges",
-              action, log->path, (unsigned)log->user, (unsigned)user);
-}
-
 static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
-  return log_fail(log, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, error);
+  return log_lock_fail(&log->held, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, error);
 }
 
 /* The counters in the ring outlive it in memory. Whoever counts sees each number in one of the two places. */
@@ -430,7 +294,7 @@ static void keep_counters(event_log *log) {
 }
 
 /* After the drainer has ended: seals and syncs the last segment. */
-static int finish_segments(event_log *log) {
+static int end_segments(event_log *log) {
   int error = 0;
   batcher_ask_to_stop(log->batcher);
   if (log->active && log->active->summary.blocks > 0 && !detach_lost_page(log)) {
@@ -450,15 +314,15 @@ static int finish_segments(event_log *log) {
  */
 static weir_status let_go(event_log *log, weir_error *error) {
   if (!lanes_quiet(log)) {
-    return fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+    return fail(error, WEIR_ERROR_TIMEOUT, 0, log->held.path,
                 "a capture to %s that began before it was closed has not ended, so the log stays locked; end it by "
-                "weir_commit or weir_cancel, then close again", log->path);
+                "weir_commit or weir_cancel, then close again", log->held.path);
   }
   keep_counters(log);
   weir_status status = WEIR_OK;
   if (log->ended_well && ring_is_drained(log)) {
     ring_mark_closed(log);
-    if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME); /* see touch in sealer.c */
+    if (!log->ring_elsewhere) sys_touch_at(log->held.directory, RING_NAME); /* see touch in sealer.c */
     if (log->ring_elsewhere) status = ring_retire(log, error);
   }
   release_parts(log);
@@ -479,9 +343,9 @@ static weir_status end(event_log *log, weir_error *error) {
   if (__atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
     status = storage_failure(log, "write the last events (they stay in the ring for the next opening) to", error);
   }
-  int result = finish_segments(log);
+  int result = end_segments(log);
   if (result != 0 && status == WEIR_OK) {
-    status = log_fail(log, result, "seal the last segment of", error);
+    status = log_lock_fail(&log->held, result, "seal the last segment of", error);
   }
   log->ended_well = status == WEIR_OK;
   pthread_mutex_lock(&log->wait_lock);
@@ -514,8 +378,9 @@ void weir_free(weir_log *producer) {
   /* A capture that never ends keeps it all: the lanes that it writes to, and the lock. */
   if (log->ring && !detached) return;
   detach_unregister(log);
+  log_lock_let_go(&log->held);
   lane_forget(log);
-  unreference(log);
+  lane_unreference(log);
 }
 
 /* ---- Waiting for the drainer ------------------------------------------------------------------------------------- */
@@ -526,8 +391,8 @@ uint64_t log_deadline(uint64_t timeout_ns) {
 }
 
 static weir_status closed_failure(event_log *log, weir_error *error) {
-  return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
-              "the log %s is closed, or belongs to the process this one was forked from", log->path);
+  return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
+              "the log %s is closed, or belongs to the process this one was forked from", log->held.path);
 }
 
 int log_enter(event_log *log) {
@@ -570,10 +435,10 @@ static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error 
     } else if (deadline == UINT64_MAX) {
       pthread_cond_wait(&log->wait_done, &log->wait_lock);
     } else if (pthread_cond_clockwait(&log->wait_done, &log->wait_lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
-      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
+      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->held.path,
                     "the events of %s were not drained within the time given; they are safe in the ring, ask again "
                     "later",
-                    log->path);
+                    log->held.path);
     }
   }
   pthread_mutex_unlock(&log->wait_lock);
@@ -678,5 +543,5 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   if (mapped) log_leave(log);
 }
 
-const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->absolute; }
+const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->held.absolute; }
 uint64_t weir_opening(const weir_log *log) { return log->opening; }

@@ -21,6 +21,7 @@
 #include <pthread.h>
 
 #include "directory/locator.h"
+#include "directory/log_lock.h"
 #include "directory/quarantine.h"
 #include "format/record.h"
 #include "segment/segment.h"
@@ -174,17 +175,11 @@ typedef struct host_call {
 
 typedef struct event_log {
   weir_log producer; /* first: a weir_log * is an event_log * */
-  char *path;     /* as given: what messages name */
-  char *absolute; /* the same, whatever the working directory is */
-  int directory;
-  int lock;
-  int locked_by; /* the process: a child that no handler saw must not give up its parent's lock */
-  sys_file home, lock_file; /* which they are of */
-  uint32_t user;            /* who opened the log: effective user */
+  log_lock held; /* the directory, locked */
   weir_options options;
   uint32_t state;      /* log_state */
   uint32_t references; /* the handle, and every thread that knows a lane of this log */
-  void (*unreference)(struct event_log *log); /* one of them lets go; the last one frees */
+  void (*release)(struct event_log *log); /* frees it, once the last of them is gone */
   struct event_log *next;    /* all logs of the process, for fork */
 
   /* The ring. */
@@ -287,6 +282,7 @@ uint64_t *ring_sync_failed(const event_log *log);
 void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
 int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
 log_state lane_log_state(const event_log *log);
+void lane_unreference(event_log *log);
 void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
 
 /* ---- types.c ---- */
@@ -341,14 +337,6 @@ void sync_notify(const event_log *log, sync_wait *wait); /* of a settled one wit
 
 /* ---- log.c ---- */
 void log_make_locks(event_log *log); /* mutexes and conditions of one whose memory is zeros */
-/*
- * Takes the lock of a log that is there, without opening it: `*log` has path, directory and lock, and is known to fork.
- */
-weir_status log_hold_directory(const char *path, event_log **log, weir_error *error);
-void log_let_directory_go(event_log *log);
-/* As fail_system, of an open log. Where its directory is gone, or another user acts, the message says that. */
-weir_status log_fail(const event_log *log, int negative_errno, const char *action, weir_error *error);
-int log_check_descriptors(const event_log *log); /* 0, or -DESCRIPTOR_LOST: the host has closed directory or lock */
 int log_enter(event_log *log); /* announces a caller that close has to wait for. 0 if the log is closed */
 void log_leave(event_log *log);
 uint64_t log_deadline(uint64_t timeout_ns); /* on the monotonic clock */

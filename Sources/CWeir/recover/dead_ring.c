@@ -20,12 +20,13 @@
 #include "system/system.h"
 
 weir_status recovery_newer_version(recovery *recovery, const char *name) {
-  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->log->path,
-              "%s/%s was written by a newer version of Weir; open it with that version", recovery->log->path, name);
+  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->log->held.path,
+              "%s/%s was written by a newer version of Weir; open it with that version", recovery->log->held.path,
+              name);
 }
 
 static const char *ring_path(const recovery *recovery) {
-  return locator_path(&recovery->place, recovery->log->path);
+  return locator_path(&recovery->place, recovery->log->held.path);
 }
 
 /* Notes that the ring is lost. What is left of it stays where it is until the log says so. */
@@ -40,7 +41,7 @@ static void lose_ring(recovery *recovery, const char *reason, const char *remain
  * only a ring that is `ours` is removed.
  */
 static int put_away(recovery *recovery, const char *remains, int ours) {
-  int home = recovery->log->directory;
+  int home = recovery->log->held.directory;
   const ring_place *place = &recovery->place;
   int elsewhere = place->where == RING_ELSEWHERE;
   struct stat status;
@@ -83,7 +84,7 @@ weir_status recovery_tell_of_lost_ring(recovery *recovery) {
     int error = lost_ring_tell(recovery->log, recovery->dead, recovery->lost, offset,
                                left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
     if (error != 0) {
-      return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->path, NULL);
+      return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->held.path, NULL);
     }
     recovery->least_offset = offset + 1;
   }
@@ -111,8 +112,8 @@ static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries,
   uint64_t total = recovery->definitions_bytes + bytes;
   uint8_t *grown = realloc(recovery->definitions, total + 8);
   if (!grown) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
-                recovery->log->path);
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->held.path, "out of memory to recover %s",
+                recovery->log->held.path);
   }
   if (bytes > 0) memcpy(grown + recovery->definitions_bytes, entries, bytes);
   recovery->definitions = grown;
@@ -150,7 +151,8 @@ static weir_status distrust(recovery *recovery) {
   dead->rebooted = !closed;
   recovery->words = malloc((1 + (uint64_t)dead->lane_count) * LANE_CONTROL_BYTES);
   if (!recovery->words) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, dead->path, "out of memory to recover %s", dead->path);
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, dead->held.path, "out of memory to recover %s",
+                dead->held.path);
   }
   weir_status status = adopt_definitions(recovery, dead->definitions, dead->header->types_bytes);
   if (status != WEIR_OK) return status;
@@ -169,12 +171,12 @@ static weir_status distrust(recovery *recovery) {
 static weir_status attach_dead(recovery *recovery, int fd) {
   event_log *dead = recovery->dead = calloc(1, sizeof *dead);
   if (!dead) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->path, "out of memory to recover %s",
-                recovery->log->path);
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->held.path, "out of memory to recover %s",
+                recovery->log->held.path);
   }
   log_make_locks(dead);
-  dead->path = recovery->log->path;
-  dead->directory = recovery->log->directory;
+  dead->held.path = recovery->log->held.path;
+  dead->held.directory = recovery->log->held.directory;
   dead->options = recovery->log->options;
   dead->retention = recovery->log->retention;
   weir_status status = ring_attach(dead, fd, recovery->error);
@@ -215,7 +217,7 @@ static int ring_being_made(recovery *recovery) {
 
 /* Whose the ring is, by the segments: first by the last ones, by all of them where those do not say. */
 static int find_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, ring_owner *owner) {
-  int directory = recovery->log->directory;
+  int directory = recovery->log->held.directory;
   int error = ring_owner_find(directory, &recovery->list, 0, opening, base_offset, owner);
   if (error != 0 || *owner != RING_UNKNOWN || recovery->list.count == 0) return error;
   segment_list all;
@@ -237,7 +239,7 @@ static weir_status set_aside(recovery *recovery, const char *remains) {
   int error = sys_unlink(place->directory, place->new_name);
   if (error == 0 || error == -ENOENT) error = put_away(recovery, remains, 0);
   if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), remains);
-  if (place->where == RING_CLOSED) *place = locator_here(recovery->log->directory);
+  if (place->where == RING_CLOSED) *place = locator_here(recovery->log->held.directory);
   return WEIR_OK;
 }
 
@@ -245,7 +247,7 @@ static weir_status set_aside(recovery *recovery, const char *remains) {
 static weir_status check_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, const char *remains) {
   ring_owner owner;
   int error = find_owner(recovery, opening, base_offset, &owner);
-  if (error != 0) return fail_system(recovery->error, error, "read the segments of", recovery->log->path, NULL);
+  if (error != 0) return fail_system(recovery->error, error, "read the segments of", recovery->log->held.path, NULL);
   return owner == RING_ANOTHERS ? set_aside(recovery, remains) : WEIR_OK;
 }
 
@@ -253,24 +255,24 @@ static weir_status check_owner(recovery *recovery, uint64_t opening, uint64_t ba
 static weir_status find_ring(recovery *recovery) {
   event_log *log = recovery->log;
   ring_place *place = &recovery->place;
-  int error = locator_find(log->directory, place);
+  int error = locator_find(log->held.directory, place);
   if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NAME);
   if (error == -EBADMSG) {
-    *place = locator_here(log->directory);
+    *place = locator_here(log->held.directory);
     lose_ring(recovery, RING_LOST_DAMAGED, LOCATOR_NAME);
     return WEIR_OK;
   }
-  if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->path, NULL);
+  if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->held.path, NULL);
   if (place->where == RING_VANISHED || place->where == RING_CLOSED) recovery->least_offset = place->locator.next_offset;
   if (place->where == RING_VANISHED) {
     lose_ring(recovery, RING_LOST_VANISHED, NULL);
     recovery->report->ring_vanished = 1;
     recovery->report->previous_opening = place->locator.opening;
   }
-  if (place->where != RING_ELSEWHERE || locator_is_safe(log->directory, place->directory) == 1) return WEIR_OK;
+  if (place->where != RING_ELSEWHERE || locator_is_safe(log->held.directory, place->directory) == 1) return WEIR_OK;
   return fail(recovery->error, WEIR_ERROR_UNSAFE, 0, place->locator.path,
               "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that",
-              log->path, place->locator.path);
+              log->held.path, place->locator.path);
 }
 
 /*
@@ -292,7 +294,7 @@ static int mend_cut_ring(recovery *recovery, int fd) {
                (bytes <= SMALL_BYTES || bytes / LEAST_SHARE <= (uint64_t)status.st_size);
   free(header);
   if (error != 0 || count < 0 || !is_cut) return error != 0 ? error : count < 0 ? (int)count : 0;
-  error = quarantine_copy(recovery->log->directory, fd, RING_NAME, "the ring was cut short");
+  error = quarantine_copy(recovery->log->held.directory, fd, RING_NAME, "the ring was cut short");
   if (error >= 0) error = sys_allocate(fd, bytes);
   if (error < 0) return error;
   recovery->report->ring_replaced = recovery->report->unknown_tail = 1;

@@ -91,7 +91,7 @@ static const uint8_t *boot_of_recovery(const recovery *recovery, uint64_t openin
 /* Goes back from the last sealed segment. */
 static int find_run(const recovery *recovery, const sealed *last, run *run) {
   const char *name = recovery->list.items[recovery->first_unsealed - 1].name;
-  int directory = recovery->log->directory, error = segment_list_read(directory, &run->list);
+  int directory = recovery->log->held.directory, error = segment_list_read(directory, &run->list);
   while (run->end < run->list.count && strcmp(run->list.items[run->end].name, name) != 0) run->end++;
   if (run->end < run->list.count) run->end++;
   for (run->first = run->end; error == 0 && run->first > 0; run->first--) {
@@ -117,7 +117,7 @@ static int count_gone(const recovery *recovery, const segment_name *name, const 
   if (found->drained) report->missing_events += found->hole_events;
   if (found->drained && !cut) report->damaged_records += found->holes;
   if (found->drained || found->salt == 0 || found->end_damaged) return 0;
-  int there = quarantine_has_block(recovery->log->directory, name, found->seal_at, &bytes);
+  int there = quarantine_has_block(recovery->log->held.directory, name, found->seal_at, &bytes);
   if (there <= 0) return there;
   report->damaged_blocks++;
   report->damaged_bytes += bytes;
@@ -135,7 +135,7 @@ static int count_segment(const recovery *recovery, run *run, uint64_t index, han
   const segment_name *name = &run->list.items[index];
   sealed sealed;
   unsealed found = {0};
-  int directory = recovery->log->directory, error = look_at(directory, name, &sealed);
+  int directory = recovery->log->held.directory, error = look_at(directory, name, &sealed);
   if (error == 0) error = unsealed_scan(&found, directory, name, NULL, walk, recovery->report);
   if (error == 0) error = count_gone(recovery, name, &found, run->cut);
   run->ring_lost |= found.ring_told && !sealed.after_cut;
@@ -172,7 +172,7 @@ weir_status recovery_count_interrupted(recovery *recovery, const unsealed *found
   int error = 0;
   for (uint64_t i = 0; i < count && error == 0; i++) error = count_gone(recovery, &names[i], &found[i], 0);
   sealed last = {0};
-  if (error == 0 && recovery->first_unsealed > 0) error = look_at(recovery->log->directory, names - 1, &last);
+  if (error == 0 && recovery->first_unsealed > 0) error = look_at(recovery->log->held.directory, names - 1, &last);
   if (error == 0 && is_left(recovery, found, count, &last)) error = count_run(recovery, &last);
-  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "read", recovery->log->path, NULL);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "read", recovery->log->held.path, NULL);
 }

@@ -47,7 +47,7 @@ int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, ui
     handed[i] = (lane_mark){dead->lanes[i].handed, dead->lanes[i].records};
   }
   uint64_t number = __atomic_fetch_add(&log->supply.next_prepared, 1, __ATOMIC_RELAXED);
-  segment *made = segment_prepare(log->directory, number, NOTICE_SEGMENT_BYTES, &error);
+  segment *made = segment_prepare(log->held.directory, number, NOTICE_SEGMENT_BYTES, &error);
   if (!made) return error;
   const uint8_t unknown[16] = {0};
   const uint8_t *boot_id = dead ? dead->header->boot_id : unknown;

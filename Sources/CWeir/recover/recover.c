@@ -37,7 +37,7 @@
 
 static weir_status segment_failure(recovery *recovery, int error, const char *action, const char *name) {
   if (error == -ENOTSUP) return recovery_newer_version(recovery, name);
-  return fail_system(recovery->error, error, action, recovery->log->path, name);
+  return fail_system(recovery->error, error, action, recovery->log->held.path, name);
 }
 
 /* Opens every segment whose version matters, so that a newer one is refused before anything is changed. */
@@ -47,7 +47,7 @@ static weir_status check_versions(recovery *recovery) {
     segment_name *name = &recovery->list.items[i];
     segment_scan scan;
     scan_damage damage;
-    int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
+    int error = scan_open(&scan, recovery->log->held.directory, name->name, name->base, name->active, &damage);
     if (error != 0) return segment_failure(recovery, error, "open", name->name);
     scan_close(&scan);
   }
@@ -69,7 +69,7 @@ static void find_first_unsealed(recovery *recovery) {
 static weir_status remove_foreign(recovery *recovery, uint64_t index) {
   segment_list *list = &recovery->list;
   segment_name *name = &list->items[index];
-  int error = quarantine_file(recovery->log->directory, name->name, FOREIGN_PROBLEM, 0);
+  int error = quarantine_file(recovery->log->held.directory, name->name, FOREIGN_PROBLEM, 0);
   if (error != 0) return segment_failure(recovery, error, "quarantine", name->name);
   memmove(name, name + 1, (list->count - index - 1) * sizeof *name);
   recovery->first_unsealed--;
@@ -81,7 +81,7 @@ static weir_status remove_foreign(recovery *recovery, uint64_t index) {
 /* Takes into the list what was left out of it: the sealed segments before the last. */
 static weir_status list_all(recovery *recovery) {
   segment_list_free(&recovery->list);
-  int error = segment_list_read(recovery->log->directory, &recovery->list);
+  int error = segment_list_read(recovery->log->held.directory, &recovery->list);
   if (error != 0) return segment_failure(recovery, error, "list", NULL);
   recovery->whole_list = 1;
   find_first_unsealed(recovery);
@@ -105,7 +105,7 @@ static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
 static weir_status take_sealed(recovery *recovery, const segment_name *name, int *foreign, int *settled) {
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open(&scan, recovery->log->directory, name->name, name->base, name->active, &damage);
+  int error = scan_open(&scan, recovery->log->held.directory, name->name, name->base, name->active, &damage);
   if (error != 0) return segment_failure(recovery, error, "open", name->name);
   *foreign = scan.header.salt == 0;
   *settled = !*foreign && scan.header.base_offset == name->base;
@@ -184,7 +184,7 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
   for (uint64_t i = 0; i < count; i++) {
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
     uint64_t end = recovery->handover.log_end;
-    int error = unsealed_scan(&found[i], recovery->log->directory, name, recovery->dead, &recovery->handover,
+    int error = unsealed_scan(&found[i], recovery->log->held.directory, name, recovery->dead, &recovery->handover,
                               recovery->report);
     if (error != 0) return segment_failure(recovery, error, "recover", name->name);
     count_missing_before(recovery, &found[i], end);
@@ -214,7 +214,7 @@ static void pass_name(recovery *recovery) {
 }
 
 static weir_status seal_segments(recovery *recovery, unsealed *found) {
-  int directory = recovery->log->directory;
+  int directory = recovery->log->held.directory;
   segment_name *names = recovery->list.items + recovery->first_unsealed;
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
@@ -229,7 +229,7 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
   }
   int error = count > 0 ? sys_sync_directory(directory) : 0;
   recovery->sealed = error == 0;
-  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->log->path, NULL);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->log->held.path, NULL);
 }
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
@@ -247,10 +247,10 @@ static void choose_segment_bytes(event_log *dead) {
 
 /* Before anything is changed: a log whose offsets are forged, since no log comes to that many events. */
 static weir_status used_up(recovery *recovery) {
-  return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->path,
+  return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->held.path,
               "the log %s has no offsets left to give, which only forged ones explain; begin a log in another "
               "directory",
-              recovery->log->path);
+              recovery->log->held.path);
 }
 
 /* Sets the lanes to what recovery has to drain: from the log's word on, up to the tail. */
@@ -365,7 +365,7 @@ static weir_status drain_dead(recovery *recovery) {
   report_told(recovery->report, dead, &before);
   if (result == DRAIN_STALLED) {
     take_back_reported(dead, &reported);
-    return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->path, NULL);
+    return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->held.path, NULL);
   }
   if (!dead->active) return WEIR_OK;
   recovery->told = 0;
@@ -373,7 +373,7 @@ static weir_status drain_dead(recovery *recovery) {
   recovery->last = dead->previous;
   int error = sealer_change(dead, NULL);
   if (error != 0) take_back_reported(dead, &reported);
-  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->path, NULL);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->held.path, NULL);
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
@@ -405,8 +405,8 @@ static int note_leftover(void *context, const char *name) {
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
   if (!is_leftover(name) || (!recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
-  if (batch_is_temporary(name)) return batch_remove_temporary(recovery->log->directory, name);
-  int error = sys_unlink(recovery->log->directory, name);
+  if (batch_is_temporary(name)) return batch_remove_temporary(recovery->log->held.directory, name);
+  int error = sys_unlink(recovery->log->held.directory, name);
   return error == -ENOENT ? 0 : error;
 }
 
@@ -416,11 +416,12 @@ static weir_status remove_leftovers(recovery *recovery) {
     error = remove_leftover(recovery, recovery->leftovers.names[i]);
   }
   if (error == 0 && recovery->leftovers.more) {
-    error = sys_list(recovery->log->directory, remove_leftover, recovery);
+    error = sys_list(recovery->log->held.directory, remove_leftover, recovery);
   }
-  if (error == 0) error = locator_clear(recovery->log->directory, &recovery->place, recovery->dead != NULL);
+  if (error == 0) error = locator_clear(recovery->log->held.directory, &recovery->place, recovery->dead != NULL);
   if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NEW_NAME);
-  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "clear leftovers from", recovery->log->path, NULL);
+  if (error == 0) return WEIR_OK;
+  return fail_system(recovery->error, error, "clear leftovers from", recovery->log->held.path, NULL);
 }
 
 static weir_status run(recovery *recovery) {
@@ -439,7 +440,8 @@ static weir_status run(recovery *recovery) {
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   unsealed *found = calloc(count + 1, sizeof *found);
   if (!found) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to recover %s",
+                log->held.path);
   }
   status = recover_segments(recovery, found);
   if (status == WEIR_OK) status = recovery_count_interrupted(recovery, found, count);
@@ -470,18 +472,20 @@ static void vouch(const recovery *recovery) {
 
 weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {
   recovery *recovery = calloc(1, sizeof *recovery);
-  if (!recovery) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to recover %s", log->path);
+  if (!recovery) {
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to recover %s", log->held.path);
+  }
   recovery->log = log;
   recovery->report = report;
   recovery->error = error;
-  recovery->place = locator_here(log->directory);
+  recovery->place = locator_here(log->held.directory);
   weir_status status = WEIR_OK;
   int result = sys_boot_id(recovery->boot_id);
   if (result == 0 || result == -ENOENT) {
-    result = segment_list_tail(log->directory, &recovery->list, note_leftover, &recovery->leftovers);
+    result = segment_list_tail(log->held.directory, &recovery->list, note_leftover, &recovery->leftovers);
   }
   if (result != 0) {
-    status = fail_system(error, result, "list", log->path, NULL);
+    status = fail_system(error, result, "list", log->held.path, NULL);
   } else {
     find_first_unsealed(recovery);
     status = run(recovery);

@@ -36,8 +36,8 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
   uint8_t *memory;
   int result = sys_map_wiped(log->lane_count * sizeof(lane), &memory);
   if (result != 0) {
-    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path,
-                "out of memory for %u lanes of %s; raise the limits on memory", log->lane_count, log->path);
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path,
+                "out of memory for %u lanes of %s; raise the limits on memory", log->lane_count, log->held.path);
   }
   log->lanes = (lane *)memory;
   for (uint32_t i = 0; i < log->lane_count; i++) {
@@ -66,7 +66,7 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
   struct stat status;
   int result = sys_status(fd, &status);
   if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &log->ring);
-  if (result != 0) return fail_system(error, result, "map", log->path, RING_NAME);
+  if (result != 0) return fail_system(error, result, "map", log->held.path, RING_NAME);
   sigbus_watch(log->ring, (uint64_t)status.st_size, detach_page_lost, log);
   log->ring_in_memory = sys_is_memory(fd);
   log->ring_bytes = (uint64_t)status.st_size;
@@ -168,7 +168,7 @@ static weir_status open_ring_directory(const event_log *log, int *directory, wei
     *directory = sys_open_directory(path);
   }
   if (*directory < 0) return fail_system(error, *directory, "open the ring's directory", path, NULL);
-  int safe = locator_is_safe(log->directory, *directory);
+  int safe = locator_is_safe(log->held.directory, *directory);
   if (safe == 1) return WEIR_OK;
   sys_close(*directory);
   if (safe < 0) return fail_system(error, safe, "look at", path, NULL);
@@ -185,11 +185,11 @@ static weir_status open_ring_directory(const event_log *log, int *directory, wei
 static weir_status choose_place(const event_log *log, ring_place *old, uint64_t base_offset, ring_place *place,
                                 weir_error *error) {
   int directory = -1;
-  *place = locator_here(log->directory);
+  *place = locator_here(log->held.directory);
   if (log->ring_path[0]) {
     weir_status status = open_ring_directory(log, &directory, error);
     if (status != WEIR_OK) return status;
-    int result = locator_choose(log->directory, old, directory, log->ring_path, place);
+    int result = locator_choose(log->held.directory, old, directory, log->ring_path, place);
     if (result != 0) {
       sys_close(directory);
       return fail_system(error, result, "choose a file for the ring in", log->ring_path, NULL);
@@ -199,12 +199,12 @@ static weir_status choose_place(const event_log *log, ring_place *old, uint64_t 
     result = sys_boot_id(place->locator.boot_id);
     if (result != 0 && result != -ENOENT) {
       locator_leave(place);
-      return fail_system(error, result, "ask for the boot that is to be noted in", log->path, LOCATOR_NAME);
+      return fail_system(error, result, "ask for the boot that is to be noted in", log->held.path, LOCATOR_NAME);
     }
   }
   int again = place->where == RING_ELSEWHERE && place->locator.number == old->locator.number;
   if (old->where == RING_ELSEWHERE && !again) {
-    int result = locator_retire(log->directory, old, base_offset);
+    int result = locator_retire(log->held.directory, old, base_offset);
     if (result != 0) {
       locator_leave(place);
       return fail_system(error, result, "remove", old->locator.path, old->name);
@@ -218,18 +218,18 @@ static int put_in_force(const event_log *log, const ring_place *place) {
   int error = sys_rename(place->directory, place->new_name, place->name);
   if (error != 0) return error;
   if (place->where == RING_ELSEWHERE) {
-    error = locator_commit(log->directory);
-    return error == 0 ? locator_clear(log->directory, place, 1) : error;
+    error = locator_commit(log->held.directory);
+    return error == 0 ? locator_clear(log->held.directory, place, 1) : error;
   }
-  error = sys_unlink(log->directory, LOCATOR_NAME);
-  return error == 0 || error == -ENOENT ? sys_sync_directory(log->directory) : error;
+  error = sys_unlink(log->held.directory, LOCATOR_NAME);
+  return error == 0 || error == -ENOENT ? sys_sync_directory(log->held.directory) : error;
 }
 
 /* After a failure: a file elsewhere that did not become the ring would stay in memory until the next opening. */
 static void take_back(const event_log *log) {
   ring_place place;
-  if (locator_find(log->directory, &place) != 0) return;
-  locator_clear(log->directory, &place, 0);
+  if (locator_find(log->held.directory, &place) != 0) return;
+  locator_clear(log->held.directory, &place, 0);
   locator_leave(&place);
 }
 
@@ -256,9 +256,9 @@ int ring_is_drained(const event_log *log) {
 
 weir_status ring_retire(event_log *log, weir_error *error) {
   ring_place place;
-  int result = locator_find(log->directory, &place);
-  if (result != 0) return fail_system(error, result, "read", log->path, LOCATOR_NAME);
-  if (place.where == RING_ELSEWHERE) result = locator_retire(log->directory, &place, log->header->log_end);
+  int result = locator_find(log->held.directory, &place);
+  if (result != 0) return fail_system(error, result, "read", log->held.path, LOCATOR_NAME);
+  if (place.where == RING_ELSEWHERE) result = locator_retire(log->held.directory, &place, log->header->log_end);
   weir_status status = WEIR_OK;
   if (result != 0) {
     status = fail_system(error, result, "remove the ring (every event is in the log's segments)", place.locator.path,
@@ -285,12 +285,12 @@ static int is_spent(const event_log *log, const ring_place *old) {
 
 static weir_status check_spent(const event_log *log, const ring_place *old, weir_error *error) {
   int spent = is_spent(log, old);
-  const char *path = locator_path(old, log->path);
+  const char *path = locator_path(old, log->held.path);
   if (spent == 1) return WEIR_OK;
   if (spent < 0) return fail_system(error, spent, "look at", path, old->name);
   return fail(error, WEIR_ERROR_IO, 0, path,
               "the ring %s/%s was not recovered, so it is left as it is and %s was not opened; open it again", path,
-              old->name, log->path);
+              old->name, log->held.path);
 }
 
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
@@ -316,11 +316,11 @@ static weir_status create_at(event_log *log, const ring_header *header, const ui
   if (status == WEIR_OK) status = choose_place(log, old, header->base_offset, &place, error);
   if (status != WEIR_OK) return status;
   int elsewhere = place.where == RING_ELSEWHERE, fd = -1;
-  int result = elsewhere ? locator_announce(log->directory, &place) : 0;
+  int result = elsewhere ? locator_announce(log->held.directory, &place) : 0;
   if (result != 0) {
-    status = fail_system(error, result, "write", log->path, LOCATOR_NEW_NAME);
+    status = fail_system(error, result, "write", log->held.path, LOCATOR_NEW_NAME);
   } else if ((fd = make_file(log, &place, header, definitions)) < 0) {
-    status = fail_system(error, fd, "make", locator_path(&place, log->path), place.name);
+    status = fail_system(error, fd, "make", locator_path(&place, log->held.path), place.name);
   }
   log->ring_elsewhere = elsewhere;
   if (status == WEIR_OK) status = ring_attach(log, fd, error);
@@ -332,7 +332,9 @@ static weir_status create_at(event_log *log, const ring_header *header, const ui
 
 weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error) {
   ring_header *header = calloc(1, sizeof *header);
-  if (!header) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to open %s", log->path);
+  if (!header) {
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to open %s", log->held.path);
+  }
   fill_header(header, log, base_offset, clock_resolve(log->options.clock));
   int result = sys_boot_id(header->boot_id);
   if (result == -ENOENT) result = 0; /* no /proc: zeros are of no boot that is known */
@@ -341,10 +343,10 @@ weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error)
   header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);
 
   ring_place old;
-  if (result == 0) result = locator_find(log->directory, &old);
+  if (result == 0) result = locator_find(log->held.directory, &old);
   weir_status status = WEIR_OK;
   if (result != 0) {
-    status = fail_system(error, result, "make", log->path, RING_NAME);
+    status = fail_system(error, result, "make", log->held.path, RING_NAME);
   } else {
     status = create_at(log, header, definitions, &old, error);
     locator_leave(&old);

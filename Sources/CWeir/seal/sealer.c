@@ -281,7 +281,7 @@ static int make_durable(event_log *log) {
 
 /* Whether the host has closed the log's directory or its lock: then nothing more is vouched for, or removed. */
 static int is_cut_off(event_log *log) {
-  if (log_check_descriptors(log) == 0) return 0;
+  if (log_lock_check(&log->held) == 0) return 0;
   log->sealer.broken = -DESCRIPTOR_LOST;
   return 1;
 }
@@ -307,7 +307,7 @@ static void touch(event_log *log) {
   __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7: what is stored from now on asks for another */
   if (is_cut_off(log)) return;
   pthread_mutex_unlock(&sealer->mutex);
-  if (!log->ring_elsewhere) sys_touch_at(log->directory, RING_NAME);
+  if (!log->ring_elsewhere) sys_touch_at(log->held.directory, RING_NAME);
   if (active && segment_has_files(active)) sys_touch(active->fd);
   pthread_mutex_lock(&sealer->mutex);
 }
@@ -325,7 +325,7 @@ static void copy_damaged(event_log *log, int last_time) {
   damaged_stretch *stretch = sealer->damaged;
   uint64_t bytes = stretch->of.to - stretch->of.from;
   pthread_mutex_unlock(&sealer->mutex);
-  int error = quarantine_stretch(log->directory, stretch);
+  int error = quarantine_stretch(log->held.directory, stretch);
   pthread_mutex_lock(&sealer->mutex);
   if (error < 0 && !last_time) {
     sealer->copy_at = sys_monotonic_ns() + RETRY_PAUSE_NS;

@@ -9,8 +9,8 @@
 #include "system/system.h"
 
 static weir_status closed_failure(const event_log *log, weir_error *error) {
-  return fail(error, WEIR_ERROR_CLOSED, 0, log->path,
-              "the log %s is closed, or belongs to the process this one was forked from", log->path);
+  return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
+              "the log %s is closed, or belongs to the process this one was forked from", log->held.path);
 }
 
 /* What a wait came to, as its caller is told. */
@@ -19,22 +19,22 @@ static weir_status status_of_wait(const event_log *log, const sync_wait *wait, w
     case SYNC_PENDING: /* not after it was settled */
     case SYNC_DURABLE: return WEIR_OK;
     case SYNC_LOST:
-      return fail(error, WEIR_ERROR_LOST, 0, log->path,
+      return fail(error, WEIR_ERROR_LOST, 0, log->held.path,
                   "the event will not be durable in %s: it was overwritten by later ones, or damaged in memory, before "
-                  "it was in the log", log->path);
+                  "it was in the log", log->held.path);
     case SYNC_UNKNOWN:
-      return fail(error, WEIR_ERROR_LOST, 0, log->path,
+      return fail(error, WEIR_ERROR_LOST, 0, log->held.path,
                   "whether the event was overwritten before it was in the log %s is not known any more: wait for an "
-                  "event soon after its capture", log->path);
+                  "event soon after its capture", log->held.path);
     case SYNC_NOT_DRAINED:
-      return log_fail(log, wait->error, "write events (they stay in the ring) to", error);
+      return log_lock_fail(&log->held, wait->error, "write events (they stay in the ring) to", error);
     case SYNC_TIMEOUT:
-      return fail(error, WEIR_ERROR_TIMEOUT, 0, log->path,
-                  "the disk did not sync %s within the time given; ask again later", log->path);
+      return fail(error, WEIR_ERROR_TIMEOUT, 0, log->held.path,
+                  "the disk did not sync %s within the time given; ask again later", log->held.path);
     case SYNC_CLOSED: return closed_failure(log, error);
     case SYNC_FAILED: break;
   }
-  return log_fail(log, wait->error, "sync", error);
+  return log_lock_fail(&log->held, wait->error, "sync", error);
 }
 
 void sync_notify(const event_log *log, sync_wait *wait) {
@@ -59,9 +59,9 @@ static weir_status wait_for_event(event_log *log, weir_id id, sync_wait *wait, i
   if (known) *settled = sealer_add(log, wait);
   if (open) log_leave(log);
   if (known) return WEIR_OK;
-  return fail(error, WEIR_ERROR_INVALID, 0, log->path,
+  return fail(error, WEIR_ERROR_INVALID, 0, log->held.path,
               "the id %016llx%016llx is of no event that this opening of %s captured; give the id of an accepted "
-              "capture", (unsigned long long)id.opening, (unsigned long long)id.sequence, log->path);
+              "capture", (unsigned long long)id.opening, (unsigned long long)id.sequence, log->held.path);
 }
 
 weir_status weir_durable(weir_log *producer, weir_id id, uint64_t timeout_ns, weir_error *error) {
@@ -81,11 +81,13 @@ weir_status weir_durable_notify(weir_log *producer, weir_id id,
   event_log *log = (event_log *)producer;
   if (lane_log_state(log) == STATE_DETACHED) return closed_failure(log, error);
   if (!notify) {
-    return fail(error, WEIR_ERROR_INVALID, 0, log->path, "there is no function to tell when an event of %s is durable",
-                log->path);
+    return fail(error, WEIR_ERROR_INVALID, 0, log->held.path,
+                "there is no function to tell when an event of %s is durable", log->held.path);
   }
   sync_wait *wait = calloc(1, sizeof *wait);
-  if (!wait) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->path, "out of memory to wait for %s", log->path);
+  if (!wait) {
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to wait for %s", log->held.path);
+  }
   wait->notify = notify;
   wait->context = context;
   int settled;

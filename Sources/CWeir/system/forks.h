@@ -4,8 +4,16 @@
 
 #include "system/names.h"
 
-/* Has these called around each fork of the process from now on, while forks are held. Once a process. */
-void forks_watch(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
+/* What is called around each fork, while forks are held; null: nothing. */
+typedef struct fork_watch {
+  void (*before)(void);
+  void (*in_parent)(void);
+  void (*in_child)(void);
+  struct fork_watch *next;
+} fork_watch;
+
+/* From now on. Each once a process; `watch` lives as long. */
+void forks_add(fork_watch *watch);
 
 /* No fork, and no other holder, until forks_allow. */
 void forks_hold(void);
