@@ -460,7 +460,7 @@ MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Te
 MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory directory/locator directory/quarantine \
                 directory/sizes directory/start format/columns format/notice format/values inspect/check \
                 inspect/check_batch inspect/stat inspect/tally inspect/verify limits/age limits/byte_limit \
-                limits/retention read/definitions read/event read/reader read/route recover/dead_ring \
+                limits/retention segment/definitions read/event read/reader read/route recover/dead_ring \
                 recover/interrupted recover/lost_ring recover/unsealed replay/dead replay/handover ring/ring_owner \
                 segment/batch_frame segment/batch_source segment/contents segment/scan segment/scan_block \
                 segment/source segment/window system/crc32c system/error system/failing system/system

@@ -6,7 +6,7 @@
 
 #include "format/definition.h"
 #include "format/notice.h"
-#include "read/definitions.h"
+#include "segment/definitions.h"
 #include "segment/scan.h"
 #include "system/hash.h"
 

@@ -11,7 +11,7 @@
 #include "mutate.h"
 #include "targets.h"
 #include "format/values.h"
-#include "read/definitions.h"
+#include "segment/definitions.h"
 #include "segment/scan.h"
 
 enum { OPENING = 77, MOST_BYTES = 60000 };

@@ -20,8 +20,8 @@ static event_log opening; /* the one that recovers */
 
 static int recover_disk(weir_error *error) {
   memset(&opening, 0, sizeof opening);
-  opening.path = "log";
-  opening.directory = sys_open_directory(opening.path);
+  opening.held.path = "log";
+  opening.held.directory = sys_open_directory(opening.held.path);
   opening.options = world_log->options;
   weir_recovery report = {0};
   uint64_t next_offset;
@@ -31,7 +31,7 @@ static int recover_disk(weir_error *error) {
 static void read_segment(contents *found, const segment_name *name) {
   segment_scan scan;
   scan_damage damage;
-  if (scan_open(&scan, opening.directory, name->name, name->base, name->active, &damage) != 0) return;
+  if (scan_open(&scan, opening.held.directory, name->name, name->base, name->active, &damage) != 0) return;
   while (scan_next(&scan, 0, &damage) == SCAN_BLOCK) world_read_records(found, &scan.block, scan.payload);
   scan_close(&scan);
 }
@@ -45,7 +45,7 @@ static const char *recover_and_check(disk *disk, int cut_off) {
   for (int again = 0; again < 2; again++) {
     if (!recover_disk(&error)) return error.message;
     segment_list list;
-    if (segment_list_read(opening.directory, &list) != 0) return "the directory can't be listed";
+    if (segment_list_read(opening.held.directory, &list) != 0) return "the directory can't be listed";
     for (uint64_t i = 0; i < list.count; i++) read_segment(&found[again], &list.items[i]);
     segment_list_free(&list);
   }

@@ -102,6 +102,16 @@ static void *prepare_main(void *argument) {
   return NULL;
 }
 
+void supply_make(event_log *log) {
+  pthread_mutex_init(&log->supply.mutex, NULL);
+  pthread_cond_init(&log->supply.preparer_wakes, NULL);
+}
+
+void supply_free(event_log *log) {
+  pthread_mutex_destroy(&log->supply.mutex);
+  pthread_cond_destroy(&log->supply.preparer_wakes);
+}
+
 weir_status supply_start(event_log *log, weir_error *error) {
   supply *supply = &log->supply;
   int result = sealer_start(log);

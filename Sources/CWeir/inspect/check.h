@@ -8,7 +8,7 @@
 #include "system/names.h"
 
 #include "directory/directory.h"
-#include "read/definitions.h"
+#include "segment/definitions.h"
 #include "segment/scan.h"
 
 /* How far a lane has been handed over in the opening at hand. */

@@ -10,6 +10,7 @@
 
 #include "batch/batcher.h"
 #include "capture/bell.h"
+#include "capture/callers.h"
 #include "capture/detach.h"
 #include "directory/directory.h"
 #include "format/eviction.h"
@@ -89,19 +90,6 @@ static weir_status check_options(const weir_options *options, weir_error *error)
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-void log_make_locks(event_log *log) {
-  pthread_mutex_init(&log->types_lock, NULL);
-  pthread_mutex_init(&log->wait_lock, NULL);
-  pthread_mutex_init(&log->close_lock, NULL);
-  pthread_mutex_init(&log->host_lock, NULL);
-  pthread_cond_init(&log->wait_done, NULL);
-  pthread_mutex_init(&log->supply.mutex, NULL);
-  pthread_cond_init(&log->supply.preparer_wakes, NULL);
-  pthread_mutex_init(&log->sealer.mutex, NULL);
-  pthread_cond_init(&log->sealer.wakes, NULL);
-  pthread_cond_init(&log->sealer.settled, NULL);
-}
-
 static void destroy_locks(event_log *log) {
   /*
    * In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these.
@@ -111,12 +99,9 @@ static void destroy_locks(event_log *log) {
   pthread_mutex_destroy(&log->wait_lock);
   pthread_mutex_destroy(&log->close_lock);
   pthread_mutex_destroy(&log->host_lock);
-  pthread_mutex_destroy(&log->supply.mutex);
-  pthread_cond_destroy(&log->supply.preparer_wakes);
-  pthread_cond_destroy(&log->sealer.wakes);
-  pthread_cond_destroy(&log->sealer.settled);
-  pthread_mutex_destroy(&log->sealer.mutex);
   pthread_cond_destroy(&log->wait_done);
+  supply_free(log);
+  sealer_free(log);
 }
 
 static void release(event_log *log) {
@@ -143,7 +128,13 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   log->release = release;
   int error = log_lock_make(&log->held, directory);
   log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
-  log_make_locks(log);
+  pthread_mutex_init(&log->types_lock, NULL);
+  pthread_mutex_init(&log->wait_lock, NULL);
+  pthread_mutex_init(&log->close_lock, NULL);
+  pthread_mutex_init(&log->host_lock, NULL);
+  pthread_cond_init(&log->wait_done, NULL);
+  supply_make(log);
+  sealer_make(log);
   if (error == 0 && log->producer.slots) return log;
   lane_unreference(log);
   return NULL;
@@ -385,42 +376,6 @@ void weir_free(weir_log *producer) {
 
 /* ---- Waiting for the drainer ------------------------------------------------------------------------------------- */
 
-uint64_t log_deadline(uint64_t timeout_ns) {
-  uint64_t now = sys_monotonic_ns();
-  return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
-}
-
-static weir_status closed_failure(event_log *log, weir_error *error) {
-  return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
-              "the log %s is closed, or belongs to the process this one was forked from", log->held.path);
-}
-
-int log_enter(event_log *log) {
-  if (lane_log_state(log) != STATE_OPEN) return 0;
-  pthread_mutex_lock(&log->wait_lock);
-  int open = lane_log_state(log) == STATE_OPEN;
-  if (open) log->waiters++;
-  pthread_mutex_unlock(&log->wait_lock);
-  return open;
-}
-
-/* The same for a caller that only reads the counters in the ring, which a closed log too has until it lets go. */
-static int enter_counters(event_log *log) {
-  if (lane_log_state(log) == STATE_DETACHED) return 0;
-  pthread_mutex_lock(&log->wait_lock);
-  int there = !log->counters_kept;
-  if (there) log->waiters++;
-  pthread_mutex_unlock(&log->wait_lock);
-  return there;
-}
-
-void log_leave(event_log *log) {
-  pthread_mutex_lock(&log->wait_lock);
-  log->waiters--;
-  pthread_cond_broadcast(&log->wait_done);
-  pthread_mutex_unlock(&log->wait_lock);
-}
-
 static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error *error) {
   uint64_t wanted = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
   bell_ring(log);
@@ -431,7 +386,7 @@ static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error 
     if (__atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wanted) {
       status = storage_failure(log, "write events (they stay in the ring) to", error);
     } else if (lane_log_state(log) != STATE_OPEN) {
-      status = closed_failure(log, error);
+      status = callers_closed(log, error);
     } else if (deadline == UINT64_MAX) {
       pthread_cond_wait(&log->wait_done, &log->wait_lock);
     } else if (pthread_cond_clockwait(&log->wait_done, &log->wait_lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
@@ -447,10 +402,10 @@ static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error 
 
 weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
   event_log *log = (event_log *)producer;
-  if (!log_enter(log)) return closed_failure(log, error);
-  weir_status status = wait_for_drain(log, log_deadline(timeout_ns), error);
+  if (!callers_enter(log)) return callers_closed(log, error);
+  weir_status status = wait_for_drain(log, sys_deadline(timeout_ns), error);
   if (next_offset) *next_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
-  log_leave(log);
+  callers_leave(log);
   return status;
 }
 
@@ -504,7 +459,7 @@ static void count_batches(const batcher *batcher, weir_counters *counters) {
 void weir_count(const weir_log *producer, weir_counters *counters) {
   event_log *log = (event_log *)producer;
   *counters = (weir_counters){0};
-  int mapped = enter_counters(log);
+  int mapped = callers_enter_counters(log);
   const weir_counters *from = &log->counters;
   counters->drained = __atomic_load_n(&from->drained, __ATOMIC_RELAXED);
   counters->next_offset = __atomic_load_n(&from->next_offset, __ATOMIC_RELAXED);
@@ -540,7 +495,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
     counters->dropped[reason] += __atomic_load_n(&log->header->unlaned_dropped[reason], __ATOMIC_RELAXED);
   }
-  if (mapped) log_leave(log);
+  if (mapped) callers_leave(log);
 }
 
 const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->held.absolute; }

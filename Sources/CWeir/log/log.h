@@ -312,12 +312,16 @@ static inline void log_note_hole(event_log *log, uint64_t events) {
 }
 
 /* ---- supply.c ---- */
+void supply_make(event_log *log); /* in memory that is zeros; supply_free undoes it */
+void supply_free(event_log *log);
 weir_status supply_start(event_log *log, weir_error *error);
 segment *supply_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
 void supply_want(event_log *log);
 void supply_stop(event_log *log);
 
 /* ---- sealer.c ---- */
+void sealer_make(event_log *log); /* in memory that is zeros; sealer_free undoes it */
+void sealer_free(event_log *log);
 int sealer_start(event_log *log); /* 0 or negative errno */
 int sealer_stop(event_log *log);  /* finishes what is left, as it can. 0, or negative errno of what it could not */
 /* Makes `next` the active segment (null: none); the one before goes to the sealer, or is finished in place if that does
@@ -334,12 +338,6 @@ sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns);
 
 /* ---- sync.c ---- */
 void sync_notify(const event_log *log, sync_wait *wait); /* of a settled one with `notify`, which it frees */
-
-/* ---- log.c ---- */
-void log_make_locks(event_log *log); /* mutexes and conditions of one whose memory is zeros */
-int log_enter(event_log *log); /* announces a caller that close has to wait for. 0 if the log is closed */
-void log_leave(event_log *log);
-uint64_t log_deadline(uint64_t timeout_ns); /* on the monotonic clock */
 
 /* ---- populate.c ---- */
 int populator_start(event_log *log); /* where there is something to populate. 0 or negative errno */

@@ -4,7 +4,7 @@
 
 #include "system/names.h"
 
-#include "read/definitions.h"
+#include "segment/definitions.h"
 
 /*
  * Fills in all but the offset, the id and the boot. `type` and `context` are what is defined under the record's

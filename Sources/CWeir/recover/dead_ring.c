@@ -174,7 +174,8 @@ static weir_status attach_dead(recovery *recovery, int fd) {
     return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->held.path, "out of memory to recover %s",
                 recovery->log->held.path);
   }
-  log_make_locks(dead);
+  supply_make(dead);
+  sealer_make(dead);
   dead->held.path = recovery->log->held.path;
   dead->held.directory = recovery->log->held.directory;
   dead->options = recovery->log->options;

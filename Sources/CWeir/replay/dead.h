@@ -10,8 +10,8 @@
 #include "directory/locator.h"
 #include "format/notice.h"
 #include "format/record.h"
-#include "read/definitions.h"
 #include "replay/handover.h"
+#include "segment/definitions.h"
 
 typedef enum dead_kind {
   DEAD_RECORD, /* an event */

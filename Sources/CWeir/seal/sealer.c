@@ -421,6 +421,18 @@ static void *sealer_main(void *argument) {
   return NULL;
 }
 
+void sealer_make(event_log *log) {
+  pthread_mutex_init(&log->sealer.mutex, NULL);
+  pthread_cond_init(&log->sealer.wakes, NULL);
+  pthread_cond_init(&log->sealer.settled, NULL);
+}
+
+void sealer_free(event_log *log) {
+  pthread_mutex_destroy(&log->sealer.mutex);
+  pthread_cond_destroy(&log->sealer.wakes);
+  pthread_cond_destroy(&log->sealer.settled);
+}
+
 int sealer_start(event_log *log) {
   log->sealer.running = 1;
   int error = thread_start(&log->sealer.thread, sealer_main, log, "weir-seal");

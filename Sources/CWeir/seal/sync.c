@@ -3,15 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "capture/callers.h"
 #include "capture/lane.h"
 #include "log/log.h"
 #include "system/error.h"
 #include "system/system.h"
-
-static weir_status closed_failure(const event_log *log, weir_error *error) {
-  return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
-              "the log %s is closed, or belongs to the process this one was forked from", log->held.path);
-}
 
 /* What a wait came to, as its caller is told. */
 static weir_status status_of_wait(const event_log *log, const sync_wait *wait, weir_error *error) {
@@ -31,7 +27,7 @@ static weir_status status_of_wait(const event_log *log, const sync_wait *wait, w
     case SYNC_TIMEOUT:
       return fail(error, WEIR_ERROR_TIMEOUT, 0, log->held.path,
                   "the disk did not sync %s within the time given; ask again later", log->held.path);
-    case SYNC_CLOSED: return closed_failure(log, error);
+    case SYNC_CLOSED: return callers_closed(log, error);
     case SYNC_FAILED: break;
   }
   return log_lock_fail(&log->held, wait->error, "sync", error);
@@ -54,10 +50,10 @@ static weir_status wait_for_event(event_log *log, weir_id id, sync_wait *wait, i
   wait->lane = (uint32_t)(id.sequence >> 48);
   wait->position = (id.sequence & 0xffffffffffff) << 3;
   int known = id.opening == log->producer.opening && wait->lane < log->lane_count;
-  int open = log_enter(log);
+  int open = callers_enter(log);
   if (known && open) known = wait->position < __atomic_load_n(&log->lanes[wait->lane].control->tail, __ATOMIC_ACQUIRE);
   if (known) *settled = sealer_add(log, wait);
-  if (open) log_leave(log);
+  if (open) callers_leave(log);
   if (known) return WEIR_OK;
   return fail(error, WEIR_ERROR_INVALID, 0, log->held.path,
               "the id %016llx%016llx is of no event that this opening of %s captured; give the id of an accepted "
@@ -66,12 +62,12 @@ static weir_status wait_for_event(event_log *log, weir_id id, sync_wait *wait, i
 
 weir_status weir_durable(weir_log *producer, weir_id id, uint64_t timeout_ns, weir_error *error) {
   event_log *log = (event_log *)producer;
-  if (lane_log_state(log) == STATE_DETACHED) return closed_failure(log, error);
+  if (lane_log_state(log) == STATE_DETACHED) return callers_closed(log, error);
   sync_wait wait = {0};
   int settled;
   weir_status status = wait_for_event(log, id, &wait, &settled, error);
   if (status != WEIR_OK) return status;
-  if (!settled) sealer_await(log, &wait, log_deadline(timeout_ns));
+  if (!settled) sealer_await(log, &wait, sys_deadline(timeout_ns));
   return status_of_wait(log, &wait, error);
 }
 
@@ -79,7 +75,7 @@ weir_status weir_durable_notify(weir_log *producer, weir_id id,
                                 void (*notify)(void *context, weir_status status, const weir_error *error),
                                 void *context, weir_error *error) {
   event_log *log = (event_log *)producer;
-  if (lane_log_state(log) == STATE_DETACHED) return closed_failure(log, error);
+  if (lane_log_state(log) == STATE_DETACHED) return callers_closed(log, error);
   if (!notify) {
     return fail(error, WEIR_ERROR_INVALID, 0, log->held.path,
                 "there is no function to tell when an event of %s is durable", log->held.path);
@@ -99,12 +95,12 @@ weir_status weir_durable_notify(weir_log *producer, weir_id id,
 
 weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
   event_log *log = (event_log *)producer;
-  if (!log_enter(log)) return closed_failure(log, error);
+  if (!callers_enter(log)) return callers_closed(log, error);
   sync_wait wait = {.lane = NOTICE_LANE};
   sealer_add(log, &wait);
-  sealer_await(log, &wait, log_deadline(timeout_ns));
+  sealer_await(log, &wait, sys_deadline(timeout_ns));
   if (next_offset) *next_offset = weir_durable_offset(producer);
-  log_leave(log);
+  callers_leave(log);
   return status_of_wait(log, &wait, error);
 }
 

@@ -39,6 +39,10 @@
 #define calibration_in_slot weir_core_calibration_in_slot
 #define calibration_monotonic weir_core_calibration_monotonic
 #define calibration_time weir_core_calibration_time
+#define callers_closed weir_core_callers_closed
+#define callers_enter weir_core_callers_enter
+#define callers_enter_counters weir_core_callers_enter_counters
+#define callers_leave weir_core_callers_leave
 #define check_batch weir_core_check_batch
 #define check_batch_block weir_core_check_batch_block
 #define check_hole weir_core_check_hole
@@ -136,16 +140,12 @@
 #define locator_leave weir_core_locator_leave
 #define locator_path weir_core_locator_path
 #define locator_retire weir_core_locator_retire
-#define log_deadline weir_core_log_deadline
-#define log_enter weir_core_log_enter
-#define log_leave weir_core_log_leave
 #define log_lock_check weir_core_log_lock_check
 #define log_lock_fail weir_core_log_lock_fail
 #define log_lock_free weir_core_log_lock_free
 #define log_lock_let_go weir_core_log_lock_let_go
 #define log_lock_make weir_core_log_lock_make
 #define log_lock_take weir_core_log_lock_take
-#define log_make_locks weir_core_log_make_locks
 #define lost_ring_is_told weir_core_lost_ring_is_told
 #define lost_ring_tell weir_core_lost_ring_tell
 #define notice_definitions weir_core_notice_definitions
@@ -239,7 +239,9 @@
 #define sealer_change weir_core_sealer_change
 #define sealer_drained weir_core_sealer_drained
 #define sealer_expect weir_core_sealer_expect
+#define sealer_free weir_core_sealer_free
 #define sealer_lose weir_core_sealer_lose
+#define sealer_make weir_core_sealer_make
 #define sealer_quarantine weir_core_sealer_quarantine
 #define sealer_start weir_core_sealer_start
 #define sealer_stop weir_core_sealer_stop
@@ -285,6 +287,8 @@
 #define start_read weir_core_start_read
 #define start_write weir_core_start_write
 #define status_of weir_core_status_of
+#define supply_free weir_core_supply_free
+#define supply_make weir_core_supply_make
 #define supply_start weir_core_supply_start
 #define supply_stop weir_core_supply_stop
 #define supply_take weir_core_supply_take
@@ -297,6 +301,7 @@
 #define sys_close weir_core_sys_close
 #define sys_close_file weir_core_sys_close_file
 #define sys_coarse_ns weir_core_sys_coarse_ns
+#define sys_deadline weir_core_sys_deadline
 #define sys_directory_of weir_core_sys_directory_of
 #define sys_file_of weir_core_sys_file_of
 #define sys_futex_wait weir_core_sys_futex_wait

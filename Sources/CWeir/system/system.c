@@ -619,6 +619,11 @@ static uint64_t clock_ns(clockid_t clock) {
 
 int64_t sys_wall_ns(void) { return (int64_t)clock_ns(CLOCK_REALTIME); }
 uint64_t sys_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+
+uint64_t sys_deadline(uint64_t timeout_ns) {
+  uint64_t now = sys_monotonic_ns();
+  return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
+}
 uint64_t sys_coarse_ns(void) { return clock_ns(CLOCK_MONOTONIC_COARSE); }
 
 static struct timespec timespec_of(uint64_t ns) {

@@ -76,6 +76,7 @@ int sys_list(int directory, int (*each)(void *context, const char *name), void *
 int64_t sys_wall_ns(void);
 uint64_t sys_monotonic_ns(void);
 uint64_t sys_coarse_ns(void);
+uint64_t sys_deadline(uint64_t timeout_ns); /* so long from now, on the monotonic clock; UINT64_MAX: never */
 void sys_sleep_ns(uint64_t ns);
 void sys_be_nice(void); /* the calling thread gives way to others: nice 10, or what it has if that is more. A hint */
 

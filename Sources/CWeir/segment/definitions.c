@@ -1,5 +1,5 @@
 /* definitions.c: see definitions.h. */
-#include "read/definitions.h"
+#include "segment/definitions.h"
 
 #include <errno.h>
 #include <stdlib.h>
