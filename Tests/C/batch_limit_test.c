@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include "limits/byte_limit.h"
+
 static weir_counters counters_of(const weir_log *log) {
   weir_counters counters;
   weir_count(log, &counters);
@@ -173,7 +175,7 @@ static void test_ahead(void) {
   for (uint32_t i = 0; i <= ready; i++) taken[i] = supply_take(inside, &error);
   CHECK(taken[ready - 1] && !taken[ready]);
   CHECK_EQUAL(error, 0);
-  for (uint32_t i = 0; i < ready; i++) retention_give(inside->retention, segment_discard(taken[i]));
+  for (uint32_t i = 0; i < ready; i++) byte_limit_give(inside->retention, segment_discard(taken[i]));
   for (int i = 0; i < 1500; i++) CHECK_EQUAL(capture_noise(log, type), WEIR_ACCEPTED);
   CHECK_EQUAL(counters_of(log).dropped[WEIR_DROP_STORAGE], 0);
   close_and_free(log);

@@ -12,6 +12,7 @@
 
 #include "directory/directory.h"
 #include "format/columns.h"
+#include "limits/byte_limit.h"
 #include "limits/retention.h"
 #include "segment/identity.h"
 #include "segment/scan.h"
@@ -296,7 +297,7 @@ static int give_name(writer *writer, const char *temporary, const char *name) {
   int error = job->dropped ? -ECANCELED : sys_rename(job->directory, temporary, name);
   job->uncounted = error == 0;
   unlock_names(job);
-  if (error == 0) retention_give(job->retention, before);
+  if (error == 0) byte_limit_give(job->retention, before);
   return error;
 }
 
@@ -344,7 +345,7 @@ static batch_result keep_batch(batch_job *job) {
   job->error = sys_sync_directory(job->directory);
   if (job->error != 0) return BATCH_UNSURE;
   job->error = unlink_raw(job);
-  retention_give(job->retention, job->unlinked);
+  byte_limit_give(job->retention, job->unlinked);
   return job->error == 0 ? BATCH_DONE : BATCH_FAILED;
 }
 
@@ -377,14 +378,14 @@ static int make_file(writer *writer, const char *temporary) {
   batch_job *job = writer->job;
   uint64_t before = allocated(job->directory, temporary);
   int error = sys_unlink(job->directory, temporary); /* what an earlier try could not */
-  if (error == 0) retention_give(job->retention, before);
+  if (error == 0) byte_limit_give(job->retention, before);
   uint64_t most = batch_most_bytes(writer->scan.file_bytes);
-  if (error == 0 || error == -ENOENT) error = retention_take_batch(job->retention, &most);
+  if (error == 0 || error == -ENOENT) error = byte_limit_take_batch(job->retention, &most);
   if (error != 0) return error;
   writer->taken = most;
   writer->fd = sys_open_create(job->directory, temporary);
   error = writer->fd < 0 ? writer->fd : sys_file_of(writer->fd, job->directory, temporary, &writer->file);
-  if (error != 0) retention_settle_batch(job->retention, writer->taken, 0, 0);
+  if (error != 0) byte_limit_settle_batch(job->retention, writer->taken, 0, 0);
   return error;
 }
 
@@ -396,7 +397,7 @@ static void settle_room(const writer *writer, const char *temporary) {
   if (!writer->named) left = sys_unlink(job->directory, temporary) == 0 ? 0 : allocated(job->directory, temporary);
   lock_names(job);
   if (writer->named && job->dropped) left = 0;
-  retention_settle_batch(job->retention, writer->taken, left, job->unlinked);
+  byte_limit_settle_batch(job->retention, writer->taken, left, job->unlinked);
   job->uncounted = 0;
   unlock_names(job);
 }

@@ -16,6 +16,7 @@
 #include "format/calibration.h"
 #include "format/eviction.h"
 #include "format/notice.h"
+#include "limits/byte_limit.h"
 #include "limits/retention.h"
 #include "log/log.h"
 #include "replay/handover.h"
@@ -96,7 +97,7 @@ static int roll(event_log *log) {
   if (full) drain_seal_active(log);
   error = drain_begin_segment(log, fresh, flags);
   if (error != 0) {
-    retention_give(log->retention, segment_discard(fresh));
+    byte_limit_give(log->retention, segment_discard(fresh));
     set_storage(log, error);
     return 0;
   }

@@ -10,6 +10,8 @@
 
 #include "capture/bell.h"
 #include "capture/detach.h"
+#include "limits/byte_limit.h"
+#include "limits/claim.h"
 #include "limits/retention.h"
 #include "log/log.h"
 #include "system/error.h"
@@ -38,11 +40,11 @@ static segment *take_ready(supply *supply) {
 /* Makes a segment, below the byte limit. */
 static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
   uint64_t bytes = log->options.segment_bytes;
-  *error = retention_take(log, bytes, urgent);
+  *error = claim_bytes(log, bytes, urgent);
   if (*error != 0) return NULL;
   segment *made = segment_prepare(log->held.directory, number, bytes, error);
   if (!made) {
-    retention_give(log->retention, bytes);
+    byte_limit_give(log->retention, bytes);
     return NULL;
   }
   made->taken = bytes;
@@ -58,13 +60,13 @@ static segment *prepare(event_log *log, uint64_t number, int urgent, int write_a
   *error = log_lock_check(&log->held);
   segment *made = *error == 0 ? make(log, number, urgent, error) : NULL;
   if (made && (*error = log_lock_check(&log->held)) != 0) { /* it is in another directory, perhaps */
-    retention_give(log->retention, segment_discard(made));
+    byte_limit_give(log->retention, segment_discard(made));
     return NULL;
   }
   if (!made || !write_ahead) return made;
   *error = sys_sync_data(made->fd);
   if (*error == 0) return made;
-  retention_give(log->retention, segment_discard(made));
+  byte_limit_give(log->retention, segment_discard(made));
   return NULL;
 }
 
@@ -199,5 +201,5 @@ void supply_stop(event_log *log) {
     pthread_join(supply->preparer, NULL);
     supply->running = 0;
   }
-  for (segment *left; (left = take_ready(supply));) retention_give(log->retention, segment_discard(left));
+  for (segment *left; (left = take_ready(supply));) byte_limit_give(log->retention, segment_discard(left));
 }

@@ -1,13 +1,7 @@
-/* byte_limit.c: see byte_limit.h, and retention.h for what each call answers. */
-#define _GNU_SOURCE
+/* byte_limit.c: see byte_limit.h. */
 #include "limits/byte_limit.h"
 
-#include "directory/sizes.h"
-#include "log/log.h"
 #include "system/error.h"
-#include "system/system.h"
-
-enum { LEAST_PAUSE_NS = 1000000000 };
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
@@ -15,8 +9,7 @@ int byte_limit_is_short(const retention *retention, uint64_t needed, uint64_t fr
   return plus(plus(load(&retention->used), needed), SLACK_BYTES) > plus(retention->max_bytes, freed);
 }
 
-/* Takes the bytes if they fit below the limit, less what is to stay free. */
-static int try_take(retention *retention, uint64_t bytes, uint64_t reserve) {
+int byte_limit_try(retention *retention, uint64_t bytes, uint64_t reserve) {
   uint64_t used = load(&retention->used);
   do {
     uint64_t after = plus(plus(used, bytes), plus(reserve, SLACK_BYTES));
@@ -31,72 +24,7 @@ void byte_limit_change(retention *retention, uint64_t more, uint64_t less) {
   while (!__atomic_compare_exchange_n(&retention->used, &used, after, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 
-/* Has the sealer remove what it may; or does it, where there is no sealer yet. 0 or a negative errno. */
-static int make_room(event_log *log, uint64_t bytes) {
-  retention *retention = log->retention;
-  sealer *sealer = &log->sealer;
-  pthread_mutex_lock(&sealer->mutex);
-  if (!sealer->running) {
-    pthread_mutex_unlock(&sealer->mutex);
-    return retention_remove_due(retention, bytes);
-  }
-  uint64_t ticket = ++retention->asked;
-  retention->wanted = bytes;
-  pthread_cond_signal(&sealer->wakes);
-  while (sealer->running && retention->answered < ticket) pthread_cond_wait(&sealer->settled, &sealer->mutex);
-  pthread_mutex_unlock(&sealer->mutex);
-  return __atomic_load_n(&retention->failure, __ATOMIC_ACQUIRE);
-}
-
-/* The files may take less by now than was counted: quarantine/ was emptied, or a file removed by hand. */
-static void measure(retention *retention) {
-  uint64_t now = sys_monotonic_ns(), before = load(&retention->used), used;
-  if (now - retention->measured_at < LEAST_PAUSE_NS || load(&retention->batch_taken) > 0) return;
-  retention->measured_at = now;
-  if (sizes_of_log(retention->directory, &used) != 0) return;
-  if (load(&retention->batch_taken) > 0) return; /* begun meanwhile: its file may be in the sum, and is none of it */
-  /* Only if nothing changed meanwhile; what is being sealed may count twice, or not at all. */
-  __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
-int retention_take(event_log *log, uint64_t bytes, int urgent) {
-  retention *retention = log->retention;
-  if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = whole_pages(bytes);
-  uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
-  uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted)) + for_batches;
-  int taken = try_take(retention, bytes, reserve), error = 0;
-  /* Twice, for a batch that is no smaller than its segment was, or a copy, may have come in between. */
-  for (int i = 0; i < 2 && !taken && urgent && error == 0; i++) {
-    error = make_room(log, plus(bytes, load(&retention->copy_wanted)) + for_batches);
-    taken = try_take(retention, bytes, reserve);
-  }
-  if (!taken && urgent) {
-    measure(retention);
-    taken = try_take(retention, bytes, reserve);
-  }
-  if (taken) return 0;
-  return error != 0 ? error : -BYTE_LIMIT_REACHED;
-}
-
-int retention_take_copy(retention *retention, uint64_t base, uint64_t bytes) {
-  retention_hold(retention, base);
-  if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = whole_pages(bytes);
-  uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
-  int taken = try_take(retention, bytes, for_batches);
-  if (!taken && retention->displaces && !retention->names_unsure) {
-    retention_remove_due(retention, plus(bytes, for_batches));
-    taken = try_take(retention, bytes, for_batches);
-    /* Files made ahead would take what is free before it is tried again, and no segment above it can go for it. */
-    __atomic_store_n(&retention->copy_wanted, taken ? 0 : bytes, __ATOMIC_RELEASE);
-  } else if (taken) {
-    __atomic_store_n(&retention->copy_wanted, 0, __ATOMIC_RELEASE);
-  }
-  return taken ? 0 : -BYTE_LIMIT_REACHED;
-}
-
-int retention_take_batch(retention *retention, uint64_t *bytes) {
+int byte_limit_take_batch(retention *retention, uint64_t *bytes) {
   *bytes = whole_pages(*bytes);
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
   if (*bytes > retention->batch_reserve) *bytes = retention->batch_reserve;
@@ -110,13 +38,13 @@ int retention_take_batch(retention *retention, uint64_t *bytes) {
   return 0;
 }
 
-void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked) {
+void byte_limit_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked) {
   if (!retention) return;
   /* In this order: for a moment it counts twice, and never not at all. */
   byte_limit_change(retention, whole_pages(allocated), whole_pages(unlinked));
   if (retention->max_bytes != UINT64_MAX) __atomic_fetch_sub(&retention->batch_taken, taken, __ATOMIC_ACQ_REL);
 }
 
-void retention_give(retention *retention, uint64_t bytes) {
+void byte_limit_give(retention *retention, uint64_t bytes) {
   if (retention) byte_limit_change(retention, 0, whole_pages(bytes));
 }

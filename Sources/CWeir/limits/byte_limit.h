@@ -29,4 +29,24 @@ int byte_limit_is_short(const retention *retention, uint64_t needed, uint64_t fr
 /* Counts bytes that are used from now on, and bytes that are not any more, in one step: nobody sees them twice. */
 void byte_limit_change(retention *retention, uint64_t more, uint64_t less);
 
+/* Takes the bytes if they fit below the limit, less what is to stay free: 1 or 0. */
+int byte_limit_try(retention *retention, uint64_t bytes, uint64_t reserve);
+
+/* Bytes that were taken are free again. From any thread. */
+void byte_limit_give(retention *retention, uint64_t bytes);
+
+/*
+ * The room of a batch segment, from what claim_bytes leaves free for them: all that it can come to need, before it
+ * is begun, so that those that are made at once never keep one another from ending. `*bytes` is that, and becomes what
+ * was taken; less where a segment of an earlier opening is larger than those of this one. 0 or -BYTE_LIMIT_REACHED:
+ * others have it, or the limit is lower than it was. From any thread, as the next.
+ */
+int byte_limit_take_batch(retention *retention, uint64_t *bytes);
+
+/*
+ * The end of it: of `taken` bytes `allocated` stay, and `unlinked` ones, of the raw file, are gone. In one step: those
+ * who need room see the batch only without the raw file, if that went.
+ */
+void byte_limit_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked);
+
 #endif

@@ -104,7 +104,7 @@ static int unlink_file(retention *retention, int directory, const char *name) {
   struct stat status = {0};
   int error = sys_status_at(directory, name, &status);
   if (error == 0) error = sys_unlink(directory, name);
-  if (error == 0) retention_give(retention, (uint64_t)status.st_blocks * 512);
+  if (error == 0) byte_limit_give(retention, (uint64_t)status.st_blocks * 512);
   return error;
 }
 
@@ -141,7 +141,7 @@ static int unlink_both(retention *retention, int directory, uint64_t base) {
 static int unlink_segment(retention *retention, const retained *segment) {
   int error = unlink_both(retention, retention->directory, segment->base);
   if (error != -ENOENT) return error;
-  retention_give(retention, segment->bytes); /* somebody was faster */
+  byte_limit_give(retention, segment->bytes); /* somebody was faster */
   return 0;
 }
 

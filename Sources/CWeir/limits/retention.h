@@ -124,39 +124,11 @@ weir_status retention_settle(struct event_log *log, weir_error *error);
 
 void retention_free(struct event_log *log);
 
-/*
- * Room for a file of `bytes`, before it is made: 0, and it counts as used; -BYTE_LIMIT_REACHED; or the error of a
- * removal that was to make room. With `urgent` older segments may go for it, and it waits for the sealer to remove
- * them; what is only made ahead of its time takes what is free. Without a limit it answers 0 at once.
- */
-int retention_take(struct event_log *log, uint64_t bytes, int urgent);
-void retention_give(retention *retention, uint64_t bytes);
-
-/*
- * The same for the copy of the segment at `base`, which takes the place of its file. With WEIR_LIMIT_DROP_OLDEST older
- * segments go for it. On the sealer's thread, or in recovery, as the next two.
- */
-int retention_take_copy(retention *retention, uint64_t base, uint64_t bytes);
-
 /* A full segment could not be sealed, and is tried again: until retention_sealed nothing at or above it is removed. */
 void retention_hold(retention *retention, uint64_t base);
 
 /* A segment has its sealed name; of it `taken` bytes counted, now `bytes` are allocated. */
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes);
-
-/*
- * The room of a batch segment, from what retention_take leaves free for them: all that it can come to need, before it
- * is begun, so that those that are made at once never keep one another from ending. `*bytes` is that, and becomes what
- * was taken; less where a segment of an earlier opening is larger than those of this one. 0 or -BYTE_LIMIT_REACHED:
- * others have it, or the limit is lower than it was. From any thread, as the next two and retention_give.
- */
-int retention_take_batch(retention *retention, uint64_t *bytes);
-
-/*
- * The end of it: of `taken` bytes `allocated` stay, and `unlinked` ones, of the raw file, are gone. In one step: those
- * who need room see the batch only without the raw file, if that went.
- */
-void retention_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked);
 
 /* Tells the sealer that a batch has taken the raw one's place. */
 void retention_batched(retention *retention, batched_segment *segment);

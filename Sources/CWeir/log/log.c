@@ -14,6 +14,8 @@
 #include "capture/detach.h"
 #include "directory/directory.h"
 #include "format/eviction.h"
+#include "limits/byte_limit.h"
+#include "limits/claim.h"
 #include "limits/retention.h"
 #include "recover/recover.h"
 #include "system/crc32c.h"
@@ -150,7 +152,7 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
   result = drain_begin_segment(log, first, 0);
   if (result == 0) result = sealer_change(log, first);
   if (result == 0) return WEIR_OK;
-  retention_give(log->retention, segment_discard(first));
+  byte_limit_give(log->retention, segment_discard(first));
   return fail_system(error, result, "begin a segment in", log->held.path, NULL);
 }
 
@@ -178,7 +180,7 @@ static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *e
   struct stat status;
   uint64_t bytes = ring_file_bytes(&log->options);
   int same = sys_status_at(log->held.directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
-  int result = same ? 0 : retention_take(log, bytes, 1);
+  int result = same ? 0 : claim_bytes(log, bytes, 1);
   if (result != 0) return fail_system(error, result, "make a ring in", log->held.path, NULL);
   return ring_create(log, base_offset, error);
 }
@@ -212,7 +214,7 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
 /* Lets go of everything but the handle. What is on disk stays as it is. */
 static void release_parts(event_log *log) {
   if (log->active) {
-    if (log->active->summary.blocks == 0) retention_give(log->retention, segment_discard(log->active));
+    if (log->active->summary.blocks == 0) byte_limit_give(log->retention, segment_discard(log->active));
     else segment_abandon(log->active);
   }
   log->active = NULL;

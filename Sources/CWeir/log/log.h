@@ -117,7 +117,9 @@ typedef enum sync_result {
   SYNC_CLOSED
 } sync_result;
 
-/* Somebody who waits for the disk. On the caller's stack, or, with `notify`, allocated. */
+struct event_log;
+
+/* Somebody who waits for the disk. On the caller's stack, or, with `announce`, allocated. */
 typedef struct sync_wait {
   uint32_t lane;     /* of the event that is waited for; NOTICE_LANE: all that was captured before */
   uint64_t position;
@@ -125,6 +127,7 @@ typedef struct sync_wait {
   uint64_t pass;     /* the pass of the sealer that serves it, once begun */
   sync_result result;
   int error;         /* negative errno */
+  void (*announce)(const struct event_log *log, struct sync_wait *wait); /* told once it is settled, and frees it */
   void (*notify)(void *context, weir_status status, const weir_error *error);
   void *context;
   struct sync_wait *next;
@@ -334,10 +337,7 @@ void sealer_drained(event_log *log);           /* a drain request is done with, 
 void sealer_quarantine(event_log *log, const damaged_lane *lane); /* before it is handed over */
 void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
 int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */
-sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `notify` */
-
-/* ---- sync.c ---- */
-void sync_notify(const event_log *log, sync_wait *wait); /* of a settled one with `notify`, which it frees */
+sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `announce` */
 
 /* ---- populate.c ---- */
 int populator_start(event_log *log); /* where there is something to populate. 0 or negative errno */

@@ -10,6 +10,7 @@
 #include "directory/quarantine.h"
 #include "format/definition.h"
 #include "format/ring_header.h"
+#include "limits/byte_limit.h"
 #include "limits/retention.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
@@ -354,7 +355,7 @@ void recovery_detach_ring(recovery *recovery) {
   if (!dead) return;
   if (dead->active) {
     if (dead->active->summary.blocks > 0) segment_abandon(dead->active);
-    else retention_give(dead->retention, segment_discard(dead->active));
+    else byte_limit_give(dead->retention, segment_discard(dead->active));
   }
   ring_detach(dead);
   if (dead->lanes) sys_unmap((uint8_t *)dead->lanes, dead->lane_count * sizeof *dead->lanes);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "directory/directory.h"
+#include "limits/byte_limit.h"
+#include "limits/claim.h"
 #include "segment/scan.h"
 #include "system/error.h"
 #include "system/sigbus.h"
@@ -95,13 +97,13 @@ static int leave_whole_part(segment *segment, int fd, const whole_part *whole) {
 static int move_to_new_file(const finisher *finisher, segment *segment) {
   uint64_t number = __atomic_fetch_add(finisher->next_prepared, 1, __ATOMIC_RELAXED);
   int error = keep(segment);
-  if (error == 0) error = retention_take_copy(finisher->retention, segment->base_offset, segment->at);
+  if (error == 0) error = claim_copy(finisher->retention, segment->base_offset, segment->at);
   if (error != 0) return error;
   char name[64];
   snprintf(name, sizeof name, PREPARED_PREFIX "%llu", (unsigned long long)number);
   int fd = sys_open_create(segment->directory, name);
   if (fd < 0) {
-    retention_give(finisher->retention, segment->at);
+    byte_limit_give(finisher->retention, segment->at);
     return fd;
   }
   sys_file file;
@@ -115,11 +117,11 @@ static int move_to_new_file(const finisher *finisher, segment *segment) {
   if (error != 0) {
     sys_close_file(fd, &file);
     sys_unlink(segment->directory, name);
-    retention_give(finisher->retention, segment->at);
+    byte_limit_give(finisher->retention, segment->at);
     return error;
   }
   sys_close_file(segment->fd, &segment->file);
-  retention_give(finisher->retention, segment->taken);
+  byte_limit_give(finisher->retention, segment->taken);
   segment->taken = segment->at;
   segment->fd = fd;
   segment->file = file;

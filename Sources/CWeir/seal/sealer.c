@@ -180,7 +180,7 @@ static void announce(event_log *log) {
     }
     *at = wait->next;
     __atomic_store_n(&sealer->wait_count, sealer->wait_count - 1, __ATOMIC_RELAXED);
-    if (!wait->notify) continue; /* on the stack of a thread that waits; not to be touched once the mutex is free */
+    if (!wait->announce) continue; /* on the stack of a thread that waits; not to be touched once the mutex is free */
     wait->next = told;
     told = wait;
   }
@@ -189,7 +189,7 @@ static void announce(event_log *log) {
   pthread_mutex_unlock(&sealer->mutex);
   while (told) {
     sync_wait *next = told->next;
-    sync_notify(log, told);
+    told->announce(log, told);
     told = next;
   }
   pthread_mutex_lock(&sealer->mutex);

@@ -33,7 +33,7 @@ static weir_status status_of_wait(const event_log *log, const sync_wait *wait, w
   return log_lock_fail(&log->held, wait->error, "sync", error);
 }
 
-void sync_notify(const event_log *log, sync_wait *wait) {
+static void notify_and_free(const event_log *log, sync_wait *wait) {
   weir_error error = {0};
   weir_status status = status_of_wait(log, wait, &error);
   lane_begin_telling();
@@ -84,12 +84,13 @@ weir_status weir_durable_notify(weir_log *producer, weir_id id,
   if (!wait) {
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to wait for %s", log->held.path);
   }
+  wait->announce = notify_and_free;
   wait->notify = notify;
   wait->context = context;
   int settled;
   weir_status status = wait_for_event(log, id, wait, &settled, error);
   if (status != WEIR_OK) free(wait);
-  else if (settled) sync_notify(log, wait);
+  else if (settled) notify_and_free(log, wait);
   return status;
 }
 

@@ -35,7 +35,11 @@
 #define bell_ring weir_core_bell_ring
 #define bell_wake weir_core_bell_wake
 #define byte_limit_change weir_core_byte_limit_change
+#define byte_limit_give weir_core_byte_limit_give
 #define byte_limit_is_short weir_core_byte_limit_is_short
+#define byte_limit_settle_batch weir_core_byte_limit_settle_batch
+#define byte_limit_take_batch weir_core_byte_limit_take_batch
+#define byte_limit_try weir_core_byte_limit_try
 #define calibration_in_slot weir_core_calibration_in_slot
 #define calibration_monotonic weir_core_calibration_monotonic
 #define calibration_time weir_core_calibration_time
@@ -49,6 +53,8 @@
 #define check_segment weir_core_check_segment
 #define check_start weir_core_check_start
 #define check_tell weir_core_check_tell
+#define claim_bytes weir_core_claim_bytes
+#define claim_copy weir_core_claim_copy
 #define clock_calibrate weir_core_clock_calibrate
 #define clock_measure weir_core_clock_measure
 #define clock_resolve weir_core_clock_resolve
@@ -184,7 +190,6 @@
 #define retention_deny weir_core_retention_deny
 #define retention_due weir_core_retention_due
 #define retention_free weir_core_retention_free
-#define retention_give weir_core_retention_give
 #define retention_hold weir_core_retention_hold
 #define retention_looked weir_core_retention_looked
 #define retention_open weir_core_retention_open
@@ -192,10 +197,6 @@
 #define retention_sealed weir_core_retention_sealed
 #define retention_serve weir_core_retention_serve
 #define retention_settle weir_core_retention_settle
-#define retention_settle_batch weir_core_retention_settle_batch
-#define retention_take weir_core_retention_take
-#define retention_take_batch weir_core_retention_take_batch
-#define retention_take_copy weir_core_retention_take_copy
 #define ring_attach weir_core_ring_attach
 #define ring_create weir_core_ring_create
 #define ring_detach weir_core_ring_detach
@@ -293,7 +294,6 @@
 #define supply_stop weir_core_supply_stop
 #define supply_take weir_core_supply_take
 #define supply_want weir_core_supply_want
-#define sync_notify weir_core_sync_notify
 #define sys_allocate weir_core_sys_allocate
 #define sys_be_nice weir_core_sys_be_nice
 #define sys_boot_id weir_core_sys_boot_id
