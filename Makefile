@@ -312,7 +312,7 @@ test-c: need-c need-lz4-tool need-python need-gcc need-sqlite
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
 	@$(MAKE) --no-print-directory test-c-build
 	@$(MAKE) --no-print-directory -j $(JOBS) --keep-going --output-sync=target $(C_RUNS)
-	@$(MAKE) --no-print-directory test-symbols
+	@$(MAKE) --no-print-directory test-symbols test-layers
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
 
@@ -369,6 +369,12 @@ test-c-core: $(C_TEST_RUNS)
 
 test-symbols: $(C)/libcweir.a $(C)/checked/libcweir.a $(C)/replay/seam/libcweir.a
 	Tests/C/symbols.sh $^
+
+# The core's folders in their order: see CoreLayers.md, whose table this reads.
+.PHONY: test-layers
+
+test-layers: need-python $(C)/libcweir.a
+	python3 Tests/C/layers.py Sources/Weir/Weir.docc/CoreLayers.md $(C_OBJECTS)
 
 # The same of what SwiftPM links, after a debug build.
 test-swift-symbols:

@@ -14,7 +14,6 @@
 #include "limits/byte_limit.h"
 #include "limits/start_check.h"
 #include "log/log.h"
-#include "recover/recover.h"
 #include "segment/contents.h"
 #include "segment/identity.h"
 #include "segment/scan.h"

@@ -9,15 +9,6 @@
 
 #define FOREIGN_PROBLEM "neither a header nor a block of a segment"
 
-/* The smallest segment that holds one record of the given size, any two definitions, header and seal. */
-#define LEAST_SEGMENT_BYTES(record_bytes) (UINT64_C(131072) + 2 * (uint64_t)(record_bytes))
-
-/*
- * The smallest that recovery makes: with the header of as many lanes as there may be, and each of those two definitions
- * as large as any. So no record of any ring is too large for an empty segment.
- */
-#define LEAST_RECOVERED_BYTES(record_bytes) (LEAST_SEGMENT_BYTES(record_bytes) + 16384)
-
 /* What a scan of a segment that was not sealed found, as far as its seal needs it. */
 typedef struct unsealed {
   uint64_t end; /* position after the last good block */

@@ -44,6 +44,15 @@ static inline int segment_has_files(const segment *segment) {
   return sys_is_file(segment->fd, &segment->file) && sys_is_file(segment->directory, &segment->home);
 }
 
+/* The smallest segment that holds one record of the given size, any two definitions, header and seal. */
+#define LEAST_SEGMENT_BYTES(record_bytes) (UINT64_C(131072) + 2 * (uint64_t)(record_bytes))
+
+/*
+ * The smallest that recovery makes: with the header of as many lanes as there may be, and each of those two definitions
+ * as large as any. So no record of any ring is too large for an empty segment.
+ */
+#define LEAST_RECOVERED_BYTES(record_bytes) (LEAST_SEGMENT_BYTES(record_bytes) + 16384)
+
 /* What the header of the next segment says of the one before it. */
 typedef struct segment_end {
   uint64_t salt;

@@ -1,0 +1,85 @@
+"""layers.py TABLE OBJECT...: holds the core's layers. No file includes one of a later folder, no function calls one of a
+later folder, and no files call each other in a circle. TABLE is the documentation's: its rows begin with a folder's name,
+in their order. The objects say who calls whom; they lie in folders as their sources do."""
+
+import os
+import re
+import subprocess
+import sys
+
+SOURCES = "Sources/CWeir"
+# The struct that all of an open log's parts share. It has no layer until each part has a header of its own.
+SHARED = "log/log.h"
+
+
+def fail(*lines):
+    sys.exit("\n".join(("weir: the core's layers do not hold:",) + lines))
+
+
+def folders(table):
+    with open(table, encoding="utf-8") as lines:
+        rows = [re.match(r"\| `(\w+)/` \|", line) for line in lines]
+    return [row.group(1) for row in rows if row]
+
+
+def sources():
+    for folder in sorted(os.listdir(SOURCES)):
+        path = os.path.join(SOURCES, folder)
+        if folder != "include" and os.path.isdir(path):
+            yield from (f"{folder}/{name}" for name in sorted(os.listdir(path)))
+
+
+def calls(objects):
+    """The files that each file calls, by the names that it does not define itself."""
+    defines, needs = {}, {}
+    for path in objects:
+        file = "/".join(path.split("/")[-2:])[:-2]
+        needs[file] = set()
+        for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
+            kind, name = line.split()[-2:]
+            if kind == "U":
+                needs[file].add(name)
+            elif kind in "BCDRTVW":
+                defines[name] = file
+    return {file: {defines[name] for name in names if name in defines} - {file} for file, names in needs.items()}
+
+
+def circle(called):
+    """Files that call each other, or none. What only calls files without a circle has none itself."""
+    left = dict(called)
+    while True:
+        done = [file for file, others in left.items() if not others & left.keys()]
+        if not done:
+            return sorted(left)
+        for file in done:
+            del left[file]
+
+
+def main(table, objects):
+    order = folders(table)
+    rank = {folder: index for index, folder in enumerate(order)}
+    files = list(sources())
+    there = {file.split("/")[0] for file in files}
+    if there != set(order):
+        fail(f"{table} has not the folders of {SOURCES}: {' '.join(sorted(there ^ set(order)))}")
+    wrong = []
+    for file in files:
+        with open(os.path.join(SOURCES, file), encoding="utf-8") as text:
+            for included in re.findall(r'^#include "((\w+)/\w+\.[ch])"', text.read(), re.M):
+                if rank[included[1]] > rank[file.split("/")[0]] and included[0] != SHARED:
+                    wrong.append(f"{file} includes {included[0]}, of a later folder")
+    called = calls(objects)
+    if len(called) != len([file for file in files if file.endswith(".c")]):
+        fail(f"{len(called)} objects are not those of the sources")
+    for file, others in sorted(called.items()):
+        for other in sorted(others):
+            if rank[other.split("/")[0]] > rank[file.split("/")[0]]:
+                wrong.append(f"{file} calls {other}, of a later folder")
+    if circle(called):
+        wrong.append("call each other in a circle: " + " ".join(circle(called)))
+    if wrong:
+        fail(*wrong)
+    print(f"ok: {len(files)} files of the core in {len(order)} layers, none of them depends on a later one")
+
+
+main(sys.argv[1], sys.argv[2:])
