@@ -1,6 +1,6 @@
 /*
- * lane.h: what the files around the lanes share: lane.c (which lane), room.c (a full lane), fork.c (the child of a
- * fork). The table of barriers at the top of lane.c is that of all three.
+ * lane.h: what the files around the lanes share: lane.c (which lane), room.c (a full lane), detach.c (forks and lost
+ * pages). The table of barriers at the top of lane.c is that of all three.
  */
 #ifndef WEIR_LANE_H
 #define WEIR_LANE_H
