@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "drain/supply.h"
 #include "limits/byte_limit.h"
 
 static weir_counters counters_of(const weir_log *log) {

@@ -14,6 +14,7 @@
 #include "directory/start.h"
 #include "limits/retention.h"
 #include "log/log.h"
+#include "ring/ring.h"
 #include "system/system.h"
 
 enum { SEGMENT = 147456, LANES = 3, LANE = 8192, FILLER = 700 };

@@ -5,6 +5,8 @@
  */
 #include "world.h"
 
+#include "capture/lane.h"
+
 /* As `end` and `let_go` of log.c do it. Captures that are refused meanwhile must not make it fail. */
 static void closer(void) {
   lane_close_all(world_log);

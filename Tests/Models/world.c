@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/clock.h"
+#include "capture/types.h"
+#include "drain/drain.h"
+#include "drain/supply.h"
 #include "format/notice.h"
+#include "ring/ring.h"
+#include "seal/sealer.h"
 #include "system/crc32c.h"
 #include "system/system.h"
 #include "disk.h"

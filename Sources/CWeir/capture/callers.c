@@ -1,6 +1,7 @@
 /* callers.c: see callers.h. */
 #include "capture/callers.h"
 
+#include "capture/lane.h"
 #include "system/error.h"
 
 int callers_enter(event_log *log) {

@@ -6,6 +6,8 @@
  * the whole life of the opening, from one millisecond on, so it grows exact; the base is taken anew each time.
  */
 #define _GNU_SOURCE
+#include "capture/clock.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -13,7 +15,6 @@
 #include <string.h>
 
 #include "format/calibration.h"
-#include "log/log.h"
 #include "system/crc32c.h"
 #include "system/system.h"
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "capture/detach.h"
+#include "capture/lane.h"
+#include "capture/types.h"
 #include "format/definition.h"
 #include "format/notice.h"
 #include "format/values.h"

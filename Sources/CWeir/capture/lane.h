@@ -13,6 +13,11 @@ static inline lane *lane_of(weir_lane *producer) { return (lane *)producer; }
 static inline event_log *log_of(weir_log *producer) { return (event_log *)producer; }
 
 /* ---- lane.c ---- */
+void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
+int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
+log_state lane_log_state(const event_log *log);
+void lane_unreference(event_log *log);
+void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
 void lane_set_up_threads(void);                                  /* once a process */
 void lane_let_threads_go(void);                                  /* threads that end from now on clean nothing up */
 

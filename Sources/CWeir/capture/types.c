@@ -3,15 +3,17 @@
  * in the ring's type region before their number is first used (T2), so a record never refers to a type that recovery
  * does not know.
  */
+#include "capture/types.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture/detach.h"
+#include "capture/lane.h"
 #include "format/definition.h"
 #include "format/notice.h"
 #include "format/values.h"
-#include "log/log.h"
 #include "segment/scan.h"
 #include "system/crc32c.h"
 #include "system/error.h"

@@ -6,20 +6,25 @@
  * a kill at any instruction the log's word about a lane is at or past its head, and nothing is handed over twice.
  */
 #define _GNU_SOURCE
+#include "drain/drain.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/clock.h"
 #include "capture/detach.h"
 #include "capture/lane.h"
 #include "directory/quarantine.h"
+#include "drain/supply.h"
 #include "format/calibration.h"
 #include "format/eviction.h"
 #include "format/notice.h"
 #include "limits/byte_limit.h"
 #include "limits/retention.h"
-#include "log/log.h"
 #include "replay/handover.h"
+#include "ring/ring.h"
+#include "seal/sealer.h"
 #include "system/error.h"
 #include "system/lines.h"
 #include "system/system.h"
@@ -329,7 +334,7 @@ static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to
     size += notice_hole(records + size, log->header->opening, log->next_offset + count, ticks, HOLE_LOST,
                         lane->number, to - from, events);
     count++;
-    log_note_hole(log, events);
+    drain_note_hole(log, events);
   }
   append_notices(log, records, size, count, lane->number, from, to, ticks);
   lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
@@ -369,7 +374,7 @@ static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uin
                               to - from, skipped);
   append_notices(log, record, size, 1, lane->number, from, to, ticks);
   store(&log->counters.damaged, log->counters.damaged + 1);
-  log_note_hole(log, skipped);
+  drain_note_hole(log, skipped);
   lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
   sealer_lose(log, lane, from, to);
   hand_over(lane, to);

@@ -4,16 +4,19 @@
  * that is being written back. Without the preparer (in recovery) all of it happens in place.
  */
 #define _GNU_SOURCE
+#include "drain/supply.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture/bell.h"
 #include "capture/detach.h"
+#include "drain/populator.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
 #include "limits/retention.h"
-#include "log/log.h"
+#include "seal/sealer.h"
 #include "system/error.h"
 #include "system/sigbus.h"
 #include "system/system.h"

@@ -1,17 +1,6 @@
 /*
- * log.h: an open log, shared by the files of the writing side. One room a file:
- *
- *     log.c      opening and closing          types.c    type definitions
- *     lane.c     claiming and giving back     clock.c    ticks and calibration
- *     room.c     a full lane                  detach.c   a fork, a file cut short
- *     ring.c     the ring file                locator.c  where it lies
- *     segment.c  one segment file             context.c  the global context
- *     drain.c    lanes to segments            supply.c   the preparer
- *     sealer.c   segments to the disk         sync.c     waiting for it
- *     finish.c   the end of a full segment
- *     populate.c the ring's pages             retention.c bounds, byte_limit.c one of them
- *     batcher.c  sealed segments to batch segments
- *     recover.c  what a dead writer left
+ * log.h: the struct of an open log, shared by the parts of the writing side. CoreLayers.md says which they are; each has
+ * a header with its functions.
  */
 #ifndef WEIR_LOG_H
 #define WEIR_LOG_H
@@ -264,87 +253,5 @@ typedef struct event_log {
   int storage_errno;
   weir_counters counters;  /* the drainer's; read with relaxed atomics */
 } event_log;
-
-/* ---- ring.c: making and mapping, see also ring.h ---- */
-/* In the place of the one before, whose file it may use again: only if log->spent says that this one is spent. */
-weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error);
-weir_status ring_attach(event_log *log, int fd, weir_error *error); /* maps an existing ring, header checked */
-void ring_detach(event_log *log);
-void ring_mark_closed(event_log *log); /* once it is drained, and what it held is on the disk */
-int ring_is_drained(const event_log *log); /* the log has all that it holds, counts of refusals included */
-weir_status ring_retire(event_log *log, weir_error *error); /* removes a drained ring that lies elsewhere */
-uint64_t ring_file_bytes(const weir_options *options); /* of a new ring */
-lane_view ring_lane_view(const event_log *log, uint32_t number);
-/*
- * Where the ring itself says that a sync of a segment failed. After the death of the process it is what keeps recovery
- * from trying that file again, which the kernel might call a success.
- */
-uint64_t *ring_sync_failed(const event_log *log);
-
-/* ---- lane.c ---- */
-void lane_close_all(event_log *log);    /* no capture begins any more; returns when none is in progress */
-int lanes_quiet(event_log *log);        /* after lane_close_all: no capture is in progress that began before it */
-log_state lane_log_state(const event_log *log);
-void lane_unreference(event_log *log);
-void lane_forget(event_log *log);       /* the calling thread's lane in a closed log; others keep theirs to their end */
-
-/* ---- types.c ---- */
-void types_load(event_log *log); /* the type table from the ring's region */
-/* Under types_lock: the entries in the ring's region that end at `end`, so many of them of types, are in force. */
-void types_publish(event_log *log, uint64_t end, uint32_t types);
-
-/* ---- clock.c ---- */
-uint32_t clock_resolve(uint32_t wanted);
-void clock_start(event_log *log);
-int clock_measure(event_log *log, uint32_t clock); /* sets the log's calibration; 0 if the counter stepped back */
-void clock_calibrate(event_log *log); /* measures, and persists in the ring */
-
-/* ---- drain.c ---- */
-typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
-drain_result drain_all(event_log *log, uint64_t *moved); /* every lane up to its tail now, then the due gap records */
-int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags); /* header and name; 0 or negative errno */
-int drain_tail_notice(event_log *log); /* that events may be missing from here on. 0: stalled */
-void drain_seal_active(event_log *log);
-void *drain_main(void *log);
-
-/* Notes that the log says so many events, or RECORDS_UNKNOWN, were lost in a hole: in its active segment. */
-static inline void log_note_hole(event_log *log, uint64_t events) {
-  if (events == RECORDS_UNKNOWN) return;
-  log->missing += events;
-  log->active->summary.dropped[LOST_IN_HOLES] += events;
-}
-
-/* ---- supply.c ---- */
-void supply_make(event_log *log); /* in memory that is zeros; supply_free undoes it */
-void supply_free(event_log *log);
-weir_status supply_start(event_log *log, weir_error *error);
-segment *supply_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
-void supply_want(event_log *log);
-void supply_stop(event_log *log);
-
-/* ---- sealer.c ---- */
-void sealer_make(event_log *log); /* in memory that is zeros; sealer_free undoes it */
-void sealer_free(event_log *log);
-int sealer_start(event_log *log); /* 0 or negative errno */
-int sealer_stop(event_log *log);  /* finishes what is left, as it can. 0, or negative errno of what it could not */
-/* Makes `next` the active segment (null: none); the one before goes to the sealer, or is finished in place if that does
- * not run. 0 or negative errno. */
-int sealer_change(event_log *log, segment *next);
-uint64_t sealer_waiting(const event_log *log); /* full segments that are not on the disk yet */
-int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
-void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and the disk */
-void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
-void sealer_quarantine(event_log *log, const damaged_lane *lane); /* before it is handed over */
-void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
-int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */
-sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `announce` */
-
-/* ---- populate.c ---- */
-int populator_start(event_log *log); /* where there is something to populate. 0 or negative errno */
-void populator_wake(event_log *log); /* something is being captured. A load; a system call only if it sleeps */
-void populator_stop(event_log *log);
-
-/* ---- recover.c ---- */
-weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error);
 
 #endif

@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/types.h"
 #include "directory/quarantine.h"
+#include "drain/supply.h"
 #include "format/definition.h"
 #include "format/ring_header.h"
 #include "limits/byte_limit.h"
 #include "limits/retention.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
+#include "ring/ring.h"
 #include "ring/ring_owner.h"
+#include "seal/sealer.h"
 #include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/error.h"

@@ -24,10 +24,13 @@
 
 #include "batch/batch.h"
 #include "directory/quarantine.h"
+#include "drain/drain.h"
 #include "format/notice.h"
 #include "format/ring_header.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
+#include "ring/ring.h"
+#include "seal/sealer.h"
 #include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/error.h"

@@ -60,4 +60,6 @@ int unsealed_retire(const unsealed *found, int directory, const segment_name *na
 
 void unsealed_free(unsealed *found);
 
+weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error);
+
 #endif

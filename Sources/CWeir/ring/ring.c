@@ -1,14 +1,16 @@
 /* ring.c: see ring.h and log.h. */
+#include "ring/ring.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/clock.h"
 #include "capture/detach.h"
 #include "format/calibration.h"
 #include "format/eviction.h"
 #include "format/notice.h"
-#include "log/log.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/forks.h"

@@ -35,6 +35,8 @@
  * sealer_trouble), and one that is seen late makes the drainer look again. passes is a count.
  */
 #define _GNU_SOURCE
+#include "seal/sealer.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -42,7 +44,7 @@
 #include "capture/detach.h"
 #include "directory/quarantine.h"
 #include "limits/retention.h"
-#include "log/log.h"
+#include "ring/ring.h"
 #include "seal/finish.h"
 #include "system/error.h"
 #include "system/system.h"

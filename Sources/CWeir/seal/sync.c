@@ -6,6 +6,7 @@
 #include "capture/callers.h"
 #include "capture/lane.h"
 #include "log/log.h"
+#include "seal/sealer.h"
 #include "system/error.h"
 #include "system/system.h"
 

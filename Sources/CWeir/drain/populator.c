@@ -1,5 +1,5 @@
 /*
- * populate.c: the populator, a thread that keeps page faults out of captures where the ring lies on a disk.
+ * populator.c: the populator, a thread that keeps page faults out of captures where the ring lies on a disk.
  *
  * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us,
  * paid by whoever captures next, once a page and writeback. So while events flow, this thread asks for the pages that
@@ -10,9 +10,10 @@
  * It wakes up by the drainer, which has something to hand over only if something was captured, and sleeps without end
  * once nothing moves.
  */
+#include "drain/populator.h"
+
 #include <errno.h>
 
-#include "log/log.h"
 #include "system/system.h"
 #include "system/thread.h"
 
