@@ -36,6 +36,7 @@
 #include "capture/bell.h"
 #include "capture/detach.h"
 #include "limits/retention.h"
+#include "system/invariant.h"
 #include "system/system.h"
 
 __thread weir_lane *weir_this_lane;
@@ -79,7 +80,10 @@ static weir_place refused(int32_t reason) { return (weir_place){.drop = reason};
 /* ---- Refusing ---------------------------------------------------------------------------------------------------- */
 
 void lane_begin_telling(void) { this_thread.telling++; }
-void lane_end_telling(void) { this_thread.telling--; }
+void lane_end_telling(void) {
+  INVARIANT(this_thread.telling > 0);
+  this_thread.telling--;
+}
 
 /*
  * Once a refusal is counted, and before the drainer is woken: the drainer tells the host. Not of a refusal in what the
@@ -130,6 +134,7 @@ static void note_borrowed(lane *lane) {
 }
 
 static void return_borrowed(lane *lane) {
+  INVARIANT(this_thread.borrows > 0);
   for (int i = 0; i < THREAD_BORROWS; i++) {
     if (this_thread.borrowed[i] == lane) this_thread.borrowed[i] = NULL;
   }

@@ -26,6 +26,7 @@
 #include "ring/ring.h"
 #include "seal/sealer.h"
 #include "system/error.h"
+#include "system/invariant.h"
 #include "system/lines.h"
 #include "system/system.h"
 
@@ -213,6 +214,7 @@ static void publish(event_log *log, uint32_t events) {
 
 /* The lane's bytes up to `to` are in the log: producers may use them again. Also ends the claim. */
 static void hand_over(lane *lane, uint64_t to) {
+  INVARIANT(to >= lane->handed);
   __atomic_store_n(&lane->handed, to, __ATOMIC_RELEASE);        /* D1, after the block */
   __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
 }
@@ -227,6 +229,8 @@ static int is_lost(event_log *log) {
 /* 0: stalled. */
 static int append_records(event_log *log, lane *lane, const lane_view *view, const batch *batch) {
   uint64_t bytes = batch->to - batch->from;
+  INVARIANT(batch->count > 0 && bytes <= segment_room(log->active));
+  INVARIANT(bytes <= view->capacity + view->record_bytes && batch->from == lane->handed);
   const uint8_t *records = view->data + (batch->from & (view->capacity - 1));
   memcpy(segment_payload(log->active), records, bytes);
   if (log->can_flush_lines) lines_release(records, bytes);

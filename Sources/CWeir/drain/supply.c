@@ -18,12 +18,14 @@
 #include "limits/retention.h"
 #include "seal/sealer.h"
 #include "system/error.h"
+#include "system/invariant.h"
 #include "system/sigbus.h"
 #include "system/system.h"
 #include "system/thread.h"
 
 /* Under the mutex, like take_ready. */
 static void put_ready(supply *supply, segment *made) {
+  INVARIANT(supply->ready_count < MAX_READY_SEGMENTS && made->at == 0);
   segment **last = &supply->ready;
   while (*last) last = &(*last)->next;
   made->next = NULL;

@@ -2,6 +2,7 @@
 #include "limits/byte_limit.h"
 
 #include "system/error.h"
+#include "system/invariant.h"
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
@@ -42,7 +43,9 @@ void byte_limit_settle_batch(retention *retention, uint64_t taken, uint64_t allo
   if (!retention) return;
   /* In this order: for a moment it counts twice, and never not at all. */
   byte_limit_change(retention, whole_pages(allocated), whole_pages(unlinked));
-  if (retention->max_bytes != UINT64_MAX) __atomic_fetch_sub(&retention->batch_taken, taken, __ATOMIC_ACQ_REL);
+  if (retention->max_bytes == UINT64_MAX) return;
+  uint64_t before = __atomic_fetch_sub(&retention->batch_taken, taken, __ATOMIC_ACQ_REL);
+  INVARIANT(before >= taken);
 }
 
 void byte_limit_give(retention *retention, uint64_t bytes) {

@@ -11,6 +11,7 @@
 #include "limits/claim.h"
 #include "segment/scan.h"
 #include "system/error.h"
+#include "system/invariant.h"
 #include "system/sigbus.h"
 #include "system/system.h"
 
@@ -141,6 +142,7 @@ static int rename_sealed(segment *segment) {
 
 /* Takes a segment as far as it can be taken; again after a failure, from where it failed. */
 static int finish(const finisher *finisher, segment *segment) {
+  INVARIANT(segment->sealed);
   if (!segment_has_files(segment)) return -DESCRIPTOR_LOST;
   if (!segment->synced && !segment->poisoned) {
     segment->poisoned = sys_sync_data(segment->fd) != 0;

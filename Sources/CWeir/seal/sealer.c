@@ -47,6 +47,7 @@
 #include "ring/ring.h"
 #include "seal/finish.h"
 #include "system/error.h"
+#include "system/invariant.h"
 #include "system/system.h"
 #include "system/thread.h"
 
@@ -58,6 +59,7 @@ static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOM
 
 /* Puts a full segment at the end of the queue. Under the mutex. */
 static void queue(sealer *sealer, segment *done) {
+  INVARIANT(done->sealed && (!sealer->last_done || sealer->last_done->number < done->number));
   done->next = NULL;
   if (sealer->last_done) sealer->last_done->next = done;
   else sealer->first_done = done;
@@ -131,6 +133,7 @@ static void finish_all(event_log *log, segment *first) {
   if (sealer->broken == 0) sealer->broken = done.lost > 0 ? -EIO : done.directory_error;
   __atomic_store_n(&log->counters.lost, log->counters.lost + done.lost, __ATOMIC_RELAXED);
   __atomic_store_n(&sealer->finished, sealer->finished + count - length(done.failed), __ATOMIC_RELEASE);
+  INVARIANT(sealer->finished + length(sealer->stuck) <= sealer->queued);
 }
 
 static void retry(event_log *log) {
@@ -166,6 +169,7 @@ static int is_durable(const event_log *log, const sync_wait *wait) {
 }
 
 static void settle(sync_wait *wait, sync_result result, int error) {
+  INVARIANT(wait->result == SYNC_PENDING && result != SYNC_PENDING);
   wait->error = error;
   __atomic_store_n(&wait->result, result, __ATOMIC_RELEASE);
 }
@@ -181,6 +185,7 @@ static void announce(event_log *log) {
       continue;
     }
     *at = wait->next;
+    INVARIANT(sealer->wait_count > 0);
     __atomic_store_n(&sealer->wait_count, sealer->wait_count - 1, __ATOMIC_RELAXED);
     if (!wait->announce) continue; /* on the stack of a thread that waits; not to be touched once the mutex is free */
     wait->next = told;
@@ -270,7 +275,9 @@ static int make_durable(event_log *log) {
   for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = __atomic_load_n(&log->lanes[i].handed, __ATOMIC_ACQUIRE);
   uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
   int error = sync_files(log, offset);
+  INVARIANT(offset >= log->durable_offset);
   for (uint32_t i = 0; error == 0 && i < log->lane_count; i++) {
+    INVARIANT(handed[i] >= log->lanes[i].durable);
     __atomic_store_n(&log->lanes[i].durable, handed[i], __ATOMIC_RELEASE);
   }
   if (error == 0) __atomic_store_n(&log->durable_offset, offset, __ATOMIC_RELEASE); /* D2 */

@@ -9,6 +9,7 @@
 #include "directory/directory.h"
 #include "system/crc32c.h"
 #include "system/error.h"
+#include "system/invariant.h"
 #include "system/sigbus.h"
 #include "system/system.h"
 
@@ -126,7 +127,16 @@ static void sum_up(seal_summary *summary, const block_header *header) {
   summary->events += header->count;
 }
 
+/* The offset after the segment's events and notices, which follow on one another. */
+static uint64_t end_offset(const struct segment *segment) {
+  return segment->base_offset + segment->summary.events + segment->summary.notices;
+}
+
 void segment_append(segment *segment, block_header *header) {
+  INVARIANT(segment->map && !segment->sealed);
+  INVARIANT(header->payload_bytes % 8 == 0 && header->base_offset == end_offset(segment));
+  INVARIANT(header->payload_bytes + sizeof *header <= segment->capacity - segment->at);
+  INVARIANT(header->kind != BLOCK_EVENTS || header->lane_to - header->lane_from == header->payload_bytes);
   complete(header, segment_payload(segment), segment->at, segment->salt, segment->opening);
   place_header(segment->map + segment->at, header);
   sum_up(&segment->summary, header);
@@ -178,6 +188,8 @@ void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64
 
 void segment_seal(segment *segment, uint64_t next_offset, const gap_total *totals, uint32_t count,
                   const calibration *calibration) {
+  INVARIANT(segment->map && !segment->sealed && next_offset == end_offset(segment));
+  INVARIANT(segment_seal_bytes(segment->definitions_bytes, count) <= segment->capacity - segment->at);
   segment->summary.next_offset = next_offset;
   segment->summary.definition_bytes = (uint32_t)segment->definitions_bytes;
   segment->summary.totals = count;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "system/invariant.h"
+
 const char *weir_status_name(weir_status status) {
   switch (status) {
     case WEIR_OK: return "ok";
@@ -110,6 +112,7 @@ static const char *remedy(weir_status status, int negative_errno) {
 
 weir_status fail_system(weir_error *error, int negative_errno, const char *action, const char *directory,
                         const char *name) {
+  INVARIANT(negative_errno <= 0);
   if (negative_errno == 0) negative_errno = -EIO; /* a failure without a reason is one all the same */
   weir_status status = status_of(negative_errno);
   char path[sizeof error->path];

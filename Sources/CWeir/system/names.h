@@ -125,6 +125,7 @@
 #define hash_bytes weir_core_hash_bytes
 #define hash_key_make weir_core_hash_key_make
 #define identity_is_anothers weir_core_identity_is_anothers
+#define invariant_broken weir_core_invariant_broken
 #define lane_begin_telling weir_core_lane_begin_telling
 #define lane_close_all weir_core_lane_close_all
 #define lane_end_telling weir_core_lane_end_telling
