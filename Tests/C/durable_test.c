@@ -372,24 +372,28 @@ static void test_failure_at_sealing(void) {
   }
 }
 
+/* Captures until the log can't grow; answers the number of the next event. */
+static uint64_t fill_until_refused(weir_log *log, uint32_t type, uint64_t number) {
+  int32_t drop = WEIR_ACCEPTED;
+  for (uint64_t end = now_ns() + HANG_NS; drop != WEIR_DROP_STORAGE && now_ns() < end;) {
+    drop = capture_numbered(log, type, 0, number, 400, NULL);
+    number += drop == WEIR_ACCEPTED;
+    if (drop == WEIR_DROP_FULL) sleep_ns(100000);
+  }
+  CHECK_EQUAL(drop, WEIR_DROP_STORAGE);
+  return number;
+}
+
 static void test_dead_disk(void) {
   test("a disk that takes nothing more: refusals are counted, nothing accepted is lost, and it may come back");
   char *path = scratch();
   weir_log *log = open_rolling(path);
   uint32_t type = define_numbered(log);
-  uint64_t number = 0, refused = 0, before = 0;
+  uint64_t number = 0, before = 0;
   while (number < 100) capture_one(log, type, 0, number++, 400);
   CHECK_EQUAL(weir_sync(log, UINT64_MAX, &before, NULL), WEIR_OK);
   weir_fault_set("sys_sync_data", 1, UINT64_MAX, EIO);
-  for (uint64_t end = now_ns() + HANG_NS; refused == 0 && now_ns() < end;) {
-    int32_t drop = capture_numbered(log, type, 0, number, 400, NULL);
-    number += drop == WEIR_ACCEPTED;
-    weir_counters counters;
-    weir_count(log, &counters);
-    refused += drop == WEIR_DROP_STORAGE;
-    if (drop == WEIR_DROP_FULL) sleep_ns(100000);
-  }
-  CHECK(refused > 0);
+  number = fill_until_refused(log, type, number);
   weir_error error;
   CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, &error), WEIR_ERROR_IO);
   CHECK_EQUAL(weir_durable_offset(log), before);
@@ -401,6 +405,46 @@ static void test_dead_disk(void) {
   CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
   weir_free(log);
   expect_all(path, number);
+  scratch_remove(path);
+}
+
+static _Atomic int preparer_held; /* 1: hold the preparer once a preparation has failed; 2: it is held */
+
+/* Holds the preparer where it discards the segment that it failed to prepare. */
+static void hold_preparer(const weir_call *call, int after) {
+  char name[16] = "";
+  if (after || strstr(call->operation, "sys_unlink") == NULL) return;
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  if (strcmp(name, "weir-prepare") != 0) return;
+  int held = 1;
+  if (!atomic_compare_exchange_strong(&preparer_held, &held, 2)) return;
+  while (preparer_held == 2) sleep_ns(100000);
+}
+
+static void test_mended_before_asking(void) {
+  test("whoever asks once the disk is mended is not told of a try that failed before");
+  char *path = scratch();
+  /* With an interval each segment is synced as it is prepared. */
+  weir_log *log = open_with(path, 3600000000000, WEIR_FULL_DROP_NEWEST, 1000000);
+  uint32_t type = define_numbered(log);
+  weir_id id = capture_one(log, type, 0, 0, 40);
+  weir_fault_set("sys_sync_data", 1, UINT64_MAX, EIO);
+  CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, NULL), WEIR_ERROR_IO);
+  uint64_t count = fill_until_refused(log, type, 1);
+  preparer_held = 1;
+  weir_fault_observe(hold_preparer);
+  for (uint64_t end = now_ns() + HANG_NS; preparer_held != 2 && now_ns() < end;) sleep_ns(100000);
+  REQUIRE(preparer_held == 2);
+  weir_fault_set(NULL, 0, 0, 0);
+  told_ok = told_failed = 0;
+  CHECK_EQUAL(weir_durable_notify(log, id, be_told, (void *)&told_ok, NULL), WEIR_OK);
+  preparer_held = 0;
+  for (uint64_t end = now_ns() + HANG_NS; told_ok + told_failed == 0 && now_ns() < end;) sleep_ns(100000);
+  weir_fault_observe(NULL);
+  CHECK_EQUAL(told_ok, 1);
+  CHECK_EQUAL(told_failed, 0);
+  close_and_free(log);
+  expect_all(path, count);
   scratch_remove(path);
 }
 
@@ -597,6 +641,7 @@ int main(void) {
   test_one_failure();
   test_failure_at_sealing();
   test_dead_disk();
+  test_mended_before_asking();
   test_dead_at_close();
   test_unnamed();
   test_nothing_to_sync();

@@ -531,6 +531,7 @@ static int leave_poisoned(event_log *log) {
 drain_result drain_all(event_log *log, uint64_t *moved) {
   uint64_t before = 0, after = 0;
   log->stall_error = 0;
+  log->stalled_for = UINT64_MAX;
   int complete = !is_lost(log) && leave_poisoned(log);
   for (uint32_t i = 0; i < log->lane_count && complete; i++) {
     lane *lane = &log->lanes[i];
@@ -611,8 +612,13 @@ static void finish_requests(event_log *log, uint64_t requested) {
   sealer_drained(log);
 }
 
-/* Tells those who asked before this pass that it failed; the storage status says why. */
+/*
+ * Tells those who asked before what failed had begun; the storage status says why. Whoever asked later waits for the
+ * next pass: the disk may have been mended before he asked.
+ */
 static void fail_requests(event_log *log, uint64_t requested) {
+  if (requested > log->stalled_for) requested = log->stalled_for;
+  if (requested <= load(&log->drains_failed)) return;
   pthread_mutex_lock(&log->wait_lock);
   __atomic_store_n(&log->drains_failed, requested, __ATOMIC_RELEASE); /* D5 */
   pthread_cond_broadcast(&log->wait_done);

@@ -88,6 +88,7 @@ static void *prepare_main(void *argument) {
     uint64_t number = __atomic_fetch_add(&supply->next_prepared, 1, __ATOMIC_RELAXED);
     int urgent = supply->ready_count == 0;
     pthread_mutex_unlock(&supply->mutex);
+    uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE);
     uint64_t synced = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
     int error = 0, write_ahead = log->options.sync_interval_ns != 0 || synced != passes;
     segment *made = prepare(log, number, urgent, write_ahead, &error);
@@ -96,6 +97,7 @@ static void *prepare_main(void *argument) {
     if (made) put_ready(supply, made);
     /* Of a try ahead of its time nobody is told, who needs one by now either: at the byte limit nothing goes for it. */
     supply->prepare_error = urgent ? error : 0;
+    supply->prepared_for = requested;
     /* After a failure the drainer asks again when it retries. */
     supply->wanted = made && supply->ready_count < supply->depth;
     int hungry = supply->hungry;
@@ -186,6 +188,7 @@ segment *supply_take(event_log *log, int *error) {
     taken = take_ready(supply);
     if (!taken) {
       *error = take_failure(supply);
+      log->stalled_for = supply->prepared_for;
       supply->hungry = 1;
       if (supply->depth < MAX_READY_SEGMENTS) supply->depth++;
     }

@@ -89,6 +89,7 @@ typedef struct supply {
   int hungry;                /* the drainer waits for one: ring its bell */
   int prepare_error;         /* negative errno of the last preparation, 0 */
   int needed;                /* the drainer had none when it asked: a failure is one to tell of */
+  uint64_t prepared_for;     /* the drains that were requested before the last preparation began */
   int stopping;
   int running;
   pthread_t preparer;
@@ -249,6 +250,7 @@ typedef struct event_log {
   uint64_t drains_done;
   uint64_t drains_failed;    /* the last request that a failing pass of the drainer knew of */
   int stall_error;         /* the drainer's: negative errno of what stopped its pass; 0: it waits for a segment */
+  uint64_t stalled_for;    /* the drainer's: of later requests that error says nothing, for it is of a try before them */
   int32_t storage;         /* atomic: a weir_status, why the log cannot grow */
   int storage_errno;
   weir_counters counters;  /* the drainer's; read with relaxed atomics */
