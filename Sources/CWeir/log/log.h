@@ -250,7 +250,7 @@ typedef struct event_log {
   uint64_t drains_done;
   uint64_t drains_failed;    /* the last request that a failing pass of the drainer knew of */
   int stall_error;         /* the drainer's: negative errno of what stopped its pass; 0: it waits for a segment */
-  uint64_t stalled_for;    /* the drainer's: of later requests that error says nothing, for it is of a try before them */
+  uint64_t stalled_for;    /* the drainer's: later requests came after the try that failed, which says nothing of them */
   int32_t storage;         /* atomic: a weir_status, why the log cannot grow */
   int storage_errno;
   weir_counters counters;  /* the drainer's; read with relaxed atomics */
