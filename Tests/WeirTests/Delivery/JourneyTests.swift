@@ -87,7 +87,7 @@ struct JourneyTests {
             }
           }
         ])
-      try await deliver(directory, provider) {
+      try await deliver(directory, provider, inOneCall: true) {
         $0.preparation = Preparation(hooks: [EventHook("not two") { $0.fields["n"] == .int(2) ? .drop : .keep }])
       } capture: { stage in
         try stage.capture(4)
@@ -119,7 +119,7 @@ struct JourneyTests {
   @Test func `given again from the dead letters`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop", answers: [.reject("unknown product")])
-      try await deliver(directory, provider) { stage in
+      try await deliver(directory, provider, inOneCall: true) { stage in
         try stage.capture(2)
         return 2
       }
@@ -127,7 +127,7 @@ struct JourneyTests {
       var configuration = Dispatcher.Configuration()
       configuration.logger = nil
       let again = ScriptedProvider(
-        name: "shop", answers: [.each { $0.fields["n"] == .int(0) ? .rejected("still unknown") : .accepted }])
+        name: "shop", finally: .each { $0.fields["n"] == .int(0) ? .rejected("still unknown") : .accepted })
       let report = try await log.redrive(to: again, configuration: configuration, timeout: patience)
       #expect(report.acknowledged == 1 && report.rejected == 1)
       #expect(try log.journey(at: 0).outcomes.map(\.fate) == [.rejected(reason: "unknown product")])
