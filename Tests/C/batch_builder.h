@@ -82,6 +82,7 @@ static inline uint64_t build_index(uint8_t *to, const bytes *segment, const uint
                        .flags = flags,
                        .block_bytes = BATCH_BLOCK_BYTES,
                        .salt = head.salt,
+                       .log_id = head.log_id,
                        .opening = head.opening,
                        .base_offset = head.base_offset,
                        .content_bytes = segment->count,

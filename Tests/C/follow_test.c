@@ -357,7 +357,7 @@ static void test_retention(void) {
   CHECK_EQUAL(read_on(early, 10, &missing), 10);
   int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   start_slot start = {.first_offset = names[2].base};
-  REQUIRE(directory >= 0 && start_write(directory, &start) == 0);
+  REQUIRE(directory >= 0 && log_lock_id(directory, &start.log_id) == 0 && start_write(directory, &start) == 0);
   close(directory);
   for (int i = 0; i < 3; i++) REQUIRE(unlink(join(path, names[i].name)) == 0);
   CHECK_EQUAL(read_on(early, names[1].base - 10, &missing), names[1].base - 10);

@@ -20,6 +20,8 @@ enum { BUILT_TYPE = 16, BUILT_LANES = 3, BUILT_LANE_BYTES = 4096, BUILT_RECORD_B
   ((calibration){ \
       .base_ticks = 1000, .wall_ns = 1700000000000000000, .multiplier = UINT64_C(3) << 32, .monotonic_ns = 5000000000})
 
+#define BUILT_LOG_ID UINT64_C(0x1d00000000000001)
+
 /* Bytes of a file in the making. */
 typedef struct built {
   uint8_t *bytes;
@@ -103,7 +105,8 @@ static inline void built_begin(built *file, uint64_t opening, uint64_t base, con
   file->salt = UINT64_C(0x5a17000000000001) + base * 2;
   file->opening = opening;
   file->next_offset = base;
-  segment_header header = {.magic = SEGMENT_MAGIC, .major = 1, .header_bytes = 256 + 16 * BUILT_LANES};
+  segment_header header = {.magic = SEGMENT_MAGIC, .major = 1, .header_bytes = SEGMENT_HEADER_BYTES + 16 * BUILT_LANES};
+  header.log_id = BUILT_LOG_ID;
   header.salt = file->salt;
   header.opening = opening;
   header.base_offset = base;
@@ -117,7 +120,7 @@ static inline void built_begin(built *file, uint64_t opening, uint64_t base, con
     header.previous_end = previous->count;
     header.previous_base = previous_base;
   }
-  built_put(file, &header, 256);
+  built_put(file, &header, SEGMENT_HEADER_BYTES);
   for (int i = 0; i < BUILT_LANES; i++) {
     uint64_t mark[2] = {handed[i], RECORDS_UNKNOWN};
     built_put(file, mark, sizeof mark);
@@ -131,11 +134,12 @@ static inline void built_block(built *file, block_header *header, const uint8_t 
   header->salt = file->salt;
   header->position = file->count;
   header->opening = file->opening;
+  header->log_id = BUILT_LOG_ID;
   header->payload_bytes = (uint32_t)bytes;
   header->payload_crc = crc32c(payload, bytes);
   header->base_offset = file->next_offset;
   header->calibration = BUILT_CALIBRATION;
-  header->header_crc = crc32c((uint8_t *)header + 8, 120);
+  header->header_crc = crc32c((uint8_t *)header + 8, sizeof *header - 8);
   built_put(file, header, sizeof *header);
   built_put(file, payload, bytes);
   file->next_offset += header->count;
@@ -217,6 +221,7 @@ static inline void built_ring_begin(built_ring *ring, uint64_t opening, uint64_t
   header->magic = RING_MAGIC;
   header->major = 1;
   header->opening = opening;
+  header->log_id = BUILT_LOG_ID;
   header->file_bytes = ring->count;
   header->lane_count = BUILT_LANES;
   header->spare_lanes = 1;
@@ -229,7 +234,7 @@ static inline void built_ring_begin(built_ring *ring, uint64_t opening, uint64_t
   header->base_offset = base_offset;
   header->clock = WEIR_CLOCK_MONOTONIC;
   REQUIRE(sys_boot_id(header->boot_id) == 0);
-  header->header_crc = crc32c(ring->bytes + 16, 240);
+  header->header_crc = crc32c(ring->bytes + 16, RING_FIXED_BYTES - 16);
   header->calibration[1] = (calibration_slot){.value = BUILT_CALIBRATION, .sequence = 1};
   header->calibration[1].crc = crc32c(&header->calibration[1], 36);
   uint8_t *types = ring->bytes + header->types_at;

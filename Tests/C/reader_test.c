@@ -112,7 +112,7 @@ static void test_version(fixture *fixture) {
   test("case 44: a newer version is refused by name");
   built newer = {0};
   built_put(&newer, fixture->last.bytes, fixture->last.count);
-  memset(newer.bytes + 304, 0x5a, 4096); /* blocks of a kind that this version cannot know */
+  memset(newer.bytes + 560, 0x5a, 4096); /* blocks of a kind that this version cannot know */
   for (uint8_t major = 2; major < 5; major++) {
     newer.bytes[offsetof(segment_header, major)] = major;
     write_file(join(fixture->path, LAST_NAME), newer.bytes, newer.count);
@@ -174,10 +174,10 @@ static void test_follow(fixture *fixture) {
   uint64_t next = 0;
   char *active = strdup(join(fixture->path, "00000000000000000000.weir.active"));
   built zeros = {0};
-  built_put(&zeros, first->bytes, 304);
-  built_put(&zeros, NULL, 65536 - 304);
+  built_put(&zeros, first->bytes, 560);
+  built_put(&zeros, NULL, 65536 - 560);
   write_file(active, zeros.bytes, zeros.count);
-  for (uint64_t at = 304; at < first->count; at += 8) { /* a half-written block is never told of */
+  for (uint64_t at = 560; at < first->count; at += 8) { /* a half-written block is never told of */
     read_on(fixture, reader, &reading, &next);
     overwrite(active, at, first->bytes + at, 8);
   }

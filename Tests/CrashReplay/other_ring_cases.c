@@ -368,6 +368,7 @@ static void segments_of_another_log(const char *folder) {
   seen seen = look(path);
   CHECK_EQUAL(seen.holes, 0);
   check_events(&seen, 1, 1);
+  for (uint64_t i = 2; i < PRODUCERS; i++) CHECK_EQUAL(seen.events[i], 0);
   remove_tree(path);
   remove_tree(other);
 }

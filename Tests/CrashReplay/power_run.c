@@ -424,7 +424,7 @@ static void take_positions(holding *holding, const char *directory, uint64_t *ba
     scan_damage damage;
     const segment_name *name = &list.items[i];
     *batches += name->batch;
-    if (scan_open(&scan, fd, name->name, name->base, name->active, &damage) != 0) continue;
+    if (scan_open(&scan, fd, 0, name->name, name->base, name->active, &damage) != 0) continue;
     int opening = opening_of(holding->run->report, scan.header.opening);
     /* It is synced before it gets that name. */
     segment_scan again = scan_again(&scan);

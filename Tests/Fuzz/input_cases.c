@@ -133,7 +133,7 @@ static void run_case(const fixture *fixture, archive *log, const char *what, uin
   archive_free(log);
 }
 
-/* A sealed segment of another opening, whose offsets are `base` to `base` + 4. */
+/* A segment of a copy of the log that lived on by itself, in another opening, whose offsets are `base` to `base` + 4. */
 static void add_foreign(archive *log, file_kind kind, uint64_t base) {
   built file;
   uint64_t at = 0;
@@ -147,7 +147,7 @@ static void add_foreign(archive *log, file_kind kind, uint64_t base) {
 }
 
 static void whole_segments(const fixture *fixture) {
-  test("case 42: segments doubled, swapped, missing, from another log, with offsets twice or a hole");
+  test("case 42: segments doubled, swapped, missing, from a copy of the log, with offsets twice or a hole");
   for (int which = 0; which < 3; which++) {
     archive log = built_archive(fixture);
     const archived *file = &log.files[which];
@@ -172,15 +172,15 @@ static void whole_segments(const fixture *fixture) {
   log = built_archive(fixture);
   add_foreign(&log, FILE_SEALED, 10);
   /* Its last offset, 14, comes before that of the log's own. */
-  run_case(fixture, &log, "a sealed segment of another log, with offsets that are given", 1, 0);
+  run_case(fixture, &log, "a sealed segment of a copy, with offsets that are given", 1, 0);
 
   log = built_archive(fixture);
   add_foreign(&log, FILE_ACTIVE, 10);
-  run_case(fixture, &log, "an unsealed segment of another log, with offsets that are given", 1, 0);
+  run_case(fixture, &log, "an unsealed segment of a copy, with offsets that are given", 1, 0);
 
   log = built_archive(fixture);
   add_foreign(&log, FILE_SEALED, 100);
-  run_case(fixture, &log, "a segment of another log behind a hole", 0, 0);
+  run_case(fixture, &log, "a segment of a copy behind a hole", 0, 0);
 
   log = built_archive(fixture);
   run_case(fixture, &log, "the log as it is", 0, 1);

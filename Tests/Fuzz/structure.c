@@ -16,15 +16,16 @@ static const field segment_fields[] = {
     FIELD(segment_header, salt),          FIELD(segment_header, opening),      FIELD(segment_header, base_offset),
     FIELD(segment_header, created_ns),    FIELD(segment_header, previous_salt), FIELD(segment_header, previous_end),
     FIELD(segment_header, previous_base), FIELD(segment_header, incompatible), FIELD(segment_header, compatible),
-    FIELD(segment_header, capacity),      FIELD(segment_header, lane_count),   {108, 8}, {124, 8}, {256, 8},
-    {264, 8}, {272, 8}, {280, 8}};
+    FIELD(segment_header, capacity),      FIELD(segment_header, lane_count),   {108, 8}, {124, 8}, {512, 8},
+    {520, 8}, {528, 8}, {536, 8},         FIELD(segment_header, log_id),       {152, 8}, {184, 8}, {248, 8}};
 static const field block_fields[] = {
     FIELD(block_header, magic),         FIELD(block_header, header_crc),  FIELD(block_header, salt),
     FIELD(block_header, position),      FIELD(block_header, opening),     FIELD(block_header, kind),
     FIELD(block_header, payload_bytes), FIELD(block_header, payload_crc), FIELD(block_header, count),
     FIELD(block_header, base_offset),   FIELD(block_header, lane),        FIELD(block_header, index),
     FIELD(block_header, lane_from),     FIELD(block_header, lane_to),     FIELD(block_header, first_ns),
-    FIELD(block_header, last_ns),       {96, 8}, {104, 8}, {112, 8},      {120, 8}};
+    FIELD(block_header, last_ns),       {96, 8}, {104, 8}, {112, 8},      {120, 8},
+    FIELD(block_header, log_id),        FIELD(block_header, layout),      FIELD(block_header, key_id), {144, 8}};
 static const field record_fields[] = {FIELD(record_header, checksum), FIELD(record_header, length),
                                       FIELD(record_header, type),     {10, 2}, {12, 4},
                                       FIELD(record_header, ticks),    {24, 4}, {28, 4}, {32, 8}};
@@ -32,7 +33,7 @@ static const field seal_fields[] = {FIELD(seal_summary, next_offset), FIELD(seal
                                     FIELD(seal_summary, notices),     FIELD(seal_summary, blocks),
                                     FIELD(seal_summary, first_ns),    FIELD(seal_summary, last_ns),
                                     {56, 8}, {64, 8},                 FIELD(seal_summary, flags),
-                                    FIELD(seal_summary, definition_bytes), FIELD(seal_summary, totals)};
+                                    FIELD(seal_summary, definition_bytes), FIELD(seal_summary, totals), {192, 8}};
 static const field definition_fields[] = {FIELD(definition_header, bytes),        FIELD(definition_header, crc),
                                           FIELD(definition_header, type),         FIELD(definition_header, flags),
                                           FIELD(definition_header, fields_bytes), FIELD(definition_header, name_bytes),
@@ -46,8 +47,9 @@ static const field ring_fields[] = {
     FIELD(ring_header, record_bytes), FIELD(ring_header, lanes_at),    FIELD(ring_header, lane_stride),
     FIELD(ring_header, types_at),     FIELD(ring_header, types_bytes), FIELD(ring_header, base_offset),
     FIELD(ring_header, incompatible), FIELD(ring_header, compatible),  FIELD(ring_header, clock),
-    FIELD(ring_header, log_end),      FIELD(ring_header, types_end),   {304, 8}, {312, 8}, {320, 8}, {328, 8},
-    {336, 4}, {340, 4}, {344, 8},     {376, 4}, {392, 8}, {400, 8},    {520, 8}, {528, 8}};
+    FIELD(ring_header, log_end),      FIELD(ring_header, types_end),   {560, 8}, {568, 8}, {576, 8}, {584, 8},
+    {592, 4}, {596, 4}, {600, 8},     {632, 4}, {648, 8}, {656, 8},    {776, 8}, {784, 8},
+    FIELD(ring_header, log_id),       {144, 8}, {208, 8}};
 static const field lane_fields[] = {FIELD(lane_control, tail),        {8, 8}, {16, 8},
                                     FIELD(lane_control, head),        FIELD(lane_control, owned),
                                     {192, 8}, {200, 8}, {248, 8},     FIELD(lane_control, evicting_to),
@@ -59,12 +61,12 @@ static const field locator_fields[] = {FIELD(ring_locator, magic),        FIELD(
                                        FIELD(ring_locator, home_inode),   FIELD(ring_locator, home_born_ns),
                                        FIELD(ring_locator, next_offset),  FIELD(ring_locator, incompatible),
                                        FIELD(ring_locator, state),        FIELD(ring_locator, path_bytes),
-                                       {96, 8}};
+                                       FIELD(ring_locator, log_id),       {96, 8}};
 static const field start_fields[] = {
     FIELD(start_slot, magic),   FIELD(start_slot, major),   FIELD(start_slot, minor),        FIELD(start_slot, crc),
     FIELD(start_slot, sequence), FIELD(start_slot, first_offset), FIELD(start_slot, salt),   FIELD(start_slot, end),
     FIELD(start_slot, base),    FIELD(start_slot, segments), FIELD(start_slot, events),      FIELD(start_slot, notices),
-    FIELD(start_slot, incompatible), {136, 8}, {264, 8}};
+    FIELD(start_slot, incompatible), FIELD(start_slot, log_id), {136, 8}, {264, 8}};
 static const field frame_fields[] = {{0, 4}, {4, 1}, {5, 1}, {6, 8}, {14, 1}};
 static const field lz4_block_fields[] = {{0, 4}, {4, 1}, {5, 2}, {7, 4}};
 static const field index_fields[] = {FIELD(batch_index, magic),         FIELD(batch_index, major),
@@ -74,7 +76,7 @@ static const field index_fields[] = {FIELD(batch_index, magic),         FIELD(ba
                                      FIELD(batch_index, base_offset),   FIELD(batch_index, next_offset),
                                      FIELD(batch_index, content_bytes), FIELD(batch_index, frame_bytes),
                                      FIELD(batch_index, events),        FIELD(batch_index, block_count),
-                                     FIELD(batch_index, reserved)};
+                                     FIELD(batch_index, reserved),      FIELD(batch_index, log_id)};
 static const field index_block_fields[] = {{0, 8}, {8, 8}, {16, 8}};
 static const field index_end_fields[] = {{0, 8}, {8, 8}};
 static const field word_fields[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}};

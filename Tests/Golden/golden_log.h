@@ -123,7 +123,7 @@ static uint64_t word(const uint8_t *at) {
 /* The last block of a segment. */
 static uint8_t *last_block(uint8_t *data, size_t bytes) {
   uint8_t *found = NULL;
-  for (size_t at = 0; at + 128 <= bytes; at += 8) {
+  for (size_t at = 0; at + 160 <= bytes; at += 8) {
     if (memcmp(data + at, "WBLK", 4) == 0 && word(data + at + 16) == at) found = data + at;
   }
   require(found != NULL, "there is no block");
@@ -143,8 +143,8 @@ static void tear(const char *directory, const char *active) {
   require(lane < 3 && block[32] == 1, "the last block is not one of events");
   uint8_t *control = ring + word(ring + 56) + lane * word(ring + 64);
   memcpy(control + 128, block + 64, 8);  /* head: back to lane_from */
-  memcpy(ring + 256, block + 48, 8);     /* log_end: back to base_offset */
-  memset(block + 64, 0, 64);
+  memcpy(ring + 512, block + 48, 8);     /* log_end: back to base_offset */
+  memset(block + 64, 0, 96);
   /* And a flipped byte in a record of lane 0 that was never drained: in the payload of the second one. */
   control = ring + word(ring + 56);
   uint64_t position = word(control + 128);
@@ -160,14 +160,14 @@ static void tear(const char *directory, const char *active) {
 static void flip(const char *directory, const char *sealed) {
   size_t bytes;
   uint8_t *data = load(directory, sealed, &bytes), *definitions = NULL, *events = NULL;
-  for (size_t at = 0; at + 128 <= bytes; at += 8) {
+  for (size_t at = 0; at + 160 <= bytes; at += 8) {
     if (memcmp(data + at, "WBLK", 4) != 0) continue;
     if (data[at + 32] == 2 && !definitions) definitions = data + at;
     if (data[at + 32] == 1) events = data + at;
   }
   require(definitions && events, "there are no such blocks");
-  definitions[128 + 30] ^= 0x01;
-  events[128 + 24] ^= 0x01;
+  definitions[160 + 30] ^= 0x01;
+  events[160 + 24] ^= 0x01;
   store(directory, sealed, data, bytes);
 }
 
@@ -201,7 +201,7 @@ static void forget_boot(const char *directory) {
   size_t bytes;
   uint8_t *ring = load(directory, "ring", &bytes);
   memset(ring + 112, 0, 16);
-  uint32_t crc = crc_of(ring + 16, 240);
+  uint32_t crc = crc_of(ring + 16, 496);
   memcpy(ring + 12, &crc, 4);
   store(directory, "ring", ring, bytes);
 }

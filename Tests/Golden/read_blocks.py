@@ -153,24 +153,26 @@ def rows(columns, count):
 # ---- Blocks ----------------------------------------------------------------------------------------------------------
 
 class Block:
-  """The block at `at` in `data`, of the segment with that salt and opening (0: not known)."""
+  """The block at `at` in `data`, of the segment with that log id, salt and opening (0: not known)."""
 
-  def __init__(self, data, at, salt, opening, lane_count):
-    require(data[at:at + 4] == b'WBLK' and at + 128 <= len(data), 'no block where one should be')
-    header = data[at:at + 128]
+  def __init__(self, data, at, log_id, salt, opening, lane_count):
+    require(data[at:at + 4] == b'WBLK' and at + 160 <= len(data), 'no block where one should be')
+    header = data[at:at + 160]
     require(u32(header, 4) == crc32c(header[8:]), 'a block header does not match its checksum')
     (self.salt, position, self.opening, self.kind, size, payload_crc, self.count, self.base, self.lane, self.index,
      self.lane_from, self.lane_to) = struct.unpack_from('<3Q4IQ2I2Q', header, 8)
     self.calibration = struct.unpack_from('<QqQq', header, 96)
-    self.at, self.end = at, at + 128 + size
+    self.log_id = u64(header, 128)
+    self.at, self.end = at, at + 160 + size
     has_index = self.kind == NOTICES and self.lane != NO_LANE
     require(has_index or self.index == 0, 'reserved bytes of a block are not zero')
-    require(position == at and self.salt == (salt or self.salt) != 0 and self.opening == (opening or self.opening),
-            'a block of another place')
+    require(position == at and self.salt == (salt or self.salt) != 0 and self.opening == (opening or self.opening) and
+            self.log_id == (log_id or self.log_id), 'a block of another place')
+    require(is_zero(header[136:]), 'a block has a layout or a key')
     require(size % 8 == 0 and size <= 2 << 20 and self.end <= len(data), 'a block has an impossible length')
     require(self.base + self.count < 2**64, 'a block has an impossible offset')
     self.check_lane(lane_count, size)
-    self.payload = data[at + 128:self.end]
+    self.payload = data[at + 160:self.end]
     if payload_crc != crc32c(self.payload):
       may_be_columns = self.kind == EVENTS and 24 * self.count <= size <= 128 * self.count
       if may_be_columns: self.payload = rows(self.payload, self.count)
@@ -193,13 +195,13 @@ class Block:
     require(self.count == 0 or self.kind in (EVENTS, NOTICES), 'a count in a block that counts nothing')
 
   def read_seal(self):
-    require(len(self.payload) >= 200, 'a seal is cut')
+    require(len(self.payload) >= 232 and is_zero(self.payload[192:224]), 'a seal is cut, or has a chain')
     size, count, reserved = struct.unpack_from('<3I', self.payload, 180)
-    end = 192 + size + 16 * count
+    end = 224 + size + 16 * count
     require(size % 8 == 0 and reserved == 0 and len(self.payload) == end + 8 and u64(self.payload, end) == self.at,
             'a seal has a wrong length')
-    self.definitions = definitions(self.payload[192:192 + size], self.opening)
-    self.totals = [struct.unpack_from('<2IQ', self.payload, 192 + size + 16 * i) for i in range(count)]
+    self.definitions = definitions(self.payload[224:224 + size], self.opening)
+    self.totals = [struct.unpack_from('<2IQ', self.payload, 224 + size + 16 * i) for i in range(count)]
 
   def read_records(self):
     at = 0

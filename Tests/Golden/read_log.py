@@ -41,30 +41,31 @@ class Segment:
     self.log, self.name, self.is_sealed = log, name, not name.endswith('.active')
     self.data = log.unpacked(name) if name.endswith('.lz4') else log.bytes_of(name)
     self.salt, self.opening, self.base, self.lane_count, self.handed, self.flags = 0, 0, int(name[:20]), 256, [], 0
-    self.boot_id, self.blocks = bytes(16), []
+    self.log_id, self.boot_id, self.blocks = 0, bytes(16), []
     start = self.read_header()
     self.definitions = self.seal_definitions()
     self.read_blocks(start)
 
   def read_header(self):
     """Answers where the blocks begin."""
-    lane_count = u32(self.data, 104) if len(self.data) >= 256 else 257
-    header = self.data[:256 + 16 * lane_count]
-    if (lane_count > 256 or len(header) < 256 + 16 * lane_count or u64(header, 24) == 0 or
+    lane_count = u32(self.data, 104) if len(self.data) >= 512 else 257
+    header = self.data[:512 + 16 * lane_count]
+    if (lane_count > 256 or len(header) < 512 + 16 * lane_count or u64(header, 24) == 0 or
         u32(header, 16) != crc32c(header[20:])):
       if any(self.data): self.log.damaged(self.name, 0, 'the segment header does not match its checksum')
-      return 256
+      return 512
     major = struct.unpack_from('<H', header, 8)[0]
     if u64(header, 80) or major == 2: raise Unreadable(f'{self.name} was written by a newer version')
-    if (header[:8] != b'WEIRSEGM' or major != 1 or u32(header, 12) != len(header) or not is_zero(header[140:256]) or
-        u64(header, 40) != self.base):
+    if (header[:8] != b'WEIRSEGM' or major != 1 or u32(header, 12) != len(header) or
+        u32(header, 140) or not is_zero(header[152:512]) or u64(header, 40) != self.base):
       self.log.damaged(self.name, 0, 'the segment header is wrong')
     self.salt, self.opening, self.base, self.lane_count = u64(header, 24), u64(header, 32), u64(header, 40), lane_count
-    self.handed = [struct.unpack_from('<2Q', header, at) for at in range(256, len(header), 16)]
+    self.handed = [struct.unpack_from('<2Q', header, at) for at in range(512, len(header), 16)]
+    self.log_id = u64(header, 144)
     self.flags, self.boot_id = u32(header, 20), header[124:140]
     return len(header)
 
-  def block(self, at): return Block(self.data, at, self.salt, self.opening, self.lane_count)
+  def block(self, at): return Block(self.data, at, self.log_id, self.salt, self.opening, self.lane_count)
 
   def seal_definitions(self):
     """Those in the seal, found from the end: with them, a damaged definitions block costs no event."""
@@ -77,7 +78,8 @@ class Segment:
       block, problem = self.next_block(at)
       if not block: break
       if problem and self.salt: self.log.damaged(self.name, at, f'{block.at - at} bytes: {problem}')
-      if not self.salt: self.salt, self.opening, self.base = block.salt, block.opening, block.base
+      if not self.salt:
+        self.log_id, self.salt, self.opening, self.base = block.log_id, block.salt, block.opening, block.base
       self.blocks.append(block)
       self.definitions.update(block.definitions)
       at = block.end
@@ -107,12 +109,13 @@ class Ring:
     require(len(self.data) >= 4096 and self.data[:8] == b'WEIRRING', 'no ring')
     major, _, crc = struct.unpack_from('<2HI', self.data, 8)
     if major > 1: raise Unreadable('the ring was written by a newer version')
-    require(crc == crc32c(self.data[16:256]), 'the ring header does not match its checksum')
+    require(crc == crc32c(self.data[16:512]), 'the ring header does not match its checksum')
     (self.opening, file_bytes, self.lane_count, spare, self.lane_bytes, self.record_bytes, self.lanes_at, self.stride,
      self.types_at, self.types_bytes, self.base, incompatible) = struct.unpack_from('<2Q2I8Q', self.data, 16)
     if incompatible: raise Unreadable('the ring was written by a newer version')
     require(file_bytes <= len(self.data), 'the ring is cut')
-    self.log_end, types_end, closed = struct.unpack_from('<3Q', self.data, 256)
+    self.log_end, types_end, closed = struct.unpack_from('<3Q', self.data, 512)
+    self.log_id = u64(self.data, 136)
     self.boot_id = self.data[112:128]
     is_of_another_boot = self.boot_id != boot_id()
     self.is_cut, self.is_empty = is_of_another_boot and closed != 1, is_of_another_boot and closed == 1
@@ -138,15 +141,15 @@ class Ring:
     start = max(log.end, self.log_end, self.base)
     if self.is_cut and not self.is_after_cut:
       start += 2**32
-      log.say('ring', 256, f'offsets {log.next} to {start - 1} are left out')
+      log.say('ring', 512, f'offsets {log.next} to {start - 1} are left out')
       log.next = start
       self.notice(HOLE, text('unknown tail') + struct.pack('<IQ?', NO_LANE, 0, False))
     if self.is_empty: return
-    if start > log.next: log.say('ring', 256, f'offsets {log.next} to {start - 1} are missing')
+    if start > log.next: log.say('ring', 512, f'offsets {log.next} to {start - 1} are missing')
     log.next = max(log.next, start)
     for lane in range(self.lane_count): self.read_lane(lane)
     for lane in range(self.lane_count): self.read_gaps(lane, self.control(lane) + 8, self.control(lane) + 192)
-    self.read_gaps(NO_LANE, 384 + 8, 512 + 8)
+    self.read_gaps(NO_LANE, 640 + 8, 768 + 8)
 
   def control(self, lane): return self.lanes_at + lane * self.stride
 
@@ -175,7 +178,7 @@ class Ring:
         first = before if block.index == 2**32 - 1 else number(before, block.index)
         if block.kind == NOTICES: self.hand_over(block.lane, block.lane_to, add(first, *stands_for))
         elif block.records: self.hand_over(block.lane, block.lane_to, add(number(before, block.records[-1].index), 1))
-    for at in (304, 344):
+    for at in (560, 600):
       *calibration, sequence, crc = struct.unpack_from('<QqQq2I', self.data, at)
       if sequence and crc == crc32c(self.data[at:at + 36]): slots.append((sequence, calibration))
     if slots: self.calibration = max(slots)[1]
@@ -378,6 +381,7 @@ class Log:
 
   def start(self):
     """Below which offset retention removed everything."""
+    self.start_id = 0
     try: data = self.bytes_of('start')
     except FileNotFoundError: return 0
     slots = []
@@ -386,9 +390,26 @@ class Log:
       major, sound = struct.unpack_from('<H', slot, 8)[0], u32(slot, 12) == crc32c(slot[:12] + slot[16:])
       if major == 2 or major > 2 and sound or sound and u64(slot, 80): raise Unreadable('start is of a newer version')
       sequence, first, events, notices = u64(slot, 16), u64(slot, 24), u64(slot, 64), u64(slot, 72)
-      if sound and sequence and first < 1 << 63 and events + notices <= first: slots.append((sequence, first))
+      if sound and sequence and first < 1 << 63 and events + notices <= first: slots.append((sequence, first, u64(slot, 104)))
     if not slots: self.damaged('start', 0, 'neither slot is valid: what was removed counts as missing')
+    self.start_id = max(slots)[2] if slots else 0
     return max(slots)[1] if slots else 0
+
+  def find_id(self, ring, names):
+    """Which log this is: the first id that two of its files have, or else the first that one has."""
+    found = []
+    for ask in [self.lock_id, lambda: ring.log_id if ring else 0, lambda: self.start_id,
+                *(lambda name=name: Segment(self, name).log_id for name in names[-1:] + names[:1])]:
+      each = ask()
+      if each and each in found: return each
+      if each: found.append(each)
+    return found[0] if found else 0
+
+  def lock_id(self):
+    try: lock = self.bytes_of('lock')
+    except FileNotFoundError: return 0
+    is_sound = len(lock) >= 64 and lock[:8] == b'WEIRLOCK' and u32(lock, 12) == crc32c(lock[:12] + lock[16:64])
+    return u64(lock, 16) if is_sound else 0
 
   def read(self):
     listed = {name for name in os.listdir(self.directory) if re.fullmatch(r'\d{20}\.weir(\.active|\.lz4)?', name)}
@@ -398,10 +419,17 @@ class Log:
     self.next = start = self.start()
     names = [name for name in names if name.endswith('.active') or int(name[:20]) >= start]
     ring, segments = self.ring(), []
+    self.log_id = self.find_id(ring, names)
+    if ring and ring.log_id != self.log_id:
+      self.damaged('ring', 0, 'the ring of another log')
+      ring = None
     if ring: self.definitions.update(ring.definitions)
     for name in names:
       segment = Segment(self, name)
       if not segment.salt: continue
+      if segment.log_id != self.log_id:
+        self.damaged(name, 0, 'a segment of another log')
+        continue
       if not segments and not start: self.next = segment.base
       for before in segments: before.data = None
       if segment.is_sealed: segments = []  # of the sealed ones, only the last has a say about the lanes

@@ -31,7 +31,7 @@ static int recover_disk(weir_error *error) {
 static void read_segment(contents *found, const segment_name *name) {
   segment_scan scan;
   scan_damage damage;
-  if (scan_open(&scan, opening.held.directory, name->name, name->base, name->active, &damage) != 0) return;
+  if (scan_open(&scan, opening.held.directory, 0, name->name, name->base, name->active, &damage) != 0) return;
   while (scan_next(&scan, 0, &damage) == SCAN_BLOCK) world_read_records(found, &scan.block, scan.payload);
   scan_close(&scan);
 }

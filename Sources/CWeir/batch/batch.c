@@ -174,7 +174,8 @@ static int begin_index(writer *writer) {
                                  .opening = header->opening,
                                  .base_offset = header->base_offset,
                                  .content_bytes = writer->scan.file_bytes,
-                                 .block_count = (uint32_t)blocks};
+                                 .block_count = (uint32_t)blocks,
+                                 .log_id = header->log_id};
   for (uint64_t i = 0; i < blocks; i++) {
     writer->blocks[i] = (batch_block){.segment_at = BATCH_NO_HEADER, .base_offset = BATCH_NO_HEADER};
   }
@@ -358,7 +359,7 @@ static int is_batched_already(int directory, uint64_t base, uint64_t salt) {
   segment_scan scan;
   scan_damage damage;
   segment_batch_name(name, base);
-  int error = scan_open(&scan, directory, name, base, 0, &damage);
+  int error = scan_open(&scan, directory, 0, name, base, 0, &damage);
   if (error != 0) return error == -ENOENT || error == -ELOOP || error == -ENOTSUP ? 0 : error;
   scan_result result = SCAN_TAIL;
   if (scan.header_valid && !damage.reason && scan.header.salt == salt) {
@@ -434,7 +435,7 @@ batch_result batch_write(batch_job *job, batch_work *work) {
   writer->job = job;
   writer->work = work;
   segment_file_name(name, job->base, 0);
-  int error = scan_open(&writer->scan, job->directory, name, job->base, 0, &damage);
+  int error = scan_open(&writer->scan, job->directory, job->log_id, name, job->base, 0, &damage);
   batch_result result = error == -ENOENT ? BATCH_GONE : BATCH_DAMAGED; /* what can't be opened is not ours */
   if (error == 0) {
     uint64_t salt = writer->scan.header.salt;

@@ -32,6 +32,7 @@ typedef enum batch_result {
 /* One segment to be made a batch segment. */
 typedef struct batch_job {
   int directory;
+  uint64_t log_id;
   uint64_t base;
   struct retention *retention; /* whose byte limit counts; null: none */
   const uint32_t *stopping;    /* atomic: not 0: end soon; null: never */

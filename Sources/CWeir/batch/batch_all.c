@@ -9,6 +9,7 @@
 #include "directory/directory.h"
 #include "directory/log_lock.h"
 #include "directory/start.h"
+#include "segment/identity.h"
 #include "system/error.h"
 #include "system/system.h"
 #include "system/thread.h"
@@ -30,6 +31,7 @@ int batch_list_raw(int directory, uint64_t end, batch_list *out) {
 /* What the threads share. */
 typedef struct batching {
   int directory;
+  uint64_t log_id;
   batch_list list;
   pthread_mutex_t mutex; /* guards all below */
   uint64_t next;         /* of the list */
@@ -64,7 +66,7 @@ static void *work_on(void *argument) {
   batch_work work = {0};
   pthread_mutex_lock(&all->mutex);
   while (!all->stopping && all->next < all->list.count) {
-    batch_job job = {.directory = all->directory, .base = all->list.bases[all->next++]};
+    batch_job job = {.directory = all->directory, .log_id = all->log_id, .base = all->list.bases[all->next++]};
     pthread_mutex_unlock(&all->mutex);
     batch_result result = batch_write(&job, &work);
     pthread_mutex_lock(&all->mutex);
@@ -95,9 +97,10 @@ static int remove_temporary(void *context, const char *name) {
 static int prepare(batching *all) {
   start_slot start;
   int error = sys_list(all->directory, remove_temporary, &all->directory);
+  if (error == 0) error = identity_find(all->directory, &all->log_id);
   if (error == 0) error = batch_list_raw(all->directory, UINT64_MAX, &all->list);
   if (error != 0) return error;
-  uint64_t from = start_read(all->directory, &start) == 1 ? start.first_offset : 0;
+  uint64_t from = start_read(all->directory, all->log_id, &start) == 1 ? start.first_offset : 0;
   while (all->next < all->list.count && all->list.bases[all->next] < from) all->next++;
   all->sums.segments = all->list.count - all->next;
   return 0;

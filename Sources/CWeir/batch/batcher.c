@@ -167,6 +167,7 @@ static void settle(batcher *batcher, batched_segment *segment, const batch_job *
 
 static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, batch_work *work) {
   batch_job job = {.directory = batcher->directory,
+                   .log_id = batcher->log_id,
                    .base = segment->base,
                    .retention = batcher->retention,
                    .stopping = &batcher->stopping,
@@ -224,6 +225,7 @@ int batcher_make(event_log *log) {
   batcher *made = log->batcher = calloc(1, sizeof *made);
   if (!made) return -ENOMEM;
   made->directory = log->held.directory;
+  made->log_id = log->held.log_id;
   made->home = log->held.home;
   made->retention = log->retention;
   made->first_offset = log->next_offset;

@@ -18,6 +18,7 @@ struct event_log;
 
 typedef struct batcher {
   int directory; /* the log's */
+  uint64_t log_id;
   retention *retention;
   uint64_t first_offset; /* segments below it are of earlier openings */
   sys_file home;         /* which that is of */

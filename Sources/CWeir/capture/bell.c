@@ -10,7 +10,7 @@ void bell_ring(event_log *log) {
 }
 
 void bell_wake(event_log *log) {
-  /* Of many producers that see the sleeper, one makes the system call. */
+  /* Many producers may see the sleeper; the exchange lets one of them make the system call. */
   if (__atomic_load_n(&log->producer.asleep, __ATOMIC_RELAXED) &&
       __atomic_exchange_n(&log->producer.asleep, 0, __ATOMIC_ACQ_REL)) {
     bell_ring(log);

@@ -1,6 +1,5 @@
 /*
- * bell.h: what wakes the drainer: a futex that is rung, and words in which the drainer says that it sleeps. Any thread;
- * async-signal-safe.
+ * bell.h: waking the drainer: a futex, and flags that the drainer sets while it sleeps. Any thread; async-signal-safe.
  */
 #ifndef WEIR_BELL_H
 #define WEIR_BELL_H

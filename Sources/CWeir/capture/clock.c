@@ -3,7 +3,8 @@
  *
  * Records carry ticks; every block carries the calibration in force when it was written, so the time of an event never
  * changes between two readings, whatever the wall clock does later. The rate is measured against CLOCK_MONOTONIC over
- * the whole life of the opening, from one millisecond on, so it grows exact; the base is taken anew each time.
+ * the whole life of the opening, at least one millisecond, so it becomes more exact; the base is measured anew each
+ * time.
  */
 #define _GNU_SOURCE
 #include "capture/clock.h"
@@ -21,7 +22,7 @@
 enum { FIRST_BASELINE_NS = 1000000 };
 
 uint64_t weir_ticks_slow(uint32_t clock) {
-  return clock == WEIR_CLOCK_COARSE ? sys_coarse_ns() : sys_monotonic_ns(); /* a tick is of the monotonic clock */
+  return clock == WEIR_CLOCK_COARSE ? sys_coarse_ns() : sys_monotonic_ns(); /* WEIR_CLOCK_TICK: monotonic too */
 }
 
 /* Whether the counter runs at one rate in all states of the processor, and the kernel itself keeps time by it. */
@@ -41,9 +42,9 @@ uint32_t clock_resolve(uint32_t wanted) {
 }
 
 /*
- * Ticks and both clocks of one instant: of several tries, the one in which reading them took least. The coarse clock
- * is the monotonic one as of some milliseconds ago. Taken as the present, it would put each calibration off by another
- * part of these, and times would go back from block to block.
+ * Reads ticks and both clocks at one instant: of several tries, the one that took least time counts. The coarse clock
+ * is the monotonic clock as of some milliseconds ago, so the monotonic one is read instead. Otherwise each calibration
+ * would be off by another part of these milliseconds, and times would go back from block to block.
  */
 static void sample(uint32_t clock, uint64_t *ticks, uint64_t *monotonic, int64_t *wall) {
   uint64_t best = UINT64_MAX;
@@ -96,7 +97,7 @@ int clock_measure(event_log *log, uint32_t clock) {
   uint64_t multiplier = UINT64_C(1) << 32;
   if (clock == WEIR_CLOCK_TSC) {
     uint64_t elapsed = ticks - log->clock_start_ticks;
-    if (elapsed == 0 || (int64_t)elapsed < 0) return 0; /* keep the calibration there is */
+    if (elapsed == 0 || (int64_t)elapsed < 0) return 0; /* keep the present calibration */
     multiplier = (uint64_t)(((unsigned __int128)(now - log->clock_start_ns) << 32) / elapsed);
   }
   log->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier,

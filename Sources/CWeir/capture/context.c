@@ -1,8 +1,8 @@
 /*
- * context.c: the global context. It is defined as types are, in the ring's type region (T2), before any record has its
- * number (T3). So whatever finds the definition of a record's type, drainer, recovery or reader, finds that of its
- * context in the same way. Contexts are numbered from the top of the types' numbers down and take at most half of
- * the region: a process that logs in one user after another has room for its types all the same.
+ * context.c: the global context. Like a type, it is defined in the ring's type region (T2) before any record has its
+ * number (T3). So drainer, recovery and readers find the definition of a record's context in the same way as that of
+ * its type. Contexts are numbered from the top of the types' numbers down and take at most half of the region: a
+ * process that logs in one user after another still has room for its types.
  */
 #include <string.h>
 
@@ -18,11 +18,11 @@
 uint32_t weir_scopes;
 
 void weir_bind_scopes(void) {
-  /* Looked at first, so that binding often does not take the cache line from those that capture. */
+  /* Read first: repeated binding must not take the cache line from capturing threads. */
   if (!weir_scopes_bound()) __atomic_store_n(&weir_scopes, 1, __ATOMIC_RELAXED);
 }
 
-/* Contexts are few and change rarely, so those so far are gone through. The number of an equal one, or 0. */
+/* The number of an equal context, or 0. A linear search, because contexts are few and change rarely. */
 static uint32_t find_equal(const event_log *log, const void *bytes, uint64_t count) {
   for (uint32_t number = MAX_TYPES - log->contexts; number < MAX_TYPES; number++) {
     const uint8_t *entry = log->definitions + log->types[number].at;

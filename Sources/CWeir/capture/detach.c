@@ -1,15 +1,15 @@
 /*
- * detach.c: what takes an open log away from its captures: a fork, and a page of a mapped file that is lost.
+ * detach.c: ends the captures to an open log after a fork, or when a page of a mapped file is lost.
  *
  * The child of a fork must not write to the parent's log, must not hold its lock, and its captures answer
  * WEIR_DROP_DETACHED until it opens a log of its own.
  *
  * fork() runs the handlers below. A bare clone system call does not: for its child the kernel wipes the lanes' memory
- * (MADV_WIPEONFORK), so the inlined path sees a lane of no log and takes the slow path, which sees why; that costs a
- * capture nothing. Linux before 4.14 can't wipe; there a bare clone that captures is beyond what is promised.
+ * (MADV_WIPEONFORK), so the inlined path sees a lane of no log and takes the slow path, which finds the reason; that
+ * costs a capture nothing. Linux before 4.14 can't wipe; there a bare clone that captures is not supported.
  *
- * Where a page is lost, what is stored to it from then on goes nowhere. So no capture that stored any of it may be
- * accepted, and nothing of it may be handed over.
+ * Stores to a lost page go nowhere. So no capture that stored to the page may be accepted, and nothing in the page may
+ * be handed over.
  *
  *     label  store                                   order    pairs with
  *     G2     event_log.mapping_lost                  seq_cst  acquire load in detach_lost_page, after what was read
@@ -24,11 +24,11 @@
 #include "system/system.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static event_log *logs; /* while forks are held */
+static event_log *logs; /* changed only while forks are held */
 
 /*
- * The child has the ring's mapping until its handler replaces it. Were there a hole instead, the handlers of others,
- * which may run before it, could map memory of their own there, and it would replace that.
+ * The child keeps the ring's mapping until our handler there replaces it. If the range were unmapped instead, the fork
+ * handlers of others, which may run before ours, could map their own memory there, and ours would replace it.
  */
 static void before_fork(void) {
   for (event_log *log = logs; log; log = log->next) {
@@ -43,8 +43,8 @@ static void after_fork_in_parent(void) {
 }
 
 /*
- * The child has no drainer, and must not write to the ring. A capture that the forking thread was in the middle of may
- * go on in the child: it gets private memory to write to in the ring's place, and is refused when it commits.
+ * The child has no drainer, and must not write to the ring. A capture in progress on the forking thread may go on in
+ * the child: it writes to private memory in the ring's place, and is refused when it commits.
  */
 static void after_fork_in_child(void) {
   for (event_log *log = logs; log; log = log->next) {
@@ -52,10 +52,10 @@ static void after_fork_in_child(void) {
     log->producer.detached = 1;
     log->producer.type_count = 0;
     if (log->ring_inherited) sys_map_private(log->ring, log->ring_bytes);
-    /* Of a log that is just being opened the lanes may not be there yet. */
+    /* A log that is just being opened may have no lanes yet. */
     for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
       lane *lane = &log->lanes[i];
-      lane->producer.log = &log->producer; /* all of it is wiped */
+      lane->producer.log = &log->producer; /* the kernel may have wiped the lane */
       lane->closed_tail = UINT64_MAX;
       lane->producer.tail = &lane->closed_tail;
     }
@@ -64,7 +64,7 @@ static void after_fork_in_child(void) {
 
 /*
  * Refuses every capture that has not committed yet, as a fork and a close do: a lane whose tail is not its own takes
- * the slow path, and there are no types to commit with. A capture that stored to the page comes here before it commits.
+ * the slow path, and a commit finds no types. A capture that stored to the lost page runs this before it commits.
  */
 void detach_page_lost(void *of_log) {
   event_log *log = of_log;
@@ -102,9 +102,9 @@ void detach_unregister(event_log *log) {
 }
 
 /*
- * The library is in a plug-in that is unloaded, or the process ends. With all logs closed and freed nothing may be left
- * that calls into it: neither a thread that captured once and ends later, nor a SIGBUS. While a log is open the process
- * is ending, and its threads may go on capturing.
+ * Runs when a plug-in with the library is unloaded, or the process ends. If all logs are closed and freed, nothing may
+ * call into the library afterwards: neither a thread that captured once and ends later, nor a SIGBUS. If a log is open
+ * the process is ending, and its threads may go on capturing.
  */
 __attribute__((destructor)) static void unload(void) {
   if (__atomic_load_n(&logs, __ATOMIC_ACQUIRE)) return;

@@ -1,4 +1,4 @@
-/* detach.h: what takes an open log away from its captures. */
+/* detach.h: ends the captures to an open log after a fork, or when a page of a mapped file is lost. */
 #ifndef WEIR_DETACH_H
 #define WEIR_DETACH_H
 
@@ -6,13 +6,13 @@
 
 #include "log/log.h"
 
-void detach_register(event_log *log);   /* known to fork */
-void detach_unregister(event_log *log); /* again: nothing happens */
+void detach_register(event_log *log);   /* makes the log known to the fork handlers */
+void detach_unregister(event_log *log); /* a second call does nothing */
 
-/* For sigbus_watch: nothing more is captured, written, or said to be durable. */
+/* Callback of sigbus_watch: from then on nothing is captured, written, or reported as durable. */
 void detach_page_lost(void *log);
 
-/* Whether that has happened. After what was read of the mapped files. */
+/* Whether a page was lost. Call after reading the mapped files. */
 static inline int detach_lost_page(const event_log *log) {
   return __atomic_load_n(&log->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */
 }

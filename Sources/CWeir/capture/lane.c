@@ -42,9 +42,9 @@
 __thread weir_lane *weir_this_lane;
 
 /*
- * The lanes that this thread owns in the logs it captured to; null log: no entry. A signal handler may capture between
- * any two instructions, so an entry's log is stored last and cleared first, and of nested claims the inner one gives
- * up.
+ * A lane that this thread owns, in a log that it captured to; null log: the entry is free. A signal handler may capture
+ * between any two instructions, so an entry's log is stored last and cleared first, and a claim inside another claim
+ * gives up.
  */
 typedef struct thread_entry {
   weir_log *log;
@@ -54,11 +54,11 @@ typedef struct thread_entry {
 enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
 static __thread struct {
   thread_entry entries[THREAD_LOGS];
-  lane *borrowed[THREAD_BORROWS]; /* lanes that captures further down this thread's stack hold; null: none */
-  uint32_t borrows;               /* how many they are, those without a place in `borrowed` included */
+  lane *borrowed[THREAD_BORROWS]; /* lanes held by captures further down this thread's stack; null: none */
+  uint32_t borrows;               /* number of these lanes, including those without a place in `borrowed` */
   int claiming;     /* entries are being changed */
   int ended;        /* the thread's clean-up has run: claim nothing any more */
-  int telling;      /* the thread is one of a log's, in a function of the host's that the log calls */
+  int telling;      /* the thread is one of a log's, inside a host function that the log calls */
 } this_thread __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t thread_key;
@@ -86,17 +86,17 @@ void lane_end_telling(void) {
 }
 
 /*
- * Once a refusal is counted, and before the drainer is woken: the drainer tells the host. Not of a refusal in what the
- * host does when it is told: there would be no end to that.
+ * Makes the drainer tell the host of a refusal. Call after the refusal is counted and before the drainer is woken. A
+ * refusal inside the host function that is told is not reported: there would be no end to that.
  */
 static void note_refusal(event_log *log) {
   if (!this_thread.telling) __atomic_store_n(&log->refused, 1, __ATOMIC_RELEASE);
 }
 
-/* Counts a refusal of a log that has no ring to count it in: a closed one, a fork's, one that lost a page. */
+/* Counts a refusal that no ring can count: the log is closed, belongs to a fork's parent, or lost a page. */
 static int32_t count_loose(event_log *log, int32_t reason) {
   __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
-  if (reason == WEIR_DROP_STORAGE) { /* the drainer of a log that lost a page lives on */
+  if (reason == WEIR_DROP_STORAGE) { /* after a lost page the drainer still runs */
     note_refusal(log);
     bell_wake(log);
   }
@@ -123,7 +123,7 @@ static int32_t count_unlaned(event_log *log, int32_t reason) {
 
 static void give_back(lane *lane) { __atomic_store_n(&lane->taken, 0, __ATOMIC_RELEASE); /* L5 */ }
 
-/* A signal handler may borrow and give back between any two of these; what it took it gives back before it returns. */
+/* A signal handler may run between any two of these instructions; it gives back what it borrowed before it returns. */
 static void note_borrowed(lane *lane) {
   this_thread.borrows++;
   for (int i = 0; i < THREAD_BORROWS; i++) {
@@ -147,7 +147,7 @@ void weir_after_commit(weir_lane *producer) {
   if (producer->borrowed) return_borrowed(lane_of(producer));
 }
 
-/* Not busy any more; a borrowed lane is given back. */
+/* Ends the capture: the lane is no longer busy, and a borrowed lane is given back. */
 static void end_capture(weir_lane *producer) {
   __atomic_store_n(&producer->busy, 0, __ATOMIC_RELEASE); /* L3 */
   weir_after_commit(producer);
@@ -169,9 +169,9 @@ static int32_t refuse_sampled(weir_lane *lane) {
 }
 
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
-  if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused it, and counted that */
+  if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused and counted the capture */
   event_log *log = log_of(lane->log);
-  if (log->producer.detached) { /* the fork, or the loss of a page, came between its begin and its commit */
+  if (log->producer.detached) { /* a fork, or the loss of a page, came between begin and commit */
     end_capture(lane);
     return count_loose(log, lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
   }
@@ -182,7 +182,10 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   return reason;
 }
 
-/* Room for a record of any size in a lane that the caller marked as busy, or why not; then the capture is ended. */
+/*
+ * Room for a record of any size in a lane that the caller marked as busy. If there is none: the reason, and the capture
+ * is ended.
+ */
 static weir_place find_room(weir_lane *lane, int may_wait) {
   event_log *log = log_of(lane->log);
   weir_place place = room_find(lane, may_wait);
@@ -196,13 +199,13 @@ void lane_unreference(event_log *log) {
   if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) == 0) log->release(log);
 }
 
-/* Drops a thread's entry for a log: its lane is free for others once it is not used by a capture in progress. */
+/* Drops a thread's entry for a log and gives its lane back. No capture may be in progress in that lane. */
 static void forget(thread_entry *entry) {
   event_log *log = log_of(entry->log);
   weir_lane *lane = entry->lane;
   __atomic_store_n(&entry->log, NULL, __ATOMIC_RELAXED);
   if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST); /* nobody finds it here before others may have it */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a signal handler must not find the lane once others may take it */
   give_back(lane_of(lane));
   lane_unreference(log);
 }
@@ -213,7 +216,7 @@ static void thread_ends(void *unused) {
   for (int i = 0; i < THREAD_LOGS; i++) {
     thread_entry *entry = &this_thread.entries[i];
     if (!entry->log) continue;
-    /* A capture that was cancelled half-way never happened. */
+    /* A capture that the cancellation of its thread cut off never happened. */
     __atomic_store_n(&entry->lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
     forget(entry);
   }
@@ -242,9 +245,9 @@ static int try_take(lane *lane) {
 }
 
 /*
- * An entry for a log that this thread has not captured to yet. One of a closed log is dropped only if there is no
- * other: that may free memory, which a signal handler must not. Null if the thread has too many open logs; none of
- * these is given up, because a capture that this one interrupts may be about to use it.
+ * An entry for a log that this thread has not captured to yet. The entry of a closed log is dropped only if no entry is
+ * free: that may free memory, which a signal handler must not. Null if the thread has too many open logs; their entries
+ * stay, because a capture that this one interrupts may be about to use one of them.
  */
 static thread_entry *free_entry(void) {
   for (int i = 0; i < THREAD_LOGS; i++) {
@@ -317,9 +320,9 @@ static weir_lane *try_borrow(event_log *log) {
 }
 
 /*
- * A spare lane for one capture. Waits for one as long as the options say for a full lane, but a capture that interrupts
- * one with a borrowed lane never waits: the lane it waited for could be its own. Nor does one on a thread of the log's,
- * which others wait for.
+ * A spare lane for one capture. Waits for one as long as full_wait_ns. A capture that interrupts one with a borrowed
+ * lane never waits: it could wait for its own thread. Nor does a capture on a thread of the log's, for which others
+ * wait.
  */
 static weir_lane *borrow_lane(event_log *log) {
   enum { SPINS = 64, YIELDS = 1000 };
@@ -346,7 +349,10 @@ static weir_place begin_in(event_log *log, weir_lane *lane, int may_wait) {
   return find_room(lane, may_wait);
 }
 
-/* At the byte limit of a log that could not even recover a full ring: what a thread has no lane for has no room. */
+/*
+ * Whether the byte limit leaves no room to recover a full ring. `limited` is set only while a log is opened, so only
+ * captures without a lane need to check it.
+ */
 static int is_limited(const event_log *log) {
   return log->retention && __atomic_load_n(&log->retention->limited, __ATOMIC_ACQUIRE);
 }
@@ -371,7 +377,7 @@ weir_place weir_find_place_in_signal(weir_log *producer) {
 
 weir_place weir_make_room(weir_lane *lane) { return find_room(lane, !this_thread.telling); }
 
-/* The fields are the caller's whole payload: with the flag of a scope, readers would cut the end of them off. */
+/* The payload is fields only. If the type had the flag of a scope, readers would cut off the end of the fields. */
 static int32_t put_and_commit(weir_record *record, uint32_t type, const void *payload, uint64_t length, weir_id *id) {
   if (type & WEIR_SCOPED) return weir_refuse(record, WEIR_DROP_INVALID);
   weir_put_raw(record, payload, length);
@@ -405,8 +411,8 @@ void lane_close_all(event_log *log) {
 }
 
 /*
- * What was seen quiet once stays so: a capture that begins later finds the log closed, and is busy only until it has
- * said so. Without remembering that, threads that go on capturing would keep a close from ending.
+ * A lane that was seen quiet once stays quiet: a capture that begins later finds the log closed, and is busy only until
+ * it is refused. Otherwise threads that go on capturing would keep a close from ending.
  */
 int lanes_quiet(event_log *log) {
   if (!log->visitors_gone && __atomic_load_n(&log->visitors, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */

@@ -1,10 +1,11 @@
 /*
  * room.c: what a capture does about a full lane: wait, refuse, or evict the oldest events.
  *
- * An eviction moves the lane's head on as the drainer does, by a compare-and-swap that fails while the drainer has
- * claimed the lane (L8). What it takes away was accepted, so it has to be counted whatever happens: the producer writes
- * down how far it means to go and what the count will be, moves the head with the flag EVICTED, and only then counts.
- * Killed or stopped in between, the flag says to the drainer, or to recovery, that the count is due (L9).
+ * An eviction moves the lane's head as the drainer does, by a compare-and-swap that fails while the drainer has claimed
+ * the lane (L8). Evicted events were accepted, so they must be counted whatever happens. The producer first stores the
+ * head and the count that the eviction will lead to, then moves the head with the flag EVICTED, and only then updates
+ * the count. If it is killed or stopped in between, the flag tells the drainer, or recovery, that the count is due
+ * (L9).
  */
 #include "capture/bell.h"
 #include "capture/lane.h"
@@ -16,8 +17,8 @@ static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value
 /* ---- Evicting ---------------------------------------------------------------------------------------------------- */
 
 /*
- * The end of the oldest records that make up `bytes` from `head` on, and how many they are. `head` where they make no
- * sense.
+ * The end of the oldest records that together have at least `bytes` from `head` on; their number goes to `*count`.
+ * Returns `head` if a record's length is impossible.
  */
 static uint64_t oldest(const lane_view *view, uint64_t head, uint64_t tail, uint64_t bytes, uint64_t *count) {
   uint64_t at = head;
@@ -46,7 +47,7 @@ static eviction evict(weir_lane *producer, const lane_view *view) {
   uint64_t to = oldest(view, from, tail, least, &count);
   if (to == from) return NOTHING_EVICTABLE;
   uint64_t total = load(&control->evicted_total) + count;
-  __atomic_store_n(&control->evicting_to, to, __ATOMIC_RELEASE); /* L9: the last one is counted */
+  __atomic_store_n(&control->evicting_to, to, __ATOMIC_RELEASE); /* L9: the previous eviction is counted */
   __atomic_store_n(&control->evicting_total, total, __ATOMIC_RELEASE); /* L9 */
   int moved = __atomic_compare_exchange_n(&control->head, &head, to | HEAD_EVICTED, 0, __ATOMIC_ACQ_REL,
                                           __ATOMIC_ACQUIRE); /* L8 */
@@ -68,7 +69,7 @@ static uint64_t deadline_of(const event_log *log, int evicts, int may_wait, uint
   return after(now, wait);
 }
 
-/* What to say about a lane that stays full. */
+/* The reason for refusing a capture when a lane stays full. */
 static int32_t full_reason(const event_log *log) {
   return __atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
 }
@@ -76,8 +77,9 @@ static int32_t full_reason(const event_log *log) {
 static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
 
 /*
- * Sees what the drainer has handed over. A lane that is half full has it come now and not when its interval has passed:
- * the inlined path looks no further than that half, so it costs a capture nothing.
+ * Whether there is room, given how far the drainer has handed over. The first refresh sets the fast path's limit to
+ * half the lane. Reaching it brings the capture here, which ends the drainer's nap early; the fast path still compares
+ * with one limit only.
  */
 static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail) {
   if (*tail <= lane->limit) return 1;

@@ -1,7 +1,7 @@
 /*
- * types.c: type definitions; those of contexts, which are numbered with them, are made in context.c. They are committed
- * in the ring's type region before their number is first used (T2), so a record never refers to a type that recovery
- * does not know.
+ * types.c: type definitions. Contexts share their numbers, and are defined in context.c. A definition is published in
+ * the ring's type region before its number is first used (T2), so a record never refers to a type that recovery does
+ * not know.
  */
 #include "capture/types.h"
 
@@ -18,7 +18,7 @@
 #include "system/crc32c.h"
 #include "system/error.h"
 
-/* A definition on its way into an entry. */
+/* An entry that is being built from a definition. */
 typedef struct entry_buffer {
   uint8_t bytes[MAX_DEFINITION_BYTES];
   uint64_t count;
@@ -117,7 +117,7 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
   for (uint32_t i = 0; i < count && status == WEIR_OK; i++) {
     status = make_entry(buffer, &definitions[i], header->opening, first + i, &signatures[i], error);
     if (status != WEIR_OK) break;
-    if (buffer->count > header->types_bytes - at) { /* before the numbers run out: see MAX_CONTEXTS_BYTES */
+    if (buffer->count > header->types_bytes - at) { /* bytes run out before numbers: see MAX_CONTEXTS_BYTES */
       status = fail(error, WEIR_ERROR_LIMIT, 0, log->held.path,
                     "event type '%s' does not fit: the definitions of one opening, of types and contexts, take at "
                     "most %d bytes; use dynamic events for names that are not known beforehand",
@@ -301,7 +301,7 @@ void types_load(event_log *log) {
     uint64_t from = at;
     const definition_header *entry = definition_next(region, end, &at, header->opening);
     if (!entry && !log->rebooted) break;
-    if (!entry) at += 8; /* a page that the disk did not get; what follows it may be there */
+    if (!entry) at += 8; /* a page that never reached the disk; what follows it may be there */
     if (!entry) continue;
     if (entry->type == 0) continue;
     log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};

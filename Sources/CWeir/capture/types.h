@@ -6,8 +6,8 @@
 
 #include "log/log.h"
 
-void types_load(event_log *log); /* the type table from the ring's region */
-/* Under types_lock: the entries in the ring's region that end at `end`, so many of them of types, are in force. */
+void types_load(event_log *log); /* fills the type table from the ring's type region */
+/* Publishes the entries in the ring's type region up to `end`; `types` of them are types. Under types_lock. */
 void types_publish(event_log *log, uint64_t end, uint32_t types);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "directory/log_lock.h"
+#include "format/ring_header.h"
 #include "system/crc32c.h"
 #include "system/system.h"
 
@@ -78,11 +80,32 @@ static int look(ring_place *place) {
   return RING_ELSEWHERE;
 }
 
+/*
+ * Whether the locator is of another log: the lock file and a ring in the log's directory agree on an id that is not the
+ * locator's. Without that ring nothing would be won: the log's own is wherever its own locator said.
+ */
+static int is_another_logs(int home, const ring_locator *locator) {
+  uint64_t log_id;
+  if (log_lock_id(home, &log_id) != 0 || log_id == 0 || log_id == locator->log_id) return 0;
+  int fd = sys_open_read(home, RING_NAME);
+  if (fd < 0) return 0;
+  ring_header header;
+  struct stat status;
+  int there = sys_status(fd, &status) == 0 && sys_read_at(fd, &header, sizeof header, 0) == sizeof header;
+  sys_close(fd);
+  return there && ring_header_check(&header, (uint64_t)status.st_size) == 0 && header.log_id == log_id;
+}
+
 static int find(int home, ring_place *place) {
   *place = locator_here(home);
   int error = read_locator(home, LOCATOR_NAME, &place->locator);
   if (error == -ENOENT) return 0;
   if (error != 0) return error;
+  if (is_another_logs(home, &place->locator)) {
+    *place = locator_here(home);
+    place->another_logs = 1;
+    return 0;
+  }
   int own = is_own(home, &place->locator);
   if (own < 0) return own;
   place->has_locator = 1;

@@ -14,6 +14,8 @@
 
 #include "format/format.h"
 
+#define RING_AT_FOREIGN "the file that says where the ring is belongs to another log"
+
 typedef enum whereabouts {
   RING_HERE,      /* in the log's directory, if there is one */
   RING_ELSEWHERE, /* where the locator says; it, or the file that becomes it */
@@ -28,6 +30,7 @@ typedef struct ring_place {
   char new_name[48];    /* of the file that becomes it */
   int has_locator;
   int own;              /* the locator was made in this directory */
+  int another_logs;     /* there is a locator, but of another log: it is not in force, and counts as absent */
   ring_locator locator;
 } ring_place;
 

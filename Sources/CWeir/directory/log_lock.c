@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "format/format.h"
+#include "system/bytes.h"
+#include "system/crc32c.h"
 #include "system/forks.h"
 
 static log_lock *locks; /* while forks are held */
@@ -131,6 +133,47 @@ weir_status log_lock_take(log_lock *lock, int create, weir_error *error) {
   forks_allow();
   weir_status status = open_directory(lock, create, error);
   return status == WEIR_OK ? lock_directory(lock, error) : status;
+}
+
+static uint32_t checksum(const lock_content *content) {
+  uint64_t state = crc_extend(CRC_START, content, offsetof(lock_content, crc));
+  return crc_end(crc_extend(state, &content->log_id, sizeof *content - offsetof(lock_content, log_id)));
+}
+
+static int is_right(const lock_content *content) {
+  return content->magic == LOCK_MAGIC && content->crc == checksum(content);
+}
+
+int log_lock_id(int directory, uint64_t *log_id) {
+  lock_content content = {0};
+  *log_id = 0;
+  int fd = sys_open_read(directory, LOCK_NAME);
+  if (fd < 0) return fd;
+  int64_t got = sys_read_at(fd, &content, sizeof content, 0);
+  sys_close(fd);
+  if (got == sizeof content && is_right(&content)) *log_id = content.log_id;
+  return got < 0 ? (int)got : 0;
+}
+
+/* Whether the file holds nothing, or what an opening wrote: somebody's file with that name is locked, and left alone. */
+static int is_ours(const lock_content *content) {
+  return content->magic == LOCK_MAGIC || bytes_are_zero(content, sizeof *content);
+}
+
+int log_lock_identify(log_lock *lock, uint64_t log_id) {
+  while (log_id == 0) {
+    int error = sys_random(&log_id, sizeof log_id);
+    if (error != 0) return error;
+  }
+  lock->log_id = log_id;
+  lock_content old = {0};
+  int64_t got = sys_read_at(lock->file, &old, sizeof old, 0);
+  if (got < 0) return (int)got;
+  if (!is_ours(&old) || (is_right(&old) && old.log_id == log_id)) return 0;
+  lock_content content = {.magic = LOCK_MAGIC, .major = FORMAT_MAJOR, .minor = FORMAT_MINOR, .log_id = log_id};
+  content.crc = checksum(&content);
+  int error = sys_write_at(lock->file, &content, sizeof content, 0);
+  return error == 0 ? sys_sync_data(lock->file) : error;
 }
 
 void log_lock_let_go(log_lock *lock) {

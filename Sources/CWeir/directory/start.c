@@ -40,7 +40,7 @@ static int read_slots(int fd, start_slot *best) {
   return found;
 }
 
-int start_read(int directory, start_slot *slot) {
+int start_read(int directory, uint64_t log_id, start_slot *slot) {
   memset(slot, 0, sizeof *slot);
   int fd = sys_open_read(directory, START_NAME);
   if (fd < 0) return fd == -ENOENT ? 0 : fd;
@@ -48,7 +48,13 @@ int start_read(int directory, start_slot *slot) {
   /* Of a live log a slot may be written while it is read; twice in a row that takes two syncs of the disk. */
   for (int i = 0; i < 3 && result == -EBADMSG; i++) result = read_slots(fd, slot);
   sys_close(fd);
-  return result;
+  return result == 1 && log_id != 0 && slot->log_id != log_id ? -ESTALE : result;
+}
+
+const char *start_problem(int error) {
+  if (error == -ESTALE) return START_FOREIGN;
+  if (error != -EBADMSG && error != -ELOOP) return NULL;
+  return "the file that says what was removed is damaged: what retention removed counts as missing";
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */

@@ -10,13 +10,17 @@
 
 #include "format/format.h"
 
-#define START_PROBLEM "the file that says what was removed is damaged: what retention removed counts as missing"
-
 /*
- * Reads it: 1; 0 if there is none, and then `slot` is all zeros; -EBADMSG if neither slot is good, -ENOTSUP for a newer
- * version, -ELOOP for what is no plain file, or another negative errno.
+ * Reads the `start` of the log with this id; with 0, of any: 1; 0 if there is none, and then `slot` is all zeros;
+ * -EBADMSG if neither slot is good, -ELOOP for what is no plain file, -ESTALE for that of another log, -ENOTSUP for a
+ * newer version, or another negative errno.
  */
-int start_read(int directory, start_slot *slot);
+int start_read(int directory, uint64_t log_id, start_slot *slot);
+
+/* What is wrong, where start_read answers one of the first three errors: it counts as absent. Null for any other. */
+const char *start_problem(int error);
+
+#define START_FOREIGN "the file that says what was removed is of another log: what retention removed counts as missing"
 
 /* Writes the next one, in the place of the older; after 0 it is on the disk. Makes the file if there is none. */
 int start_write(int directory, start_slot *slot);

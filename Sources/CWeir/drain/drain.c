@@ -70,9 +70,8 @@ int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
     handed[i] = (lane_mark){log->lanes[i].handed, log->lanes[i].records};
   }
   if (log->after_cut) flags |= SEGMENT_AFTER_CUT;
-  int error =
-      segment_begin(fresh, log->header->opening, log->header->boot_id, log->next_offset, &log->previous, handed,
-                    log->lane_count, flags);
+  const segment_origin origin = {log->held.log_id, log->header->opening, log->header->boot_id};
+  int error = segment_begin(fresh, &origin, log->next_offset, &log->previous, handed, log->lane_count, flags);
   if (error != 0) return error;
   fresh->number = ++log->segment_number;
   fresh->totals = collect_totals(log, NULL, segment_most_totals(fresh->capacity));

@@ -35,12 +35,28 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 #define BATCH_SUFFIX ".weir.lz4"
 #define BATCH_PREFIX "batch-" /* and the 20 digits: a batch segment in the making */
 
+#define LOCK_MAGIC UINT64_C(0x4b434f4c52494557)    /* "WEIRLOCK" */
 #define RING_MAGIC UINT64_C(0x474e495252494557)    /* "WEIRRING" */
 #define LOCATOR_MAGIC UINT64_C(0x41434f4c52494557) /* "WEIRLOCA" */
 #define START_MAGIC UINT64_C(0x5452545352494557)   /* "WEIRSTRT" */
 #define SEGMENT_MAGIC UINT64_C(0x4d47455352494557) /* "WEIRSEGM" */
 #define BLOCK_MAGIC UINT32_C(0x4b4c4257)           /* "WBLK" */
 #define BATCH_MAGIC UINT64_C(0x4843544252494557)   /* "WEIRBTCH" */
+
+/* ---- Lock ------------------------------------------------------------------------------------------------------ */
+
+/* What the lock file holds. Its other purpose needs no bytes. */
+typedef struct lock_content {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t crc;    /* CRC32C of bytes 0 to 11 and 16 to 63 */
+  uint64_t log_id; /* random, never 0: names the log, in each of its files */
+  uint64_t reserved[5];
+} lock_content;
+
+static_assert(offsetof(lock_content, log_id) == 16, "lock");
+static_assert(sizeof(lock_content) == 64, "lock");
 
 /* ---- Ring ------------------------------------------------------------------------------------------------------ */
 
@@ -64,11 +80,20 @@ typedef struct calibration_slot {
   uint32_t crc; /* CRC32C of the 36 bytes before it */
 } calibration_slot;
 
+/* Room for what later versions will write: zero, and checked. See FileFormat.md, Room for later versions. */
+typedef struct name_room {
+  uint8_t utf8[64];
+} name_room;
+
+typedef struct chain_room {
+  uint8_t value[32];
+} chain_room;
+
 typedef struct ring_header {
   uint64_t magic;
   uint16_t major;
   uint16_t minor;
-  uint32_t header_crc; /* CRC32C of bytes 16 to 255 */
+  uint32_t header_crc; /* CRC32C of bytes 16 to 511 */
   uint64_t opening;
   uint64_t file_bytes;
   uint32_t lane_count;
@@ -84,18 +109,22 @@ typedef struct ring_header {
   uint64_t compatible;
   uint8_t boot_id[16];
   uint32_t clock;
-  uint8_t reserved0[124];
+  uint32_t reserved0;
+  uint64_t log_id;
+  name_room host;
+  name_room fleet;
+  uint8_t reserved1[240];
 
-  /* From byte 256: changes while the log is open. */
+  /* From byte 512: changes while the log is open. */
   uint64_t log_end;   /* the offset after the last block appended */
   uint64_t types_end; /* bytes of the type region that hold definitions */
   uint64_t closed;    /* 1: all that was captured is in synced segments, and nothing will be any more */
   uint64_t sync_failed; /* 1: the disk failed to sync a segment of this opening */
-  uint8_t reserved1[16];
-  calibration_slot calibration[2];              /* 304 */
-  uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 384: refusals of captures that had no lane */
+  uint8_t reserved2[16];
+  calibration_slot calibration[2];              /* 560 */
+  uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 640: refusals of captures that had no lane */
   uint64_t unlaned_reported[WEIR_DROP_REASONS]; /* of them, in gap records of the log */
-  uint8_t reserved2[3456];
+  uint8_t reserved3[3200];
 } ring_header;
 
 /* A lane's control page, followed by lane_bytes of records and record_bytes + 8, rounded up to 4096, of overhang. */
@@ -122,16 +151,18 @@ typedef struct lane_control {
 enum { HEAD_CLAIMED = 1, HEAD_EVICTED = 2, HEAD_FLAGS = 7 };
 static inline uint64_t head_position(uint64_t head) { return head & ~(uint64_t)HEAD_FLAGS; }
 
-enum { RING_HEADER_BYTES = 4096, LANE_CONTROL_BYTES = 4096, RING_FIXED_BYTES = 256, RECORD_SLACK_BYTES = 8 };
+enum { RING_HEADER_BYTES = 4096, LANE_CONTROL_BYTES = 4096, RING_FIXED_BYTES = 512, RECORD_SLACK_BYTES = 8 };
 
 static_assert(sizeof(calibration_slot) == 40, "calibration slot");
 static_assert(offsetof(ring_header, header_crc) == 12, "ring header");
 static_assert(offsetof(ring_header, opening) == 16, "ring header");
 static_assert(offsetof(ring_header, boot_id) == 112, "ring header");
+static_assert(offsetof(ring_header, log_id) == 136, "ring header");
+static_assert(offsetof(ring_header, fleet) == 208, "ring header");
 static_assert(offsetof(ring_header, log_end) == RING_FIXED_BYTES, "ring header");
-static_assert(offsetof(ring_header, closed) == 272, "ring header");
-static_assert(offsetof(ring_header, calibration) == 304, "ring header");
-static_assert(offsetof(ring_header, unlaned_dropped) == 384, "ring header");
+static_assert(offsetof(ring_header, closed) == 528, "ring header");
+static_assert(offsetof(ring_header, calibration) == 560, "ring header");
+static_assert(offsetof(ring_header, unlaned_dropped) == 640, "ring header");
 static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "ring header");
 static_assert(offsetof(lane_control, head) == 128, "lane control");
 static_assert(offsetof(lane_control, reported) == 192, "lane control");
@@ -153,7 +184,7 @@ typedef struct ring_locator {
   uint32_t state;       /* LOCATOR_IN_USE, LOCATOR_CLOSED */
   uint32_t path_bytes;
   uint8_t boot_id[16];  /* of the kernel's boot that the ring is of */
-  uint8_t reserved[8];  /* zero; no reader depends on it */
+  uint64_t log_id;
   char path[4000];      /* of the directory, absolute, then zeros */
 } ring_locator;
 
@@ -183,7 +214,8 @@ typedef struct start_slot {
   uint64_t incompatible;
   int64_t changed_ns;    /* wall clock, when this was written */
   uint64_t missing;      /* offsets below first_offset that damage had taken before: neither events nor notices */
-  uint64_t reserved0[3];
+  uint64_t log_id;
+  uint64_t reserved0[2];
   uint64_t lost[WEIR_DROP_REASONS];    /* of the events, those removed before they were delivered, by reason */
   uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that gap records in the removed segments told of */
   uint8_t reserved1[128];
@@ -260,7 +292,7 @@ typedef struct segment_header {
   uint64_t magic;
   uint16_t major;
   uint16_t minor;
-  uint32_t header_bytes; /* 256 + 16 * lane_count */
+  uint32_t header_bytes; /* 512 + 16 * lane_count */
   uint32_t header_crc;   /* CRC32C of bytes 20 to header_bytes */
   uint32_t flags;        /* SEGMENT_RECOVERED, SEGMENT_AFTER_CUT */
   uint64_t salt;         /* random, never 0 */
@@ -276,7 +308,12 @@ typedef struct segment_header {
   uint32_t lane_count;
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
   uint8_t captured_boot_id[16]; /* of the one in which its events were captured: another where recovery wrote it */
-  uint8_t reserved[116];
+  uint32_t reserved0;
+  uint64_t log_id;
+  chain_room previous_chain; /* of the segment before */
+  name_room host;
+  name_room fleet;
+  uint8_t reserved1[200];
   lane_mark handed[]; /* for each lane, how far it had been handed over when this segment began */
 } segment_header;
 
@@ -284,7 +321,7 @@ typedef struct segment_header {
  * RECOVERED: holds what recovery drained. AFTER_CUT: the offsets between the segment before and this one were left out,
  * because a power cut may have taken events that had some of them.
  */
-enum { SEGMENT_RECOVERED = 1, SEGMENT_AFTER_CUT = 2, SEGMENT_HEADER_BYTES = 256 };
+enum { SEGMENT_RECOVERED = 1, SEGMENT_AFTER_CUT = 2, SEGMENT_HEADER_BYTES = 512 };
 
 #define OFFSETS_LEFT_OUT (UINT64_C(1) << 32)
 
@@ -294,11 +331,13 @@ static_assert(offsetof(segment_header, previous_salt) == 56, "segment header");
 static_assert(offsetof(segment_header, lane_count) == 104, "segment header");
 static_assert(offsetof(segment_header, boot_id) == 108, "segment header");
 static_assert(offsetof(segment_header, captured_boot_id) == 124, "segment header");
+static_assert(offsetof(segment_header, log_id) == 144, "segment header");
+static_assert(offsetof(segment_header, host) == 184, "segment header");
 static_assert(offsetof(segment_header, handed) == SEGMENT_HEADER_BYTES, "segment header");
 
 typedef struct block_header {
   uint32_t magic;
-  uint32_t header_crc; /* CRC32C of bytes 8 to 127 */
+  uint32_t header_crc; /* CRC32C of bytes 8 to 159 */
   uint64_t salt;       /* the segment's */
   uint64_t position;   /* of this header in the file */
   uint64_t opening;
@@ -314,6 +353,10 @@ typedef struct block_header {
   int64_t first_ns;
   int64_t last_ns;
   calibration calibration;
+  uint64_t log_id;
+  uint32_t layout; /* of the payload; 0: in rows, or in columns as the batch segment says */
+  uint32_t key_id; /* of what the payload is encrypted with; 0: it is not */
+  uint8_t tag[16]; /* that authenticates header and payload */
 } block_header;
 
 enum {
@@ -323,10 +366,12 @@ enum {
   BLOCK_SEAL = 4         /* the last block of a segment */
 };
 
-static_assert(sizeof(block_header) == 128, "block header");
+static_assert(sizeof(block_header) == 160, "block header");
 static_assert(offsetof(block_header, kind) == 32, "block header");
 static_assert(offsetof(block_header, base_offset) == 48, "block header");
 static_assert(offsetof(block_header, calibration) == 96, "block header");
+static_assert(offsetof(block_header, log_id) == 128, "block header");
+static_assert(offsetof(block_header, tag) == 144, "block header");
 
 /*
  * A seal's payload: this, every definition that the segment's records need, the highest totals in gap records of the
@@ -344,6 +389,7 @@ typedef struct seal_summary {
   uint32_t definition_bytes;
   uint32_t totals; /* how many gap_total follow the definitions */
   uint32_t reserved;
+  chain_room chain; /* over the segments up to this one */
 } seal_summary;
 
 /* What the log says was lost of a lane (NOTICE_LANE: without one) for a reason, in all. */
@@ -358,7 +404,7 @@ enum { SEAL_RECOVERED = 1, SEAL_POSITION_BYTES = 8 };
 /* In `dropped` of a seal, and of `start`, where no reason has this number: events that hole records tell of. */
 enum { LOST_IN_HOLES = 0 };
 
-static_assert(sizeof(seal_summary) == 192, "seal summary");
+static_assert(sizeof(seal_summary) == 224, "seal summary");
 static_assert(sizeof(gap_total) == 16, "gap total");
 
 /* ---- Batch segment --------------------------------------------------------------------------------------------- */
@@ -383,6 +429,7 @@ typedef struct batch_index {
   uint64_t events;        /* in the segment, without notices */
   uint32_t block_count;
   uint32_t reserved;
+  uint64_t log_id;      /* the segment's */
 } batch_index;
 
 /* One LZ4 block. */
@@ -418,7 +465,8 @@ static_assert(offsetof(batch_index, crc) == 12, "batch index");
 static_assert(offsetof(batch_index, salt) == 24, "batch index");
 static_assert(offsetof(batch_index, content_bytes) == 56, "batch index");
 static_assert(offsetof(batch_index, block_count) == 80, "batch index");
-static_assert(sizeof(batch_index) == 88, "batch index");
+static_assert(offsetof(batch_index, log_id) == 88, "batch index");
+static_assert(sizeof(batch_index) == 96, "batch index");
 static_assert(sizeof(batch_block) == 24, "batch block");
 static_assert(sizeof(batch_end) == 16, "batch end");
 

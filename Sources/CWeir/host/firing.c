@@ -1,4 +1,4 @@
-/* firing.c: the threads that fire hooks, and the wait until none of them can be in one that was detached. */
+/* firing.c: the threads that fire hooks, and the wait until no thread can still be in a detached hook. */
 #define _GNU_SOURCE
 #include "weir_firing.h"
 
@@ -14,10 +14,12 @@ __thread weir_firing *weir_this_firing;
 uint64_t weir_firing_epoch = 1;
 uint32_t weir_firing_fenced;
 
-/* Threads write their records all the time: each has cache lines of its own, two as they are fetched in pairs. */
+/*
+ * A thread writes its record all the time, so each has cache lines of its own: two, because they are fetched in pairs.
+ */
 enum { RECORD_ALIGNMENT = 128 };
 
-static weir_firing *records; /* all there ever were: pushed, never removed */
+static weir_firing *records; /* every record ever made: pushed, never removed */
 static pthread_key_t thread_key;
 static int thread_key_made;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
@@ -39,8 +41,8 @@ static void end_thread(void *record) {
 }
 
 /*
- * In a child of a fork the other threads are not there to end what they fired. Their spares are left alone: a thread
- * may have been about to take one or to put one back, and then the count is ahead of what is there.
+ * In a forked child the other threads don't exist, and can't end what they fired. Their spares are left alone: a thread
+ * may have been about to take one or to put one back, and then the count is ahead of the array.
  */
 static void forget_other_threads(void) {
   for (weir_firing *firing = records; firing; firing = firing->next) {
@@ -59,7 +61,7 @@ static void prepare(void) {
 #endif
 #endif
   if (sys_membarrier_register() != 0) weir_firing_fenced = 1;
-  /* Without a key a thread's record is not given back when it ends: some bytes a thread, and nothing worse. */
+  /* Without a key a thread that ends does not give its record back; that costs only some bytes a thread. */
   thread_key_made = pthread_key_create(&thread_key, end_thread) == 0;
   pthread_atfork(NULL, NULL, forget_other_threads);
 }
@@ -99,11 +101,11 @@ uint64_t weir_firing_retire(void) { return __atomic_add_fetch(&weir_firing_epoch
 /* After it, every other thread has its epoch (F1) in memory, or will read the tables as they are now. */
 static void barrier(void) {
   if (__atomic_load_n(&weir_firing_fenced, __ATOMIC_RELAXED)) return;
-  /* A kernel that registered it and refuses it now leaves time for the stores to be seen, as close does. */
+  /* If the kernel refuses membarrier now, the wait gives the stores time to be seen, as in close. */
   if (sys_membarrier() != 0) sys_sleep_ns(20000000);
 }
 
-/* The oldest epoch in which a thread fires; `least` if that is older. */
+/* The oldest epoch in which a thread other than the one of `except` fires, at most `least`. */
 static uint64_t oldest(uint64_t least, const weir_firing *except) {
   for (weir_firing *firing = __atomic_load_n(&records, __ATOMIC_SEQ_CST); firing; firing = firing->next) {
     uint64_t began = __atomic_load_n(&firing->epoch, __ATOMIC_SEQ_CST); /* F1, F2 */
@@ -144,7 +146,7 @@ uint64_t weir_firing_clock(void) {
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* A block that may be kept is of the size that all of them have. */
+/* A block that may become a spare must have the size of all spares. */
 void *weir_call_take_slow(size_t size, size_t alignment) {
   if (size < WEIR_SPARE_BYTES) size = WEIR_SPARE_BYTES;
   if (alignment <= WEIR_SPARE_ALIGNMENT) return malloc(size);
@@ -156,7 +158,7 @@ void weir_call_give_slow(void *memory) { free(memory); }
 
 /* ---- Declared join points ---------------------------------------------------------------------------------------- */
 
-/* The linker's names for the two ends of the section; null where nothing declares any. */
+/* The linker's names for the two ends of the section; null if no join point is declared. */
 extern const weir_join_point_record __start_weir_join_points[] __attribute__((weak, visibility("hidden")));
 extern const weir_join_point_record __stop_weir_join_points[] __attribute__((weak, visibility("hidden")));
 

@@ -21,30 +21,33 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* What the handler tells. Written whole or not at all. */
+/* What the handler writes into the pipe, whole or not at all. */
 typedef struct note {
   siginfo_t info;
-  uint32_t continued; /* how often the process had been told to go on */
+  uint32_t continued; /* the number of SIGCONTs so far */
 } note;
 
 _Static_assert(sizeof(note) <= PIPE_BUF, "a note is written in one part");
 
 typedef struct slot {
-  int note_to;              /* the pipe's end to write at, plus 1; 0 while nobody waits */
-  pid_t process;            /* whose pipe it is */
+  int note_to;              /* the pipe's write end, plus 1; 0 while nobody waits */
+  pid_t process;            /* the process that made the pipe */
   int ends[2];              /* the pipe; 0 and 0 before it is made */
   int once;
-  int came;                 /* a signal, of those that are taken once */
+  int came;                 /* with `once`: a signal has come */
   int taken;
-  struct sigaction before;  /* whose the signal was */
-  note last;                /* the last note that was taken */
+  struct sigaction before;  /* the action before ours */
+  note last;                /* the last note that was read from the pipe */
 } slot;
 
 static slot slots[WEIR_SIGNALS];
 static uint32_t continued; /* how often SIGCONT came */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Our handler is called by one that we pass a signal on to, and that was put in place after ours: not another signal. */
+/*
+ * This thread is passing a signal on. A handler that was installed after ours may call ours: that is not another
+ * signal.
+ */
 static __thread int passing __attribute__((tls_model("initial-exec")));
 
 static slot *slot_of(int number) {
@@ -69,7 +72,7 @@ static void call(const struct sigaction *action, int number, siginfo_t *info, vo
 
 static int is_ours(const struct sigaction *action);
 
-/* The default action, on this thread, here and now: the process ends, or stops and goes on. */
+/* Takes the default action on this thread, now: the process ends, or stops and goes on. */
 static void act_by_default(int number) {
   struct sigaction now, plain = {.sa_handler = SIG_DFL};
   int is_known = sigaction(number, &plain, &now) == 0;
@@ -79,12 +82,14 @@ static void act_by_default(int number) {
   pthread_sigmask(SIG_UNBLOCK, &only, &before);
   raise(number);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  /* Whoever's it was: the host may have put another handler in the place of ours. If the signal was given back
-   * meanwhile, ours passes on at once. */
+  /*
+   * Restore the handler that was there: the host may have replaced ours. If the signal was released meanwhile, ours
+   * passes it on at once.
+   */
   if (is_known) sigaction(number, &now, NULL);
 }
 
-/* Nobody waits for the signal here. */
+/* Passes on a signal for which nobody waits. */
 static void pass_on_at_once(slot *slot, int number, siginfo_t *info, void *context) {
   if (is_function(&slot->before)) {
     call(&slot->before, number, info, context);
@@ -93,7 +98,7 @@ static void pass_on_at_once(slot *slot, int number, siginfo_t *info, void *conte
   }
 }
 
-/* The first of those that are taken once: the next one is its former owner's. */
+/* With `once`, only the first signal is ours. 1: this is a later one, which goes to the former owner. */
 static int is_next_one(slot *slot, int number) {
   if (!slot->once) return 0;
   if (__atomic_exchange_n(&slot->came, 1, __ATOMIC_ACQ_REL)) return 1; /* S2 */
@@ -111,7 +116,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     if (note_to > 0 && __atomic_load_n(&slot->process, __ATOMIC_ACQUIRE) == getpid() /* S1 */
         && !is_next_one(slot, number)) {
       note note = {.info = *info, .continued = __atomic_load_n(&continued, __ATOMIC_ACQUIRE)}; /* S3 */
-      /* A full pipe holds hundreds of the same: whoever waits has not heard of the first one. */
+      /* If the pipe is full the note is dropped: the waiter has hundreds of the same to read. */
       ssize_t ignored = write(note_to - 1, &note, sizeof note);
       (void)ignored;
     } else {
@@ -127,20 +132,20 @@ static int is_ours(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_signal;
 }
 
-/* Puts our handler in place, and keeps what was there. */
+/* Installs our handler, and keeps the action before it. */
 static int place(slot *slot, int number) {
   struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
   ours.sa_sigaction = on_signal;
   sigfillset(&ours.sa_mask);
   struct sigaction now;
   if (sigaction(number, NULL, &now) != 0) return errno;
-  if (!is_ours(&now)) slot->before = now; /* first: ours may run at once */
+  if (!is_ours(&now)) slot->before = now; /* stored first, because our handler may run at once */
   return sigaction(number, &ours, NULL) == 0 ? 0 : errno;
 }
 
 static int open_pipe(slot *slot) {
-  if (slot->process == getpid()) return 0; /* with what may be in it still: nobody has passed that on yet */
-  if (slot->process != 0) { /* the parent's, which this process must not write to */
+  if (slot->process == getpid()) return 0; /* the pipe may hold notes that nobody has passed on yet */
+  if (slot->process != 0) { /* the parent's pipe, which this process must not write to */
     close(slot->ends[0]);
     close(slot->ends[1]);
   }
@@ -179,7 +184,7 @@ void weir_signal_release(int number) {
   if (slot->taken && slot->process == getpid()) {
     struct sigaction now;
     if (sigaction(number, NULL, &now) == 0 && is_ours(&now)) sigaction(number, &slot->before, NULL);
-    __atomic_store_n(&slot->note_to, 0, __ATOMIC_RELEASE); /* S1: from here on it passes on at once */
+    __atomic_store_n(&slot->note_to, 0, __ATOMIC_RELEASE); /* S1: from here on the handler passes on at once */
     slot->taken = 0;
   }
   pthread_mutex_unlock(&lock);
@@ -213,7 +218,7 @@ static int is_same(const struct sigaction *one, const struct sigaction *other) {
   return one->sa_flags & SA_SIGINFO ? one->sa_sigaction == other->sa_sigaction : one->sa_handler == other->sa_handler;
 }
 
-/* Calls the host's handler, and then lets in what it raised, as happens when a handler returns. */
+/* Calls the host's handler, then unblocks the signal in case the handler raised it, as when a handler returns. */
 static void call_here(slot *slot, int number) {
   passing = 1;
   call(&slot->before, number, &slot->last.info, NULL);
@@ -225,7 +230,7 @@ static void call_here(slot *slot, int number) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* SIGCONT came since the note of a stop was written, or waits for a thread that will run our handler. */
+/* Whether SIGCONT came since the stop's note was written, or waits for a thread that will run our handler. */
 static int is_taken_back(const slot *slot) {
   sigset_t pending;
   if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return 1;
@@ -237,12 +242,16 @@ void weir_signal_pass_on(int number) {
   if (!slot) return;
   struct sigaction now;
   if (is_function(&slot->before)) {
-    /* Given back, it comes to the host as without us: on one of its threads, and interrupts what that waits in. */
+    /*
+     * The signal is released, so kill delivers it as without us: on one of the host's threads, and interrupts its wait.
+     */
     int is_hosts = slot->once && sigaction(number, NULL, &now) == 0 && is_same(&now, &slot->before);
     if (!is_hosts || kill(getpid(), number) != 0) call_here(slot, number);
   } else if (slot->before.sa_handler == SIG_DFL && number != SIGCONT) {
-    /* SIGCONT takes back a stop that has not happened yet: else the process would stop though it was last told to go
-     * on, and nobody would tell it again. */
+    /*
+     * SIGCONT cancels a stop that has not happened yet: the process was last told to go on, and nobody would wake it
+     * from the stop.
+     */
     if (number != SIGTSTP || !is_taken_back(slot)) act_by_default(number);
   }
 }

@@ -18,11 +18,11 @@ static void loosen_lanes(checker *checker) {
 
 int check_start(checker *checker, uint64_t base) {
   start_slot start;
-  int found = start_read(checker->directory, &start);
-  if (found == -EBADMSG || found == -ELOOP) {
+  int found = start_read(checker->directory, checker->log_id, &start);
+  if (start_problem(found)) {
     if (checker->start_told) return 0;
     checker->start_told = 1;
-    check_tell(checker, START_NAME, 0, 0, checker->next_offset, 0, START_PROBLEM);
+    check_tell(checker, START_NAME, 0, 0, checker->next_offset, 0, start_problem(found));
     return 0;
   }
   if (found <= 0) return found;
@@ -348,9 +348,7 @@ static void check_no_segment(checker *checker, const scan_damage *damage, int la
   int blank = damage->to == 0;
   if (blank && last && checker->name->active) return; /* a segment that was being begun */
   check_tell(checker, checker->name->name, 0, damage->to, checker->next_offset, 0,
-             blank                    ? "segment file holds only zeros"
-             : checker->name->batch ? damage->reason
-                                    : "no segment: neither its header nor any block is right");
+             blank ? "segment file holds only zeros" : damage->reason);
 }
 
 int check_segment(checker *checker, segment_name *name, int last) {
@@ -362,7 +360,7 @@ int check_segment(checker *checker, segment_name *name, int last) {
   memset(&checker->sums, 0, sizeof checker->sums);
   checker->headers.count = 0;
   checker->headers.columns_wrong = 0;
-  int error = scan_open_named(&scan, checker->directory, name, &damage);
+  int error = scan_open_named(&scan, checker->directory, checker->log_id, name, &damage);
   if (error == -ELOOP) {
     check_tell(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
     return 0;

@@ -28,6 +28,7 @@ typedef struct batch_headers {
 typedef struct checker {
   const char *path;
   int directory;
+  uint64_t log_id;
   int live;
   void (*report)(void *context, const weir_finding *finding);
   void *context;

@@ -12,12 +12,14 @@
 #include "format/calibration.h"
 #include "format/notice.h"
 #include "replay/dead.h"
+#include "segment/identity.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/system.h"
 
 typedef struct summing {
   int directory;
+  uint64_t log_id;
   const char *path;
   weir_stat *stat;
   uint64_t timed; /* events whose times are in the stat */
@@ -113,7 +115,7 @@ static int take_segment(summing *summing, segment_name *name, int last) {
   weir_stat *stat = summing->stat;
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open_named(&scan, summing->directory, name, &damage);
+  int error = scan_open_named(&scan, summing->directory, summing->log_id, name, &damage);
   if (error == -ELOOP) {
     stat->damaged = 1;
     return 0;
@@ -147,9 +149,9 @@ static int take_named(summing *summing, segment_name *name, int last) {
 static int take_start(summing *summing, uint64_t *first) {
   start_slot start;
   weir_stat *stat = summing->stat;
-  int found = start_read(summing->directory, &start);
+  int found = start_read(summing->directory, summing->log_id, &start);
   *first = start.first_offset;
-  if (found == -EBADMSG || found == -ELOOP) {
+  if (start_problem(found)) {
     stat->damaged = 1;
     *first = 0;
     return 0;
@@ -247,7 +249,7 @@ static int take_live(summing *summing) {
 static int take_ring(summing *summing) {
   if (summing->stat->live) return take_live(summing);
   dead_ring *ring;
-  int error = dead_open(summing->directory, &ring);
+  int error = dead_open(summing->directory, summing->log_id, &ring);
   if (error == 0 && ring) error = take_dead(summing, ring);
   uint64_t end;
   if (error == 0 && !ring && dead_closed_end(summing->directory, &end)) reach(summing->stat, end);
@@ -308,7 +310,9 @@ weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_err
   summing summing = {.path = directory, .stat = stat, .directory = -1};
   weir_status status = directory_open_read(directory, &summing.directory, error);
   if (status != WEIR_OK) return status;
-  status = sum_up(&summing, error);
+  int result = identity_find(summing.directory, &summing.log_id);
+  if (result != 0) status = failure(&summing, result, NULL, error);
+  else status = sum_up(&summing, error);
   sys_close(summing.directory);
   return status;
 }

@@ -13,6 +13,7 @@
 #include "directory/start.h"
 #include "format/notice.h"
 #include "replay/dead.h"
+#include "segment/identity.h"
 #include "segment/scan.h"
 #include "system/crc32c.h"
 #include "system/error.h"
@@ -29,6 +30,7 @@ typedef struct lane_picture {
 
 typedef struct counting {
   int directory;
+  uint64_t log_id;
   const char *path;
   uint64_t offset;
   weir_tally *tally;
@@ -279,11 +281,11 @@ static int take_sealed(counting *counting, segment_scan *scan, uint64_t base, in
 /* Opens a segment of the listing, which may have been sealed since. -EAGAIN: it was removed. */
 static int open_segment(const counting *counting, segment_name *name, segment_scan *scan) {
   scan_damage damage;
-  int error = scan_open_named(scan, counting->directory, name, &damage);
+  int error = scan_open_named(scan, counting->directory, counting->log_id, name, &damage);
   if (error == -ENOENT && name->active) {
     name->active = 0;
     segment_file_name(name->name, name->base, 0);
-    error = scan_open_named(scan, counting->directory, name, &damage);
+    error = scan_open_named(scan, counting->directory, counting->log_id, name, &damage);
   }
   return error == -ENOENT ? -EAGAIN : error;
 }
@@ -336,7 +338,7 @@ static int take_dead(counting *counting) {
   dead_ring *ring;
   dead_item item;
   weir_tally *tally = counting->tally;
-  int result = dead_open(counting->directory, &ring);
+  int result = dead_open(counting->directory, counting->log_id, &ring);
   if (result == 0 && ring) {
     miss(counting, ring->known_end);
     if (counting->reached < ring->start_offset) counting->reached = ring->start_offset;
@@ -362,8 +364,8 @@ static int take_dead(counting *counting) {
 /* What was removed. Its offsets are not missing. */
 static int take_start(counting *counting) {
   start_slot start;
-  int found = start_read(counting->directory, &start);
-  if (found != 1) return found == -EBADMSG || found == -ELOOP ? 0 : found;
+  int found = start_read(counting->directory, counting->log_id, &start);
+  if (found != 1) return start_problem(found) ? 0 : found;
   weir_tally *tally = counting->tally;
   tally->removed = start.events + start.missing;
   tally->overwritten += start.dropped[WEIR_LOST_OVERWRITTEN];
@@ -414,7 +416,8 @@ weir_status weir_count_from(const char *directory, uint64_t offset, weir_tally *
   int result = -EAGAIN;
   for (int i = 0; i < TRIES && result == -EAGAIN; i++) {
     counting counting = {.directory = fd, .path = directory, .offset = offset, .tally = tally};
-    result = count_all(&counting);
+    result = identity_find(fd, &counting.log_id);
+    if (result == 0) result = count_all(&counting);
   }
   sys_close(fd);
   if (result == 0) return WEIR_OK;

@@ -11,6 +11,7 @@
 #include "format/ring_header.h"
 #include "inspect/check.h"
 #include "replay/dead.h"
+#include "segment/identity.h"
 #include "system/bytes.h"
 #include "system/crc32c.h"
 #include "system/error.h"
@@ -26,9 +27,9 @@ static void check_ring_header(checker *checker, const dead_ring *ring) {
   const ring_header *header = &ring->header;
   calibration calibration;
   checker->out->bytes += sizeof *header;
-  if (!bytes_are_zero(header->reserved0, sizeof header->reserved0) ||
-      !bytes_are_zero(header->reserved1, sizeof header->reserved1) ||
-      !bytes_are_zero(header->reserved2, sizeof header->reserved2) || header->unlaned_dropped[0] ||
+  if (header->reserved0 != 0 || !bytes_are_zero(&header->host, RING_FIXED_BYTES - offsetof(ring_header, host)) ||
+      !bytes_are_zero(header->reserved2, sizeof header->reserved2) ||
+      !bytes_are_zero(header->reserved3, sizeof header->reserved3) || header->unlaned_dropped[0] ||
       header->unlaned_reported[0]) {
     tell_ring(checker, 0, sizeof *header, "reserved bytes of the ring's header are not zero");
   }
@@ -95,7 +96,7 @@ static int check_lanes(checker *checker, dead_ring *ring) {
 /* The ring of a dead writer: what it holds, and what it says about the end of the log. */
 static int check_ring(checker *checker) {
   dead_ring *ring;
-  int error = dead_open(checker->directory, &ring);
+  int error = dead_open(checker->directory, checker->log_id, &ring);
   const char *problem = dead_problem(error), *name = error == -ESTALE ? LOCATOR_NAME : RING_NAME;
   if (problem) {
     check_tell(checker, name, 0, 0, checker->next_offset, 0, problem);
@@ -121,6 +122,7 @@ static int check_ring(checker *checker) {
                "offsets missing at the end of the log");
   }
   checker->next_offset = ring->start_offset;
+  if (ring->place.another_logs) check_tell(checker, LOCATOR_NAME, 0, 0, checker->next_offset, 0, RING_AT_FOREIGN);
   check_ring_header(checker, ring);
   check_controls(checker, ring);
   error = check_ring_definitions(checker, ring);
@@ -158,7 +160,7 @@ static uint64_t find_last(const checker *checker, const segment_list *list) {
     segment_scan scan;
     scan_damage damage;
     segment_name found = list->items[i - 1];
-    if (scan_open_named(&scan, checker->directory, &found, &damage) != 0) continue;
+    if (scan_open_named(&scan, checker->directory, checker->log_id, &found, &damage) != 0) continue;
     scan_close(&scan);
     if (scan.header.salt != 0) return i - 1;
   }
@@ -169,7 +171,8 @@ static weir_status check_all(checker *checker, weir_error *error) {
   segment_list list;
   checker->live = directory_is_live(checker->directory);
   checker->out->live = (uint32_t)checker->live;
-  int result = segment_list_settled(checker->directory, &list);
+  int result = identity_find(checker->directory, &checker->log_id);
+  if (result == 0) result = segment_list_settled(checker->directory, &list);
   if (result != 0) return failure(checker, result, NULL, error);
   weir_status status = WEIR_OK;
   result = check_start(checker, UINT64_MAX);

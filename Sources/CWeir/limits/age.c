@@ -41,7 +41,8 @@ static int is_of_boot(const contents *segment, const uint8_t boot_id[16]) {
 }
 
 static int read_at(const retention *retention, uint64_t at, contents *segment) {
-  return contents_read(retention->directory, retention->queue[at].base, load(&retention->delivered), segment);
+  return contents_read(retention->directory, retention->start.log_id, retention->queue[at].base,
+                       load(&retention->delivered), segment);
 }
 
 /* The first segment in [from, to) of which being of the boot is `wanted`; `to` if there is none. All before it are not.

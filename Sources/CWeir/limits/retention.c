@@ -113,7 +113,7 @@ static int is_beside_anothers(int directory, uint64_t base, const char *raw, con
   segment_scan scan;
   scan_damage damage;
   if (sys_status_at(directory, batch, &status) != 0) return 0;
-  if (scan_open(&scan, directory, raw, base, 0, &damage) != 0) return 0;
+  if (scan_open(&scan, directory, 0, raw, base, 0, &damage) != 0) return 0;
   uint64_t salt = scan.header.salt;
   scan_close(&scan);
   return identity_is_anothers(directory, base, salt) != 0;
@@ -156,7 +156,7 @@ static int remove_leftovers(retention *retention, int directory, const start_slo
     const segment_name *name = &list.items[i];
     segment_scan scan;
     scan_damage damage;
-    if (name->active || scan_open(&scan, directory, name->name, name->base, 0, &damage) != 0) continue;
+    if (name->active || scan_open(&scan, directory, start->log_id, name->name, name->base, 0, &damage) != 0) continue;
     int ours = scan.header.salt != 0;
     scan_close(&scan);
     if (!ours) continue;
@@ -227,7 +227,7 @@ static void account(start_slot *start, const contents *contents, int32_t reason)
 
 static int oldest_contents(const retention *retention, contents *contents) {
   uint64_t base = retention->queue[retention->first].base;
-  return contents_read(retention->directory, base, load(&retention->delivered), contents);
+  return contents_read(retention->directory, retention->start.log_id, base, load(&retention->delivered), contents);
 }
 
 /* The last sealed one stays, and all from the first one on that is not sealed. */
@@ -392,6 +392,7 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
   made->remove_delivered = options->remove_delivered != 0;
   made->removable_at = UINT64_MAX;
   made->start = *start;
+  made->start.log_id = log->held.log_id;
   made->look_at = UINT64_MAX;
   made->recovering = 1;
   int result = age_start(&made->ages);
@@ -403,24 +404,23 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
 
 weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *error) {
   start_slot start;
-  int result = start_read(log->held.directory, &start);
-  const char *problem = START_PROBLEM;
+  int result = start_read(log->held.directory, log->held.log_id, &start);
+  const char *problem = start_problem(result);
   if (result == 1) {
     int fits = start_check_fits(log->held.directory, &start);
     if (fits < 0) return fail_system(error, fits, "look for what retention left of", log->held.path, NULL);
     if (!fits) {
       problem = START_FOREIGN;
-      result = -EBADMSG;
     } else if ((result = remove_leftovers(NULL, log->held.directory, &start)) != 0) {
       return fail_system(error, result, "remove what retention left of", log->held.path, NULL);
     }
   } else if (result == -ENOTSUP) {
     return fail(error, WEIR_ERROR_VERSION, 0, log->held.path,
                 "%s/" START_NAME " was written by a newer version of Weir; open it with that version", log->held.path);
-  } else if (result != 0 && result != -EBADMSG) {
+  } else if (result != 0 && (!problem || result == -ELOOP)) {
     return fail_system(error, result, "read", log->held.path, START_NAME);
   }
-  if (result == -EBADMSG) {
+  if (problem) {
     /* As if there were none. Nothing of what is left is removed for it, and what is not left counts as missing. */
     memset(&start, 0, sizeof start);
     recovery->start_damaged = 1;

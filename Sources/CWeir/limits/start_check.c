@@ -33,7 +33,7 @@ int start_check_fits(int directory, const start_slot *slot) {
     segment_name *name = &list.items[i];
     segment_scan scan;
     scan_damage damage;
-    int opened = scan_open_named(&scan, directory, name, &damage);
+    int opened = scan_open_named(&scan, directory, slot->log_id, name, &damage);
     if (opened != 0) {
       /* A plain failure to read is no sign that it is another's. */
       if (opened != -ENOENT && opened != -ELOOP && opened != -ENOTSUP) error = opened;

@@ -1,12 +1,10 @@
-/* start_check.h: whether the file `start` is of the log that it lies in. */
+/* start_check.h: whether the file `start` is of the log that it lies in, or of a copy that has lived on by itself. */
 #ifndef WEIR_START_CHECK_H
 #define WEIR_START_CHECK_H
 
 #include "system/names.h"
 
 #include "format/format.h"
-
-#define START_FOREIGN "the file that says what was removed is of another log: what retention removed counts as missing"
 
 /*
  * Whether what it says was removed is of the log in this directory, by the segments that are there: to be asked before

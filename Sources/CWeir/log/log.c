@@ -25,6 +25,7 @@
 #include "recover/recover.h"
 #include "ring/ring.h"
 #include "seal/sealer.h"
+#include "segment/identity.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/forks.h"
@@ -100,9 +101,7 @@ static weir_status check_options(const weir_options *options, weir_error *error)
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 static void destroy_locks(event_log *log) {
-  /*
-   * In a fork the parent's threads are still waiting on them, as far as the C library knows: it would wait for these.
-   */
+  /* In a fork the C library still counts the parent's threads as waiters: destroying these would wait for them. */
   if (lane_log_state(log) == STATE_DETACHED) return;
   pthread_mutex_destroy(&log->types_lock);
   pthread_mutex_destroy(&log->wait_lock);
@@ -153,7 +152,7 @@ static event_log *make_log(const char *directory, const weir_options *options) {
 static weir_status begin_first_segment(event_log *log, weir_error *error) {
   int result;
   segment *first = supply_take(log, &result);
-  /* At the byte limit the log opens all the same: what may make room, retention or delivery, needs it open. */
+  /* At the byte limit the log opens all the same: only an open log can make room, by retention or delivery. */
   if (!first && result == -BYTE_LIMIT_REACHED) return WEIR_OK;
   if (!first) return fail_system(error, result, "make a segment in", log->held.path, NULL);
   result = drain_begin_segment(log, first, 0);
@@ -176,13 +175,16 @@ static weir_status start_threads(event_log *log, weir_error *error) {
   return WEIR_OK;
 }
 
-/* First: where they can't all be started, nothing else runs yet. They work beside the rest of the opening. */
+/*
+ * Before start_threads: if a batch thread can't be started, no other thread runs yet. The batch threads work while the
+ * opening goes on.
+ */
 static weir_status start_batcher(event_log *log, weir_error *error) {
   int result = batcher_start(log);
   return result == 0 ? WEIR_OK : fail_system(error, result, "start the threads of", log->held.path, NULL);
 }
 
-/* Where the old ring has another size, the new one is made beside it. */
+/* If the old ring has another size, the new ring is a second file beside it and needs room of its own. */
 static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *error) {
   struct stat status;
   uint64_t bytes = ring_file_bytes(&log->options);
@@ -192,10 +194,19 @@ static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *e
   return ring_create(log, base_offset, error);
 }
 
+/* The log's id: the one that its files have, or a new one. */
+static weir_status identify(event_log *log, weir_error *error) {
+  uint64_t log_id;
+  int result = identity_find(log->held.directory, &log_id);
+  if (result == 0) result = log_lock_identify(&log->held, log_id);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "find the id of", log->held.path, NULL);
+}
+
 static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
   weir_status status = log_lock_take(&log->held, (int)log->options.create, error);
   uint64_t next_offset = 0;
   clock_start(log);
+  if (status == WEIR_OK) status = identify(log, error);
   if (status == WEIR_OK) status = retention_open(log, recovery, error);
   if (status == WEIR_OK) status = recover(log, recovery, &next_offset, error);
   if (status != WEIR_OK) return status;
@@ -218,7 +229,7 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
   return status;
 }
 
-/* Lets go of everything but the handle. What is on disk stays as it is. */
+/* Releases everything but the handle. The log on disk stays as it is. */
 static void release_parts(event_log *log) {
   if (log->active) {
     if (log->active->summary.blocks == 0) byte_limit_give(log->retention, segment_discard(log->active));
@@ -277,7 +288,10 @@ static weir_status storage_failure(event_log *log, const char *action, weir_erro
   return log_lock_fail(&log->held, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, error);
 }
 
-/* The counters in the ring outlive it in memory. Whoever counts sees each number in one of the two places. */
+/*
+ * Copies the ring's counters to memory before the ring is unmapped. weir_count reads each counter from exactly one of
+ * the two places.
+ */
 static void keep_counters(event_log *log) {
   pthread_mutex_lock(&log->wait_lock);
   while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
@@ -303,14 +317,14 @@ static int end_segments(event_log *log) {
   }
   supply_stop(log);
   int stopped = sealer_stop(log);
-  batcher_stop(log->batcher); /* after what tells it of segments */
+  batcher_stop(log->batcher); /* after the sealer, which tells it of segments */
   return error != 0 ? error : stopped;
 }
 
 /*
- * Lets go of ring and lock, the last step of a close. Not while a capture is half-way, its thread stopped or its caller
- * slow: it may commit yet, and what it answers must be true. So the log stays as it is, for the next opening by this
- * process or another to recover, and no such opening can come before that commit.
+ * Releases ring and lock, the last step of a close. Fails while a capture is in progress, because its thread is stopped
+ * or its caller slow: the capture may still commit, and its answer must be true. The log then stays locked, so that no
+ * opening, by this process or another, can recover it before that commit.
  */
 static weir_status let_go(event_log *log, weir_error *error) {
   if (!lanes_quiet(log)) {
@@ -329,9 +343,9 @@ static weir_status let_go(event_log *log, weir_error *error) {
   return status;
 }
 
-/* Ends intake, drains, seals, stops the threads, and waits for those who wait for them. Under close_lock. */
+/* Ends intake, drains, seals, stops the threads, and waits until all callers have left. Under close_lock. */
 static weir_status end(event_log *log, weir_error *error) {
-  pthread_mutex_lock(&log->types_lock); /* no definition is half-way when the ring goes */
+  pthread_mutex_lock(&log->types_lock); /* so that no definition is half-way when the ring is unmapped */
   lane_close_all(log);
   pthread_mutex_unlock(&log->types_lock);
 
@@ -357,7 +371,7 @@ static weir_status end(event_log *log, weir_error *error) {
 
 weir_status weir_close(weir_log *producer, weir_error *error) {
   event_log *log = (event_log *)producer;
-  /* In a fork the lock may be held for ever, by a thread that there is not. */
+  /* In a fork the lock may be held for ever, by a thread that does not exist there. */
   if (lane_log_state(log) == STATE_DETACHED) return WEIR_OK;
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&log->close_lock);
@@ -375,7 +389,7 @@ void weir_free(weir_log *producer) {
   event_log *log = (event_log *)producer;
   weir_close(producer, NULL);
   int detached = lane_log_state(log) == STATE_DETACHED;
-  /* A capture that never ends keeps it all: the lanes that it writes to, and the lock. */
+  /* A capture that never ends keeps everything: the ring that it writes to, the lanes, and the lock. */
   if (log->ring && !detached) return;
   detach_unregister(log);
   log_lock_let_go(&log->held);
@@ -419,7 +433,7 @@ weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_o
 }
 
 static void set_host_call(event_log *log, host_call *host, void (*call)(void *context), void *context) {
-  /* In a fork the lock may be held by a thread that there is not. */
+  /* In a fork the lock may be held by a thread that does not exist there. */
   if (lane_log_state(log) == STATE_DETACHED) return;
   pthread_mutex_lock(&log->host_lock);
   __atomic_store_n(&host->call, call, __ATOMIC_RELAXED);
@@ -440,9 +454,9 @@ void weir_on_refused(weir_log *producer, void (*refused)(void *context), void *c
 void weir_set_delivered(weir_log *producer, uint64_t offset) {
   event_log *log = (event_log *)producer;
   retention *retention = log->retention;
-  /* In a fork the lock may be held for ever, by a thread that there is not. */
+  /* In a fork the lock may be held for ever, by a thread that does not exist there. */
   if (!retention || lane_log_state(log) != STATE_OPEN) return;
-  /* What lies beyond the end now will be of events that nobody was given. */
+  /* Offsets beyond the log's end belong to later events, which nobody was given yet. */
   uint64_t end = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
   retention_deliver(retention, offset < end ? offset : end);
   uint64_t removable_at = __atomic_load_n(&retention->removable_at, __ATOMIC_SEQ_CST); /* R1 */

@@ -167,7 +167,7 @@ static void pass_over(weir_reader *reader, const char *file, const scan_damage *
 /* What retention or the byte limit removed below `base`: no damage, and told of as what it is. */
 static void pass_over_removed(weir_reader *reader, uint64_t base) {
   start_slot start;
-  if (base <= reader->next || start_read(reader->directory, &start) != 1) return;
+  if (base <= reader->next || start_read(reader->directory, reader->route.log_id, &start) != 1) return;
   uint64_t end = start.first_offset < base ? start.first_offset : base;
   if (end <= reader->next) return;
   scan_damage removed = {.first_offset = reader->next, .count = end - reader->next};
@@ -460,7 +460,8 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
 
 static step open_lanes(weir_reader *reader, weir_error *error) {
   reader->quiet = take_outlook(reader);
-  int result = dead_open(reader->directory, &reader->dead);
+  int result = dead_open(reader->directory, reader->route.log_id, &reader->dead);
+  if (result == -EIDRM && route_log_changed(&reader->route)) return back_to_segments(reader);
   if (result != 0) return ring_failed(reader, result, error);
   uint64_t end = 0;
   if (!reader->dead && (!dead_closed_end(reader->directory, &end) || end <= reader->next)) {

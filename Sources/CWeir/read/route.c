@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "segment/identity.h"
+
 /* How often a file may vanish, or a listing differ, before what was seen last is believed. Each renaming costs one. */
 enum { MAX_ROUNDS = 1000 };
 
@@ -104,7 +106,8 @@ static int list_anew(route *route, int again) {
   segment_list list;
   int error = segment_list_read(route->directory, &list);
   if (error != 0) return error;
-  error = make_room(&route->listed, list.count);
+  if (route->log_id == 0) error = identity_find(route->directory, &route->log_id);
+  if (error == 0) error = make_room(&route->listed, list.count);
   if (error == 0) {
     route->settled = again && is_equal(&route->listed, &list);
     for (uint64_t i = 0; i < list.count; i++) route->listed.items[i] = file_of(&list.items[i]);
@@ -124,7 +127,7 @@ static int is_first(const route *route, route_file file) {
   segment_name name = name_of(file);
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open_named(&scan, route->directory, &name, &damage);
+  int error = scan_open_named(&scan, route->directory, route->log_id, &name, &damage);
   if (error != 0) return error == -ELOOP ? 0 : error == -ENOENT ? -EAGAIN : 1;
   int renamed = scan.header_valid && scan.header.base_offset != file.base;
   scan_close(&scan);
@@ -142,6 +145,13 @@ static int find_first(route *route, uint64_t wanted) {
   return 0;
 }
 
+int route_log_changed(route *route) {
+  uint64_t log_id;
+  if (identity_find(route->directory, &log_id) != 0 || log_id == route->log_id) return 0;
+  route->log_id = log_id;
+  return 1;
+}
+
 /*
  * Opens the next file of the listing that is a segment. -EAGAIN in damage->error: a file went away, list again. With
  * `peek` nothing is passed for good, and files that are none are not told of.
@@ -157,7 +167,11 @@ static route_result open_listed(route *route, uint64_t wanted, int peek, segment
     if (!peek) route->at = i;
     if (is_refused(route, file)) continue;
     *name = name_of(file);
-    int error = scan_open_named(scan, route->directory, name, damage);
+    int error = scan_open_named(scan, route->directory, route->log_id, name, damage);
+    if (error == 0 && scan->of_another_log && route_log_changed(route)) {
+      scan_close(scan);
+      error = scan_open_named(scan, route->directory, route->log_id, name, damage);
+    }
     if (error == 0 && scan->header.salt != 0) {
       if (!is_visited(route, name, scan->header.salt)) {
         if (!peek) route->at = i + 1;

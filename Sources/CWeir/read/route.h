@@ -31,6 +31,7 @@ typedef struct route_files {
  */
 typedef struct route {
   int directory;
+  uint64_t log_id;             /* 0: not known yet */
   int started;
   uint64_t wanted;             /* of the last look for a segment */
   uint64_t base;               /* in the name of the segment visited last */
@@ -55,6 +56,12 @@ typedef enum route_result {
  * believed only after two equal listings.
  */
 route_result route_next(route *route, uint64_t wanted, segment_scan *scan, segment_name *name, scan_damage *damage);
+
+/*
+ * Whether the directory has become another log's since the route began, because all files were deleted and a log was
+ * opened there. From then on it is that log's route.
+ */
+int route_log_changed(route *route);
 
 /* Whether route_next would open one: 1, 0, or a negative errno. */
 int route_goes_on(route *route);

@@ -1,6 +1,6 @@
 /*
- * dead_ring.c: the ring that a dead process left: where it is, whether it is to be believed, and what the log says of
- * one that is lost. See recovery.h.
+ * dead_ring.c: the ring that a dead process left: where it is, whether it can be trusted, and the notice in the log if
+ * it is lost. See recovery.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +34,7 @@ static const char *ring_path(const recovery *recovery) {
   return locator_path(&recovery->place, recovery->log->held.path);
 }
 
-/* Notes that the ring is lost. What is left of it stays where it is until the log says so. */
+/* Records that the ring is lost. Its remains stay where they are until the log has the notice. */
 static void lose_ring(recovery *recovery, const char *reason, const char *remains) {
   recovery->report->ring_replaced = 1;
   recovery->lost = reason;
@@ -42,8 +42,8 @@ static void lose_ring(recovery *recovery, const char *reason, const char *remain
 }
 
 /*
- * Moves the remains of a lost ring to quarantine/, or a copy, where they lie in another directory. Of a full quarantine
- * only a ring that is `ours` is removed.
+ * Moves the remains of a lost ring to quarantine/; from another directory it copies and removes them. If quarantine/ is
+ * full, a file in the log's directory is removed if it is `ours`, else moved all the same.
  */
 static int put_away(recovery *recovery, const char *remains, int ours) {
   int home = recovery->log->held.directory;
@@ -67,18 +67,21 @@ static int put_away(recovery *recovery, const char *remains, int ours) {
   return result < 0 ? result : 0;
 }
 
-/* Whether the lost ring was of another boot; then nobody knows which offsets had been given. */
+/* Whether the lost ring was of another boot; then nobody knows which offsets were given. */
 static int lost_with_boot(const recovery *recovery) {
   if (recovery->dead) return 0;
   if (recovery->report->ring_vanished) return !sys_same_boot(recovery->place.locator.boot_id, recovery->boot_id);
   const uint8_t *boot_id = recovery->last_boot_id;
   const uint64_t size = sizeof recovery->boot_id;
-  /* Zeros are of a damaged header, or of no segment, which is no word of another boot; but for who has no /proc. */
+  /*
+   * Zeros mean a damaged header, or no segment, not another boot. But without /proc this boot's id is zeros too: then
+   * any segment may be of another boot.
+   */
   if (bytes_are_zero(boot_id, size)) return recovery->last_opening != 0 && bytes_are_zero(recovery->boot_id, size);
   return !sys_same_boot(boot_id, recovery->boot_id);
 }
 
-/* Of a lost ring the log tells once, also when this was killed before. */
+/* The log gets one notice of a lost ring, even if an earlier recovery was killed here. */
 weir_status recovery_tell_of_lost_ring(recovery *recovery) {
   uint64_t offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
   if (offset < recovery->least_offset) offset = recovery->least_offset;
@@ -111,7 +114,7 @@ static int read_ring_header(int fd, ring_header *header) {
 }
 
 /*
- * Puts entries behind the definitions that are known; types_load, or recovery_adopt_missing, says which are looked at.
+ * Appends entries to the known definitions. types_load or recovery_adopt_missing then enters them into the type table.
  */
 static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
   uint64_t total = recovery->definitions_bytes + bytes;
@@ -127,7 +130,9 @@ static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries,
   return WEIR_OK;
 }
 
-/* Of a segment of the dead opening, the definitions that its ring has lost with pages that the disk did not get. */
+/*
+ * Takes from a segment of the dead opening the definitions that the ring lost with pages that never reached the disk.
+ */
 weir_status recovery_adopt_missing(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
   event_log *dead = recovery->dead;
   uint64_t at = 0;
@@ -145,8 +150,8 @@ weir_status recovery_adopt_missing(recovery *recovery, const uint8_t *entries, u
 }
 
 /*
- * The ring is of another boot: nothing of it changes, so that recovery always begins with the same. If the machine went
- * down after a close it has nothing to give, whatever its pages say.
+ * The ring is of another boot: recovery changes only copies, so that each attempt begins with the same ring. If the
+ * ring was closed it holds nothing to recover, whatever its pages say.
  */
 static weir_status distrust(recovery *recovery) {
   event_log *dead = recovery->dead;
@@ -183,6 +188,7 @@ static weir_status attach_dead(recovery *recovery, int fd) {
   sealer_make(dead);
   dead->held.path = recovery->log->held.path;
   dead->held.directory = recovery->log->held.directory;
+  dead->held.log_id = recovery->log->held.log_id;
   dead->options = recovery->log->options;
   dead->retention = recovery->log->retention;
   weir_status status = ring_attach(dead, fd, recovery->error);
@@ -202,8 +208,8 @@ static weir_status attach_dead(recovery *recovery, int fd) {
 }
 
 /*
- * Whether an opening died while it made an empty ring, perhaps out of the drained one: then that there is none is no
- * loss. Offsets go on past those that it knew of.
+ * Whether an opening died while it made an empty ring, perhaps from the drained one: then a missing ring is no loss.
+ * New offsets start after those that the half-made ring's header knows.
  */
 static int ring_being_made(recovery *recovery) {
   int fd = sys_open_read(recovery->place.directory, recovery->place.new_name);
@@ -221,27 +227,27 @@ static int ring_being_made(recovery *recovery) {
   return 1;
 }
 
-/* Whose the ring is, by the segments: first by the last ones, by all of them where those do not say. */
-static int find_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, ring_owner *owner) {
+/* Finds the ring's owner by the listed segments, then by all segments if the listed ones do not decide. */
+static int find_owner(recovery *recovery, const ring_word *word, ring_owner *owner) {
   int directory = recovery->log->held.directory;
-  int error = ring_owner_find(directory, &recovery->list, 0, opening, base_offset, owner);
+  int error = ring_owner_find(directory, &recovery->list, 0, word, owner);
   if (error != 0 || *owner != RING_UNKNOWN || recovery->list.count == 0) return error;
   segment_list all;
   error = segment_list_read(directory, &all);
-  if (error == 0) error = ring_owner_find(directory, &all, 1, opening, base_offset, owner);
+  if (error == 0) error = ring_owner_find(directory, &all, 1, word, owner);
   segment_list_free(&all);
   return error;
 }
 
 /*
- * Puts away a ring, or a locator, that is not of the opening that wrote the newest segment: so that opening's ring is
- * lost. At once, because an opening that is killed seals segments, and the next one could not tell any more; that one
- * finds no ring, and reports the loss all the same.
+ * Quarantines a ring, or a locator, that is not of the opening that wrote the newest segment: that opening's own ring
+ * is lost. It happens at once, because this opening may seal segments and be killed: the next one could then not tell
+ * whose ring it is. The next one finds no ring, and reports the loss all the same.
  */
 static weir_status set_aside(recovery *recovery, const char *remains) {
   ring_place *place = &recovery->place;
   lose_ring(recovery, RING_LOST_REPLACED, NULL);
-  /* It would say that nothing is lost. It was made out of the ring that is lost, or of this one. */
+  /* A half-made ring would mean that nothing is lost. It was made from the lost ring, or from this one. */
   int error = sys_unlink(place->directory, place->new_name);
   if (error == 0 || error == -ENOENT) error = put_away(recovery, remains, 0);
   if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), remains);
@@ -250,14 +256,14 @@ static weir_status set_aside(recovery *recovery, const char *remains) {
 }
 
 /* Sets the ring of another opening aside. */
-static weir_status check_owner(recovery *recovery, uint64_t opening, uint64_t base_offset, const char *remains) {
+static weir_status check_owner(recovery *recovery, const ring_word *word, const char *remains) {
   ring_owner owner;
-  int error = find_owner(recovery, opening, base_offset, &owner);
+  int error = find_owner(recovery, word, &owner);
   if (error != 0) return fail_system(recovery->error, error, "read the segments of", recovery->log->held.path, NULL);
   return owner == RING_ANOTHERS ? set_aside(recovery, remains) : WEIR_OK;
 }
 
-/* Whom to believe about where the ring is. A damaged locator is put away: what it named is lost. */
+/* Finds where the ring is. A damaged locator is quarantined later: the ring that it named is lost. */
 static weir_status find_ring(recovery *recovery) {
   event_log *log = recovery->log;
   ring_place *place = &recovery->place;
@@ -269,6 +275,9 @@ static weir_status find_ring(recovery *recovery) {
     return WEIR_OK;
   }
   if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->held.path, NULL);
+  if (place->another_logs && (error = quarantine_file(log->held.directory, LOCATOR_NAME, RING_AT_FOREIGN, 0)) < 0) {
+    return fail_system(recovery->error, error, "quarantine", log->held.path, LOCATOR_NAME);
+  }
   if (place->where == RING_VANISHED || place->where == RING_CLOSED) recovery->least_offset = place->locator.next_offset;
   if (place->where == RING_VANISHED) {
     lose_ring(recovery, RING_LOST_VANISHED, NULL);
@@ -282,12 +291,12 @@ static weir_status find_ring(recovery *recovery) {
 }
 
 /*
- * A ring that somebody cut short, whose header is whole: what is left of it is worth having. A copy goes to
- * quarantine/, then it gets its length back, with zeros for what is gone: a lane whose first page is zero has nothing
- * to give, and records that are zero fail their checksums. 1; 0 if it is no such ring; or a negative errno.
+ * Mends a ring that somebody cut short, if its header is whole, because the rest is worth having. A copy goes to
+ * quarantine/; then the file gets its length back, filled with zeros. A lane whose first page is zero holds nothing,
+ * and records of zeros fail their checksums. 1; 0 if it is no such ring; or a negative errno.
  */
 static int mend_cut_ring(recovery *recovery, int fd) {
-  /* A header may be forged, and this takes room on the disk and in memory: of a larger ring an eighth must be left. */
+  /* The header may be forged, and the full length takes disk and memory: of a larger ring an eighth must be left. */
   enum { SMALL_BYTES = 64 << 20, LEAST_SHARE = 8 };
   ring_header *header = calloc(1, sizeof *header);
   if (!header) return -ENOMEM;
@@ -324,8 +333,9 @@ static weir_status take_ring(recovery *recovery, int fd, ring_header *header) {
     return WEIR_OK;
   }
   if (error != 0) return fail_system(recovery->error, error, "read", ring_path(recovery), place->name);
-  const char *lost = recovery->lost; /* a damaged locator */
-  weir_status status = check_owner(recovery, header->opening, header->base_offset, RING_NAME);
+  const char *lost = recovery->lost; /* already set for a damaged locator */
+  const ring_word word = {recovery->log->held.log_id, header->log_id, header->opening, header->base_offset};
+  weir_status status = check_owner(recovery, &word, RING_NAME);
   if (status != WEIR_OK || recovery->lost != lost) return status;
   return attach_dead(recovery, fd);
 }
@@ -335,7 +345,9 @@ weir_status recovery_open_ring(recovery *recovery) {
   const ring_place *place = &recovery->place;
   if (status != WEIR_OK || place->where == RING_VANISHED) return status;
   if (place->where == RING_CLOSED) {
-    return check_owner(recovery, place->locator.opening, place->locator.next_offset, LOCATOR_NAME);
+    const ring_locator *closed = &place->locator;
+    const ring_word word = {recovery->log->held.log_id, closed->log_id, closed->opening, closed->next_offset};
+    return check_owner(recovery, &word, LOCATOR_NAME);
   }
   int fd = sys_open_write(place->directory, place->name);
   if (fd == -ENOENT) {

@@ -1,12 +1,13 @@
 /*
- * interrupted.c: what a recovery found that did not get to its end. The disk was full, or it was killed: nobody had its
- * report, and the segments that it had sealed by then, or written, look like any to the next one. So that one counts
- * again what is in them: damage, holes, offsets left out. It all follows from the files, so it is counted once however
- * many openings fail.
+ * interrupted.c: counts again what an interrupted recovery found. The disk was full, or the recovery was killed: nobody
+ * got its report, and to the next recovery the segments that it sealed or wrote look like any others. So the next one
+ * counts their damage, holes and left-out offsets again. All of it follows from the files, so it is counted once
+ * however many openings fail.
  *
- * How an interrupted recovery is known: the last sealed segments were sealed or written by a recovery, and the ring is
- * still that of their opening, or half made, or of an opening that captured nothing and was not closed. That one may
- * have failed, or been killed, before it could report. If it did report, all is told twice: better than never.
+ * An interrupted recovery is known by this: the last sealed segments were sealed or written by a recovery, and the ring
+ * is still that of their opening, or half made, or of an opening that captured nothing and was not closed. That opening
+ * may have failed, or been killed, before it could report. If it did report, everything is reported twice: better than
+ * never.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,18 +22,18 @@
 /* What a sealed segment says of itself. */
 typedef struct sealed {
   int recovered; /* a recovery sealed it, or wrote it */
-  int drained;   /* it did the latter: the segment holds what was in the lanes */
-  int after_cut; /* its offsets do not follow on those before */
+  int drained;   /* a recovery wrote it, from the lanes */
+  int after_cut; /* offsets were left out before it */
   uint64_t opening, next_offset;
   uint8_t boot_id[16]; /* of the boot in which its events were captured */
 } sealed;
 
-static int look_at(int directory, const segment_name *segment, sealed *found) {
+static int look_at(int directory, uint64_t log_id, const segment_name *segment, sealed *found) {
   segment_name name = *segment;
   segment_scan scan;
   scan_damage damage;
   memset(found, 0, sizeof *found);
-  int error = scan_open_named(&scan, directory, &name, &damage);
+  int error = scan_open_named(&scan, directory, log_id, &name, &damage);
   if (error == -ELOOP || error == -ENOENT) return 0; /* none of ours */
   if (error != 0) return error;
   const segment_header *header = &scan.header;
@@ -56,11 +57,11 @@ typedef struct run {
   uint64_t first, end;
   sealed before;  /* the segment before them; zeros where there is none */
   uint64_t opening;
-  int cut;        /* the power was cut before that recovery: holes are what the records' indices say */
-  int ring_lost;  /* it told of a lost ring, so no offset says how many events there were */
+  int cut;        /* the power was cut before that recovery: the records' indices tell the holes */
+  int ring_lost;  /* it wrote the notice of a lost ring: offsets do not say how many events are missing */
 } run;
 
-/* Whether anything was captured in the opening that the ring is of, or refused. */
+/* Whether the ring's opening captured anything, or reported a refusal. */
 static int was_used(const event_log *dead, const unsealed *found, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
     if (found[i].salt != 0 && found[i].opening == dead->header->opening && !found[i].empty) return 1;
@@ -71,24 +72,24 @@ static int was_used(const event_log *dead, const unsealed *found, uint64_t count
   return 0;
 }
 
-/* Whether the last sealed segment is what an interrupted recovery left: without a listing, for most are not. */
+/* Whether an interrupted recovery left the last sealed segment. Needs no listing, because most openings find none. */
 static int is_left(const recovery *recovery, const unsealed *found, uint64_t count, const sealed *last) {
   const event_log *dead = recovery->dead;
   if (!last->recovered || recovery->closed || recovery->made.closed) return 0;
   if (!dead) return recovery->made.there;
   if (last->opening == dead->header->opening) return 1;
-  /* A power cut may have taken all that was captured. */
+  /* After a power cut an unused ring proves nothing: the cut may have taken all that was captured. */
   return !dead->rebooted && !was_used(dead, found, count);
 }
 
-/* The boot under which the interrupted recovery was made. */
+/* The id of the boot in which the interrupted recovery ran. */
 static const uint8_t *boot_of_recovery(const recovery *recovery, uint64_t opening) {
   uint64_t ring = recovery->dead ? recovery->dead->header->opening : recovery->made.opening;
   if (ring == opening || ring == 0) return recovery->boot_id;
   return recovery->dead ? recovery->dead->header->boot_id : recovery->made.boot_id;
 }
 
-/* Goes back from the last sealed segment. */
+/* Finds the run, going back from the last sealed segment. */
 static int find_run(const recovery *recovery, const sealed *last, run *run) {
   const char *name = recovery->list.items[recovery->first_unsealed - 1].name;
   int directory = recovery->log->held.directory, error = segment_list_read(directory, &run->list);
@@ -96,7 +97,7 @@ static int find_run(const recovery *recovery, const sealed *last, run *run) {
   if (run->end < run->list.count) run->end++;
   for (run->first = run->end; error == 0 && run->first > 0; run->first--) {
     sealed found;
-    error = look_at(directory, &run->list.items[run->first - 1], &found);
+    error = look_at(directory, recovery->log->held.log_id, &run->list.items[run->first - 1], &found);
     run->before = found;
     if (!found.recovered || found.opening != last->opening) break;
   }
@@ -107,9 +108,9 @@ static int find_run(const recovery *recovery, const sealed *last, run *run) {
 }
 
 /*
- * What an earlier recovery found that is not found by scanning once more: holes that it drained from lanes (under
- * another boot id each is one of indices, which is no damage), and a damaged block at the end of a segment, which it
- * cut off, or had begun to write the seal over: that is in quarantine/, where there was room for it.
+ * Counts what an earlier recovery found and another scan does not find. That is a hole that it drained from a lane
+ * (under another boot id a gap in the indices, which is no damage), and a damaged block at the end of a segment, which
+ * it cut off or began to overwrite with the seal. A copy of the block is in quarantine/ if there was room.
  */
 static int count_gone(const recovery *recovery, const segment_name *name, const unsealed *found, int cut) {
   weir_recovery *report = recovery->report;
@@ -124,7 +125,7 @@ static int count_gone(const recovery *recovery, const segment_name *name, const 
   return 0;
 }
 
-/* Offsets that no segment has, from `end` on up to `next`: events that are missing. */
+/* Counts the offsets from `end` up to `next`, which no segment has, as missing events. */
 static void count_between(const recovery *recovery, const run *run, uint64_t end, uint64_t next) {
   if (run->cut || run->ring_lost || end == 0) return;
   if (end < recovery->log->start_offset) end = recovery->log->start_offset;
@@ -135,8 +136,9 @@ static int count_segment(const recovery *recovery, run *run, uint64_t index, han
   const segment_name *name = &run->list.items[index];
   sealed sealed;
   unsealed found = {0};
-  int directory = recovery->log->held.directory, error = look_at(directory, name, &sealed);
-  if (error == 0) error = unsealed_scan(&found, directory, name, NULL, walk, recovery->report);
+  uint64_t log_id = recovery->log->held.log_id;
+  int directory = recovery->log->held.directory, error = look_at(directory, log_id, name, &sealed);
+  if (error == 0) error = unsealed_scan(&found, directory, log_id, name, NULL, walk, recovery->report);
   if (error == 0) error = count_gone(recovery, name, &found, run->cut);
   run->ring_lost |= found.ring_told && !sealed.after_cut;
   if (error == 0 && !sealed.after_cut) count_between(recovery, run, *end, found.base);
@@ -156,10 +158,13 @@ static int count_run(recovery *recovery, const sealed *last) {
   uint64_t end = run.before.next_offset;
   for (uint64_t i = run.first; error == 0 && i < run.end; i++) error = count_segment(recovery, &run, i, &walk, &end);
   if (error == 0 && run.cut) {
-    recovery->report->missing_events += walk.missing - recovery->missing_in_last; /* that is counted by itself */
+    recovery->report->missing_events += walk.missing - recovery->missing_in_last; /* settle_heads adds the latter */
     recovery->report->rebooted = recovery->report->unknown_tail = 1;
   }
-  /* Of its own ring the rest is still to be counted; a new one says where it had come to. */
+  /*
+   * If the ring is still the interrupted opening's, its events are counted when it is drained. A newer ring's
+   * base_offset is where that recovery ended: the offsets between the last segment and it are missing.
+   */
   if (error == 0 && !(dead && run.opening == dead->header->opening)) {
     count_between(recovery, &run, end, dead ? dead->header->base_offset : recovery->least_offset);
   }
@@ -172,7 +177,9 @@ weir_status recovery_count_interrupted(recovery *recovery, const unsealed *found
   int error = 0;
   for (uint64_t i = 0; i < count && error == 0; i++) error = count_gone(recovery, &names[i], &found[i], 0);
   sealed last = {0};
-  if (error == 0 && recovery->first_unsealed > 0) error = look_at(recovery->log->held.directory, names - 1, &last);
+  if (error == 0 && recovery->first_unsealed > 0) {
+    error = look_at(recovery->log->held.directory, recovery->log->held.log_id, names - 1, &last);
+  }
   if (error == 0 && is_left(recovery, found, count, &last)) error = count_run(recovery, &last);
   return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "read", recovery->log->held.path, NULL);
 }

@@ -50,8 +50,8 @@ int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, ui
   segment *made = segment_prepare(log->held.directory, number, NOTICE_SEGMENT_BYTES, &error);
   if (!made) return error;
   const uint8_t unknown[16] = {0};
-  const uint8_t *boot_id = dead ? dead->header->boot_id : unknown;
-  error = segment_begin(made, opening, boot_id, offset, last, handed, lanes, SEGMENT_RECOVERED | flags);
+  const segment_origin origin = {log->held.log_id, opening, dead ? dead->header->boot_id : unknown};
+  error = segment_begin(made, &origin, offset, last, handed, lanes, SEGMENT_RECOVERED | flags);
   if (error == 0) error = append(made, reason, offset);
   if (error != 0) {
     segment_discard(made);

@@ -1,7 +1,7 @@
 /*
- * lost_ring.h: a ring that recovery did not find, or can't read: how many events were in it nobody knows, so the log
- * says at which place they would be. The notice is a segment of its own, of an opening of its own, sealed and on the
- * disk before the ring is put away; so a recovery that is killed does not lose it, and finds it when it runs again.
+ * lost_ring.h: the notice of a ring that recovery did not find or can't read. The number of lost events is unknown, so
+ * the notice marks where in the log they would be. The notice is a segment of its own, with an opening of its own. It
+ * is sealed and on the disk before the ring is quarantined: if this recovery is killed, the next one finds the notice.
  */
 #ifndef WEIR_LOST_RING_H
 #define WEIR_LOST_RING_H
@@ -11,21 +11,25 @@
 #include "log/log.h"
 #include "segment/scan.h"
 
-/* The reasons in such a notice, whose lane is NOTICE_LANE and whose bytes are 0, for not known. */
+/* The reasons in the notice. Its lane is NOTICE_LANE; its bytes are 0, which means unknown. */
 #define RING_LOST_DAMAGED "ring damaged"
 #define RING_LOST_VANISHED "ring vanished"
 #define RING_LOST_MISSING "ring missing"
 #define RING_LOST_REPLACED "ring of another opening"
 
 /*
- * Writes the notice with that offset; `last` is the segment before it and becomes this one. Where there is a drained
- * ring all the same (`dead`; null: none) the segment is of its opening, so that the log's last word about its lanes
- * stays the last. `flags` are for its header, besides SEGMENT_RECOVERED. 0 or a negative errno.
+ * Writes the notice at `offset`. `last` is the segment before it, and becomes the notice's segment. If a ring was
+ * drained all the same (`dead`, else null), the segment has that ring's opening and lane positions, so that the
+ * opening's last segment still states them. `flags` are added to SEGMENT_RECOVERED in its header. 0 or a negative
+ * errno.
  */
 int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, uint64_t offset, uint32_t flags,
                    segment_end *last);
 
-/* Whether a sealed segment, after scan_seal, holds such a notice and nothing else: 1, 0, or a negative errno. */
+/*
+ * Whether a sealed segment, after scan_seal, holds the notice of a lost ring and nothing else: 1, 0, or a negative
+ * errno.
+ */
 int lost_ring_is_told(const segment_scan *scan);
 
 #endif

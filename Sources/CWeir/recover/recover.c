@@ -1,19 +1,19 @@
 /*
  * recover.c: what an opening does about a log whose writer died.
  *
- *   1. Scan the segments that were not sealed. Damaged blocks are copied to quarantine/.
- *   2. Set the lanes' heads to the log's word. Under another boot id the ring stays as it is.
- *   3. Seal those segments: a seal after the last good block, cut, sync, rename.
- *   4. Drain the lanes into new segments, by the drainer's own code; seal and sync them.
- *   5. Of a ring that is lost, write so into a segment of its own; then put away what is left of it.
- *   6. Only then the caller replaces the ring: ring_create asks for the word that recovery gives at its end.
+ *   1. Scan the unsealed segments. Damaged blocks are copied to quarantine/.
+ *   2. Set the lanes' heads to the positions in the log. Under another boot id the ring stays as it is.
+ *   3. Seal those segments: write a seal after the last good block, truncate, sync, rename.
+ *   4. Drain the lanes into new segments, with the drainer's own code; seal and sync them.
+ *   5. If a ring is lost, write the notice in a segment of its own; then quarantine the ring's remains.
+ *   6. Only then may the caller replace the ring: ring_create requires log->spent, which recovery sets at its end.
  *
- * Killed between any two steps, the next opening comes to the same offsets and ids: a segment that is not sealed has
- * the log's word; once it is sealed the heads have it, because 2 comes before 3 and a block's head moves before its
- * seal. Under another boot id the log alone has the word, and what recovery itself wrote counts only once it is sealed,
- * which is when it is on the disk: so a power cut during recovery is one like any other, and the ring needs no sync:
- * a kill leaves the page cache, and after a power cut no head is believed. Damage costs what it hit.
- * Memory: one block, the ring's mapping, and the definitions of one segment.
+ * If recovery is killed between two steps, the next opening gives the same offsets and ids. The blocks of an unsealed
+ * segment say how far each lane was handed over. Once it is sealed the heads say so, because step 2 comes before step 3
+ * and the drainer moves a head before it seals the segment. Under another boot id only the log counts, and recovery's
+ * own segments count only once they are sealed and thus on the disk: a power cut during recovery is like any other.
+ * The ring needs no sync: a kill leaves the page cache, and after a power cut no head is trusted. Damage costs only
+ * what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
  */
 #define _GNU_SOURCE
 #include "recover/recover.h"
@@ -50,7 +50,8 @@ static weir_status check_versions(recovery *recovery) {
     segment_name *name = &recovery->list.items[i];
     segment_scan scan;
     scan_damage damage;
-    int error = scan_open(&scan, recovery->log->held.directory, name->name, name->base, name->active, &damage);
+    int error = scan_open(&scan, recovery->log->held.directory, recovery->log->held.log_id, name->name, name->base,
+                          name->active, &damage);
     if (error != 0) return segment_failure(recovery, error, "open", name->name);
     scan_close(&scan);
   }
@@ -66,13 +67,13 @@ static void find_first_unsealed(recovery *recovery) {
 }
 
 /*
- * Moves a file away that has a sealed segment's name, but neither its header nor one of its blocks: a new segment may
- * need the name.
+ * Quarantines a file with a sealed segment's name that is no segment, or another log's: a new segment may need the
+ * name.
  */
-static weir_status remove_foreign(recovery *recovery, uint64_t index) {
+static weir_status remove_foreign(recovery *recovery, uint64_t index, const char *problem) {
   segment_list *list = &recovery->list;
   segment_name *name = &list->items[index];
-  int error = quarantine_file(recovery->log->held.directory, name->name, FOREIGN_PROBLEM, 0);
+  int error = quarantine_file(recovery->log->held.directory, name->name, problem, 0);
   if (error != 0) return segment_failure(recovery, error, "quarantine", name->name);
   memmove(name, name + 1, (list->count - index - 1) * sizeof *name);
   recovery->first_unsealed--;
@@ -81,7 +82,7 @@ static weir_status remove_foreign(recovery *recovery, uint64_t index) {
   return WEIR_OK;
 }
 
-/* Takes into the list what was left out of it: the sealed segments before the last. */
+/* Lists the segments again, with all sealed ones: the first list has only the last of them. */
 static weir_status list_all(recovery *recovery) {
   segment_list_free(&recovery->list);
   int error = segment_list_read(recovery->log->held.directory, &recovery->list);
@@ -92,9 +93,9 @@ static weir_status list_all(recovery *recovery) {
 }
 
 /*
- * Without a ring only a sealed segment's own end says which offsets had been given, and this one has lost it: no more
- * than as many as fit between the last good block and the end that the file once had. A hole that is too wide is told
- * of; an offset given twice would hide an event from every reader.
+ * Without a ring only the sealed segment's end says which offsets were given, and this segment has lost its end. So the
+ * next offset leaves room for as many events as fit between the last good block and the end that the file once had. A
+ * gap that is too wide is reported; an offset given twice would hide an event from every reader.
  */
 static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
   uint64_t end = scan->file_bytes, capacity = scan->header.capacity;
@@ -104,13 +105,17 @@ static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
   if (!recovery->dead && offset > recovery->least_offset) recovery->least_offset = offset;
 }
 
-/* One sealed segment: where the log ends so far. `*settled`: its name is its own, so those before it say no more. */
-static weir_status take_sealed(recovery *recovery, const segment_name *name, int *foreign, int *settled) {
+/*
+ * Reads one sealed segment. Sets `*settled` if its file name agrees with its header: earlier segments then cannot move
+ * the end of the log.
+ */
+static weir_status take_sealed(recovery *recovery, const segment_name *name, const char **foreign, int *settled) {
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open(&scan, recovery->log->held.directory, name->name, name->base, name->active, &damage);
+  int error = scan_open(&scan, recovery->log->held.directory, recovery->log->held.log_id, name->name, name->base,
+                        name->active, &damage);
   if (error != 0) return segment_failure(recovery, error, "open", name->name);
-  *foreign = scan.header.salt == 0;
+  *foreign = scan.header.salt == 0 ? damage.reason : NULL;
   *settled = !*foreign && scan.header.base_offset == name->base;
   if (*foreign) {
     scan_close(&scan);
@@ -148,16 +153,18 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, int
 }
 
 /*
- * The last sealed segment, and what the next header says of its predecessor. Somebody else's files with such a name are
- * put away; behind a segment that somebody renamed, those before it are asked too, up to one whose name is its own.
+ * Reads the last sealed segment, and sets what the next header says of its predecessor. Foreign files with a sealed
+ * name are quarantined. If the segment was renamed, earlier ones are read too, back to one whose name agrees with its
+ * header.
  */
 static weir_status take_last_sealed(recovery *recovery) {
-  int settled = 0, foreign;
+  int settled = 0;
+  const char *foreign;
   uint64_t left = recovery->first_unsealed;
   while (left > 0 && !settled) {
     left--;
     weir_status status = take_sealed(recovery, &recovery->list.items[left], &foreign, &settled);
-    if (status == WEIR_OK && foreign) status = remove_foreign(recovery, left);
+    if (status == WEIR_OK && foreign) status = remove_foreign(recovery, left, foreign);
     if (status == WEIR_OK && left == 0 && !settled && !recovery->whole_list) {
       status = list_all(recovery);
       left = recovery->first_unsealed;
@@ -168,9 +175,9 @@ static weir_status take_last_sealed(recovery *recovery) {
 }
 
 /*
- * Counts the offsets between `end`, to which the log had come, and a segment that was not sealed: somebody deleted or
- * renamed what lay between. Those before the dead opening are not its loss. After a power cut the records' indices
- * tell.
+ * Counts the offsets between `end`, the log's end so far, and an unsealed segment: somebody deleted or renamed the
+ * segments between. Offsets before the dead opening's first one are not its loss. After a power cut the records'
+ * indices count the missing events.
  */
 static void count_missing_before(recovery *recovery, const unsealed *found, uint64_t end) {
   if (recovery->handover.rebooted || found->salt == 0) return;
@@ -187,7 +194,8 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
   for (uint64_t i = 0; i < count; i++) {
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
     uint64_t end = recovery->handover.log_end;
-    int error = unsealed_scan(&found[i], recovery->log->held.directory, name, recovery->dead, &recovery->handover,
+    const log_lock *held = &recovery->log->held;
+    int error = unsealed_scan(&found[i], held->directory, held->log_id, name, recovery->dead, &recovery->handover,
                               recovery->report);
     if (error != 0) return segment_failure(recovery, error, "recover", name->name);
     count_missing_before(recovery, &found[i], end);
@@ -202,13 +210,13 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
       weir_status status = recovery_adopt_missing(recovery, found[i].definitions, found[i].definitions_bytes);
       if (status != WEIR_OK) return status;
     }
-    /* Without a ring, which knows exactly, a damaged last block's own word says which offsets had been given. */
+    /* A ring knows exactly which offsets were given. Without one, the header of a damaged last block says so. */
     if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
   }
   return WEIR_OK;
 }
 
-/* A segment that had to take another name must not be in the way of the next. */
+/* If a segment had to take a higher name, new offsets start after that name: the next segment needs a free one. */
 static void pass_name(recovery *recovery) {
   uint64_t least = recovery->last.salt != 0 ? recovery->last.base + 1 : 0;
   if (recovery->least_offset < least) recovery->least_offset = least;
@@ -248,7 +256,7 @@ static void choose_segment_bytes(event_log *dead) {
   if (dead->options.segment_bytes > bytes) dead->options.segment_bytes = bytes;
 }
 
-/* Before anything is changed: a log whose offsets are forged, since no log comes to that many events. */
+/* Refuses a log with forged offsets: no log reaches that many events. */
 static weir_status used_up(recovery *recovery) {
   return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->held.path,
               "the log %s has no offsets left to give, which only forged ones explain; begin a log in another "
@@ -256,7 +264,7 @@ static weir_status used_up(recovery *recovery) {
               recovery->log->held.path);
 }
 
-/* Sets the lanes to what recovery has to drain: from the log's word on, up to the tail. */
+/* Sets each lane's head and tail to what recovery has to drain: from the log's position up to the tail. */
 static weir_status settle_heads(recovery *recovery) {
   event_log *dead = recovery->dead;
   handover *handover = &recovery->handover;
@@ -283,7 +291,10 @@ static weir_status settle_heads(recovery *recovery) {
     evicted evicted = handover_evicted(control);
     control->evicted_to = evicted.to;
     control->evicted_total = evicted.total;
-    /* The flags go last: killed before, the next recovery finds the eviction as it was. */
+    /*
+     * The new head has no flags, so it is stored after the eviction's words: if recovery is killed before, the next one
+     * still finds the eviction.
+     */
     __atomic_store_n(&control->head, from, __ATOMIC_RELEASE);
     control->tail = to;
     dead->lanes[i].handed = handover_accounted(handover, i, from);
@@ -301,7 +312,7 @@ static weir_status settle_heads(recovery *recovery) {
   return WEIR_OK;
 }
 
-/* Events that gap records tell of, by reason. */
+/* Events that gap records report, by reason. */
 typedef struct told_of {
   uint64_t events[WEIR_DROP_REASONS];
 } told_of;
@@ -317,7 +328,7 @@ static told_of told_so_far(const event_log *dead) {
   return told;
 }
 
-/* What gap records tell of since. */
+/* Adds to the report what gap records have reported since `before`. */
 static void report_told(weir_recovery *report, const event_log *dead, const told_of *before) {
   told_of now = told_so_far(dead);
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
@@ -328,7 +339,7 @@ static void report_told(weir_recovery *report, const event_log *dead, const told
   }
 }
 
-/* What the ring says of refusals that the log tells of. */
+/* A copy of the ring's counts of what gap records in the log report. */
 typedef struct reported_words {
   uint64_t lanes[WEIR_MAX_LANES][WEIR_DROP_REASONS - 1];
   uint64_t unlaned[WEIR_DROP_REASONS];
@@ -341,7 +352,7 @@ static void save_reported(const event_log *dead, reported_words *saved) {
   }
 }
 
-/* After the disk lost what recovery wrote: gap records among it are to be written again. */
+/* Restores the counts if the disk lost what recovery wrote: the lost gap records must be written again. */
 static void take_back_reported(event_log *dead, const reported_words *saved) {
   if (dead->counters.lost == 0) return;
   memcpy(dead->header->unlaned_reported, saved->unlaned, sizeof saved->unlaned);
@@ -385,10 +396,10 @@ static int is_leftover(const char *name) {
   uint64_t prefix = strlen(PREPARED_PREFIX);
   if (batch_is_temporary(name)) return 1;
   if (strncmp(name, PREPARED_PREFIX, prefix) != 0) return strcmp(name, RING_NEW_NAME) == 0;
-  return name[prefix] != 0 && name[prefix + strspn(name + prefix, "0123456789")] == 0; /* else it is somebody's */
+  return name[prefix] != 0 && name[prefix + strspn(name + prefix, "0123456789")] == 0; /* else the file is not Weir's */
 }
 
-/* Notes a name that is no segment's, while the segments are listed. */
+/* Called for each name that is no segment's while the segments are listed. Keeps the names of leftovers. */
 static int note_leftover(void *context, const char *name) {
   leftovers *leftovers = context;
   if (!is_leftover(name)) return 0;
@@ -402,8 +413,8 @@ static int note_leftover(void *context, const char *name) {
 }
 
 /*
- * Removes a file that holds no event. Without a ring, the one that was being made stays: it says that nothing is lost,
- * and becomes the ring.
+ * Removes a leftover; no leftover holds an event. If there is no ring, a half-made one stays: it shows that nothing is
+ * lost, and becomes the new ring.
  */
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
@@ -454,14 +465,14 @@ static weir_status run(recovery *recovery) {
   free(found);
   if (status == WEIR_OK && recovery->dead) status = drain_dead(recovery);
   if (status == WEIR_OK && recovery->lost) status = recovery_tell_of_lost_ring(recovery);
-  /* One that was killed after it put the remains away could not report it. */
+  /* If an earlier recovery was killed after it quarantined the remains, it could not report the loss. */
   if (recovery->absent && recovery->told) recovery->report->ring_replaced = 1;
   return status;
 }
 
 /*
- * The word without which nobody replaces the ring: by what recovery left behind, not by which of its steps returned.
- * A lane that holds anything, or a segment that is still open, is not on the disk.
+ * Sets log->spent, without which nobody replaces the ring. It depends on the state that recovery left behind, not on
+ * which steps returned: records left in a lane, or a segment that is still open, are not on the disk.
  */
 static void vouch(const recovery *recovery) {
   const event_log *dead = recovery->dead;
@@ -501,7 +512,10 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
     if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);
     log->previous = recovery->last;
     if (status == WEIR_OK) vouch(recovery);
-    /* What is left of a log that was not closed can look like one that was. A new one has no ring, and lost none. */
+    /*
+     * The rest of a log that was not closed can look closed, hence all these conditions. A new log has no ring, and
+     * lost none.
+     */
     int closed = recovery->closed || recovery->place.where == RING_CLOSED || (recovery->absent && !recovery->lost);
     report->was_clean = closed && !report->ring_replaced && !recovery->interrupted && report->missing_events == 0;
   }

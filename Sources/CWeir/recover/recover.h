@@ -7,53 +7,52 @@
 #include "log/log.h"
 #include "replay/handover.h"
 
-#define FOREIGN_PROBLEM "neither a header nor a block of a segment"
-
-/* What a scan of a segment that was not sealed found, as far as its seal needs it. */
+/* What a scan of an unsealed segment found, as far as its seal needs it. */
 typedef struct unsealed {
   uint64_t end; /* position after the last good block */
+  uint64_t log_id;
   uint64_t salt;
   uint64_t opening;
   uint64_t base;     /* its first offset */
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
   int complete; /* it has its seal: the writer died before the rename */
-  uint64_t seal_at; /* the position of that, or where it is to be */
-  int end_damaged;  /* what lies there is a damaged block */
+  uint64_t seal_at; /* the position of the seal, or where it is to be written */
+  int end_damaged;  /* at seal_at lies a damaged block */
   int empty;    /* no event and no notice, so that the next segment has the same base offset */
-  int ring_told; /* notices that a whole ring is lost */
-  uint64_t holes;       /* notices of holes in lanes, */
-  uint64_t hole_events; /* and how many events these say are missing */
-  int damaged;  /* a part of it is: definitions may be missing */
-  int redone;   /* to be forgotten: see handover_forgets */
-  int drained;  /* recovery wrote it, from the lanes */
-  int foreign;  /* neither a good header nor a good block, but not all zeros */
+  int ring_told; /* number of notices that a whole ring is lost */
+  uint64_t holes;       /* number of notices of holes in lanes */
+  uint64_t hole_events; /* events that these notices report as missing */
+  int damaged;  /* part of the segment is damaged: definitions may be missing */
+  int redone;   /* the file is removed, its events are drained again: see handover_forgets */
+  int drained;  /* an earlier recovery wrote the segment, from the lanes */
+  const char *foreign; /* why the file is no segment of the log; null: it is one, or holds only zeros */
   uint64_t next_offset;
-  uint64_t damaged_end; /* the offset after those that damaged blocks held */
+  uint64_t damaged_end; /* the offset after the last one in a damaged block */
   seal_summary summary;
   calibration calibration;
   uint8_t *definitions;
   uint64_t definitions_bytes;
   uint64_t definitions_room;
-  gap_total *totals; /* the highest in the opening's gap records so far: the seal's */
+  gap_total *totals; /* for the seal: the highest totals in the opening's gap records so far */
   uint64_t defined[MAX_TYPES / 64]; /* types and contexts in `definitions` */
-  uint64_t used[MAX_TYPES / 64];    /* those of records after damage */
+  uint64_t used[MAX_TYPES / 64];    /* those that records after damage, and notices, use */
 } unsealed;
 
-/* Scans the segment, takes its blocks into `handover`, quarantines what is damaged. 0 or a negative errno. */
-int unsealed_scan(unsealed *found, int directory, const segment_name *name, const event_log *dead, handover *handover,
-                  weir_recovery *report);
+/* Scans the segment, adds its blocks to `handover`, copies damaged bytes to quarantine/. 0 or a negative errno. */
+int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const event_log *dead,
+                  handover *handover, weir_recovery *report);
 
 /*
- * Seals it: appends the seal, cuts; removes an empty one, quarantines a foreign one; leaves one that has a sealed name
- * as it is. 0 or a negative errno.
+ * Seals the segment: appends the seal and truncates the file. Removes an empty segment, quarantines a foreign file, and
+ * leaves a segment with a sealed name as it is. 0 or a negative errno.
  */
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead);
 
 /*
- * After it, for each in order: syncs, renames; the caller syncs the directory. All are sealed first, so that the disk
- * works on them at once. `last` becomes what the next segment's header says of it. `sync_failed` is the dead ring's
- * word of that, null without a ring: where a sync may have failed, a new file takes the old one's place. 0 or a
- * negative errno.
+ * Call after unsealed_seal, for each segment in order: syncs the file and renames it; the caller syncs the directory.
+ * All segments are sealed first, so that the disk writes them at the same time. Sets `last` to what the next segment's
+ * header says of this one. `sync_failed` is the flag in the dead ring, null without a ring: if it is null or set, a
+ * sync may have failed, and a new file replaces the old one. 0 or a negative errno.
  */
 int unsealed_retire(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,
                     segment_end *last);

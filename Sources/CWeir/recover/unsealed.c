@@ -17,7 +17,7 @@ static void add(uint64_t *set, uint32_t type) {
   if (type < MAX_TYPES) set[type / 64] |= UINT64_C(1) << type % 64;
 }
 
-/* What a seal has room for beside its sums and as many gap totals as there may be. */
+/* MOST_DEFINITIONS_BYTES: the definitions that a seal has room for beside its summary and the most gap totals. */
 enum {
   MOST_TOTALS = (WEIR_MAX_LANES + 1) * (WEIR_DROP_REASONS - 1),
   MOST_DEFINITIONS_BYTES =
@@ -53,8 +53,9 @@ static int take_definitions(unsealed *found, const segment_scan *scan) {
 }
 
 /*
- * Notes the types and contexts of a block's records, and the refusals that gap records report. Of events only after
- * damage: before it each definition was read, because it comes before the first record that needs it.
+ * Records the types and contexts that a block's records use, and what gap and hole records report. Event blocks need
+ * this only after damage: without damage every definition was read, because it comes before the first record that needs
+ * it.
  */
 static void take_records(unsealed *found, const segment_scan *scan) {
   for (uint64_t at = 0; at + sizeof(record_header) <= scan->block.payload_bytes;) {
@@ -100,7 +101,8 @@ static int take_block(unsealed *found, const segment_scan *scan, weir_recovery *
 }
 
 /*
- * Copies damaged bytes away. What a damaged last block held is known by its header, and counted against the ring later.
+ * Copies damaged bytes to quarantine/. The header of a damaged last block says which offsets it held; they are counted
+ * against the ring later.
  */
 static int take_damage(unsealed *found, const segment_scan *scan, int directory, const segment_name *name,
                        const scan_damage *damage, weir_recovery *report) {
@@ -120,7 +122,7 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
   return result < 0 ? result : 0;
 }
 
-/* `*used`: where the bytes end that are not zero. */
+/* Sets `*used` to the end of the bytes that are not zero. */
 static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, handover *handover,
                        weir_recovery *report, uint64_t *used) {
   for (;;) {
@@ -132,7 +134,7 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
         error = take_block(found, scan, report);
         break;
       case SCAN_DAMAGE:
-        if (!handover->rebooted) report->missing_events += damage.count; /* else the records' indices tell */
+        if (!handover->rebooted) report->missing_events += damage.count; /* else the records' indices count them */
         error = take_damage(found, scan, directory, name, &damage, report);
         break;
       case SCAN_SEALED:
@@ -151,10 +153,10 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
   }
 }
 
-/* What the log says was lost up to here, for the seal. */
+/* Keeps the totals that the log reports as lost so far, for the seal. */
 static int keep_totals(unsealed *found, const handover *handover) {
   if (found->opening != handover->opening) return 0;
-  uint64_t count = 0; /* as many as there are, because a recovery holds those of all unsealed segments */
+  uint64_t count = 0; /* no more than there are: recovery holds those of all unsealed segments */
   for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
     for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) count += handover->reported[row][reason] > 0;
   }
@@ -170,11 +172,11 @@ static int keep_totals(unsealed *found, const handover *handover) {
   return 0;
 }
 
-int unsealed_scan(unsealed *found, int directory, const segment_name *name, const event_log *dead, handover *handover,
-                  weir_recovery *report) {
+int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const event_log *dead,
+                  handover *handover, weir_recovery *report) {
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open(&scan, directory, name->name, name->base, name->active, &damage);
+  int error = scan_open(&scan, directory, log_id, name->name, name->base, name->active, &damage);
   if (error != 0) return error;
   memcpy(found->boot_id, scan.header.boot_id, sizeof found->boot_id);
   found->redone = handover_forgets(handover, &scan);
@@ -185,11 +187,12 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
   handover_segment(handover, &scan);
   found->drained = scan.header_valid && (scan.header.flags & SEGMENT_RECOVERED);
   if (dead) found->calibration = dead->calibration;
-  /* Without a header there is no telling what lay before the first good block. */
+  /* Without a header nobody knows what lay before the first good block. */
   found->damaged = !scan.header_valid;
-  uint64_t used = damage.to; /* where there is no header, what else there is was looked at in its place */
+  uint64_t used = damage.to; /* without a header, scan_open has searched the file up to there */
   error = scan_blocks(found, &scan, directory, name, handover, report, &used);
   found->end = scan.position;
+  found->log_id = scan.header.log_id;
   found->salt = scan.header.salt;
   found->opening = scan.header.opening;
   found->base = scan.header.base_offset;
@@ -201,14 +204,14 @@ int unsealed_scan(unsealed *found, int directory, const segment_name *name, cons
   if (error == 0 && !found->complete) {
     uint64_t from = found->summary.blocks == 0 && !scan.header_valid ? 0 : scan.position;
     uint64_t torn = used > from ? used - from : 0;
-    if (from == 0) found->foreign = torn > 0;
+    if (from == 0 && torn > 0) found->foreign = damage.reason;
     report->torn_bytes += torn;
   }
   scan_close(&scan);
   return error == 0 ? keep_totals(found, handover) : error;
 }
 
-/* Adds the definitions that the records need and no good block has, from the dead ring. */
+/* Adds from the dead ring the definitions that records need and no good block has. */
 static int complete_definitions(unsealed *found, const event_log *dead) {
   if (!dead || dead->header->opening != found->opening) return 0;
   for (uint32_t type = 1; type < MAX_TYPES; type++) {
@@ -229,9 +232,10 @@ static int write_seal(unsealed *found, int fd, const event_log *dead) {
   uint64_t bytes = segment_seal_bytes(found->definitions_bytes, found->summary.totals);
   uint8_t *seal = calloc(1, bytes);
   if (!seal) return -ENOMEM;
-  segment_build_seal(seal, found->end, found->salt, found->opening, &found->summary, found->definitions,
+  const block_owner owner = {found->log_id, found->salt, found->opening};
+  segment_build_seal(seal, found->end, owner, &found->summary, found->definitions,
                      found->totals, &found->calibration);
-  /* As in a mapped segment the first word comes last; a kill can cut a write short. */
+  /* As in a mapped segment the first word is written last: a kill can cut a write short. */
   error = sys_write_at(fd, seal + 8, bytes - 8, found->end + 8);
   if (error == 0) error = sys_write_at(fd, seal, 8, found->end);
   free(seal);
@@ -251,16 +255,16 @@ static int rename_to_free(int directory, const char *name, uint64_t base) {
 }
 
 /*
- * Gives the file its sealed name. Where somebody has put another segment of that name, the next free one, under which
- * readers come to it at the same place in their order; a copy of the one that is there is put away. The base in the
- * name goes to `*base`.
+ * Gives the file its sealed name. If another segment already has that name, the file gets the next free one, which
+ * keeps its place in the readers' order. If the file is a copy of that segment, it is quarantined. `*base` is set to
+ * the base in the name.
  */
 static int name_sealed(const unsealed *found, int directory, const segment_name *name, uint64_t *base) {
   enum { TRIES = 1000 };
   for (*base = name->base; *base < name->base + TRIES; ++*base) {
     int error = rename_to_free(directory, name->name, *base);
     if (error != -EEXIST) return error;
-    int already = segment_is_sealed(directory, *base, found->salt);
+    int already = segment_is_sealed(directory, found->log_id, *base, found->salt);
     if (already < 0 && already != -ELOOP) return already;
     if (already == 1) return quarantine_file(directory, name->name, "a copy of a segment that is sealed", 0);
   }
@@ -268,10 +272,16 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
 }
 
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead) {
-  /* A sealed one is whole as it is: one before it could not be finished, it could. A foreign's name may be needed. */
+  /*
+   * A segment with a sealed name is complete: it is listed because an earlier one could not be finished. A foreign file
+   * is not left there: its name may be needed.
+   */
   if (!name->active && found->salt != 0) return 0;
   if (found->redone) return sys_unlink(directory, name->name);
-  if (!name->active || found->foreign) return quarantine_file(directory, name->name, FOREIGN_PROBLEM, 0);
+  if (!name->active || found->foreign) {
+    const char *problem = found->foreign ? found->foreign : "segment file holds only zeros";
+    return quarantine_file(directory, name->name, problem, 0);
+  }
   if (found->empty) return sys_unlink(directory, name->name);
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
@@ -295,9 +305,9 @@ static int copy_bytes(int from, int to, uint64_t bytes) {
   return count > 0 ? 0 : count == 0 ? -EIO : (int)count;
 }
 
-/* Puts a synced copy of a sealed file in its place, under its name. */
+/* Replaces a sealed file by a synced copy under the same name. */
 static int renew(const unsealed *found, int directory, const char *name, int fd) {
-  static const char copy[] = PREPARED_PREFIX "0"; /* as leftovers are called: what a kill leaves is removed */
+  static const char copy[] = PREPARED_PREFIX "0"; /* a leftover's name: the next opening removes what a kill leaves */
   int made = sys_open_create(directory, copy);
   if (made < 0) return made;
   int error = copy_bytes(fd, made, found->end);

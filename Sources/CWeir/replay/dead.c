@@ -1,4 +1,4 @@
-/* dead.c: see dead.h. Where each lane starts and ends is decided in handover.c, for recovery and for this alike. */
+/* dead.c: see dead.h. handover.c decides where each lane starts and ends, for recovery and for readers alike. */
 #include "replay/dead.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "ring/ring_owner.h"
 #include "system/system.h"
 
-/* All of `count` bytes, or -EBADMSG where the file ends before. */
+/* Reads all of `count` bytes; -EBADMSG if the file ends before. */
 static int read_whole(int fd, void *bytes, uint64_t count, uint64_t at) {
   int64_t got = sys_read_at(fd, bytes, count, at);
   if (got < 0) return (int)got;
@@ -40,7 +40,7 @@ static int open_ring(dead_ring *ring, int directory) {
   return error;
 }
 
-/* A ring of another boot that was closed has nothing to give, whatever its pages say. */
+/* A closed ring of another boot holds nothing to recover, whatever its pages say. */
 static void empty(dead_ring *ring) {
   memset(ring->controls, 0, ring->header.lane_count * sizeof *ring->controls);
   memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
@@ -66,24 +66,27 @@ int dead_is_current(const dead_ring *ring, int directory) {
   int error = sys_status_at(place->directory, place->name, &status);
   if (error != 0) return error == -ENOENT ? 0 : error;
   if ((uint64_t)status.st_ino != ring->inode) return 0;
-  /* A new opening may use the file again: then it has written its own header before anything else. */
+  /* A new opening may reuse the file: then it wrote its own header before anything else. */
   uint8_t fixed[RING_FIXED_BYTES];
   error = read_whole(ring->fd, fixed, sizeof fixed, 0);
   if (error != 0) return error == -EBADMSG ? 0 : error;
   return memcmp(fixed, &ring->header, sizeof fixed) == 0;
 }
 
-/* `anothers` where the ring is not of the opening that wrote the newest segment. */
-static int check_owner(int directory, const segment_list *list, uint64_t opening, uint64_t base_offset, int anothers) {
+/* Returns `anothers` if the ring is not of the opening that wrote the newest segment. */
+static int check_owner(int directory, const segment_list *list, const ring_word *word, int anothers) {
   ring_owner owner;
-  int error = ring_owner_find(directory, list, 1, opening, base_offset, &owner);
+  int error = ring_owner_find(directory, list, 1, word, &owner);
   return error != 0 ? error : owner == RING_ANOTHERS ? anothers : 0;
 }
 
-/* A log whose ring a close removed, as its locator says: -ENOENT, or -ESTALE if that is the word of another opening. */
-static int check_closed(const dead_ring *ring, int directory, const segment_list *list) {
+/*
+ * For a log whose locator says that a close removed the ring: -ENOENT, or -ESTALE if the locator is of another opening.
+ */
+static int check_closed(const dead_ring *ring, int directory, uint64_t log_id, const segment_list *list) {
   const ring_locator *closed = &ring->place.locator;
-  int error = check_owner(directory, list, closed->opening, closed->next_offset, -ESTALE);
+  const ring_word word = {log_id, closed->log_id, closed->opening, closed->next_offset};
+  int error = check_owner(directory, list, &word, -ESTALE);
   ring_place now;
   if (error != -ESTALE || locator_find(directory, &now) != 0) return error == 0 ? -ENOENT : error;
   int same = now.where == RING_CLOSED && memcmp(&now.locator, closed, sizeof *closed) == 0;
@@ -91,24 +94,26 @@ static int check_closed(const dead_ring *ring, int directory, const segment_list
   return same ? error : -EAGAIN;
 }
 
-static int check_dead(dead_ring *ring, int directory, const segment_list *list) {
+static int check_dead(dead_ring *ring, int directory, uint64_t log_id, const segment_list *list) {
   const ring_header *header = &ring->header;
-  int error = check_owner(directory, list, header->opening, header->base_offset, -EIDRM);
-  if (error == 0) error = handover_read(&ring->handover, directory, list, header->opening, ring->rebooted);
+  const ring_word word = {log_id, header->log_id, header->opening, header->base_offset};
+  int error = check_owner(directory, list, &word, -EIDRM);
+  if (error == 0) error = handover_read(&ring->handover, directory, log_id, list, header->opening, ring->rebooted);
   if (error != 0 && error != -EIDRM) return error;
-  /* What was read is of one state only if no writer was at work in the meantime. */
+  /* What was read is consistent only if no writer was at work meanwhile. */
   int current = dead_is_current(ring, directory);
   return current == 1 ? error : current < 0 ? current : -EAGAIN;
 }
 
-static int open_dead(dead_ring *ring, int directory) {
+static int open_dead(dead_ring *ring, int directory, uint64_t log_id) {
   int error = dead_read_ring(ring, directory);
   int closed = error == -ENOENT && ring->place.where == RING_CLOSED;
   if (error != 0 && !closed) return error;
   segment_list list;
   error = segment_list_read(directory, &list);
   if (error != 0) return error;
-  error = closed ? check_closed(ring, directory, &list) : check_dead(ring, directory, &list);
+  error = closed ? check_closed(ring, directory, log_id, &list)
+                 : check_dead(ring, directory, log_id, &list);
   segment_list_free(&list);
   if (error != 0) return error;
   ring->calibration = handover_calibration(&ring->handover, &ring->header);
@@ -118,22 +123,22 @@ static int open_dead(dead_ring *ring, int directory) {
   ring->tail_told = !ring->rebooted || ring->handover.after_cut;
   if (ring->empty) empty(ring);
   ring->next_offset = ring->start_offset;
-  /* What is behind a lane's overhang is nobody's, however long the header says that it is. */
+  /* No lane uses the bytes after its overhang, however large the header's lane_stride is. */
   ring->lane_room = ring->header.lane_bytes + ring->header.record_bytes + RECORD_SLACK_BYTES;
   ring->reason = 1;
   return 0;
 }
 
-int dead_open(int directory, dead_ring **made) {
+int dead_open(int directory, uint64_t log_id, dead_ring **made) {
   *made = NULL;
   dead_ring *ring = malloc(sizeof *ring);
   if (!ring) return -ENOMEM;
-  int error = open_dead(ring, directory);
+  int error = open_dead(ring, directory, log_id);
   if (error == 0) {
     *made = ring;
     return 0;
   }
-  /* A writer that came and went may have moved it in between. */
+  /* A writer that is at work by now may have moved the ring meanwhile. */
   if (error == -ESTALE && directory_is_live(directory)) error = -EAGAIN;
   dead_close(ring);
   return error == -ENOENT ? 0 : error;
@@ -169,7 +174,7 @@ int dead_closed_end(int directory, uint64_t *next_offset) {
   return closed;
 }
 
-/* Reads the lane's bytes, if it has any to give; sets where the walk begins and ends. */
+/* Reads the lane's bytes, if any are to be drained; sets where the walk begins and ends. */
 static int load_lane(dead_ring *ring, int directory) {
   const lane_control *control = &ring->controls[ring->lane];
   uint64_t capacity = ring->header.lane_bytes;
@@ -222,7 +227,10 @@ static void take_notice(dead_ring *ring, dead_kind kind, uint32_t lane, uint64_t
               bytes, events);
 }
 
-/* A notice of what a lane or all of them lost for `reason`: `total` in all, of which the log says `reported`. */
+/*
+ * A notice of what a lane, or captures without a lane, lost for `reason`: `total` in all, of which the log reports
+ * `reported`.
+ */
 static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t total, uint64_t reported,
                      dead_item *item) {
   *item = (dead_item){.kind = DEAD_GAP,
@@ -236,8 +244,7 @@ static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t to
 }
 
 /*
- * A stretch without a record: one notice, or two where some of what it held had been overwritten before a power cut
- * took the rest.
+ * A stretch without a record: one notice, or two if part of it had been overwritten before a power cut took the rest.
  */
 static void take_hole(dead_ring *ring, dead_item *item) {
   if (ring->hole_to == 0) {
@@ -264,7 +271,7 @@ static void take_hole(dead_ring *ring, dead_item *item) {
   ring->hole_to = 0;
 }
 
-/* What the lane's later events overwrote, if the log does not say so yet: 1, or 0. */
+/* The notice of events that the lane's later ones overwrote, if the log does not report them yet: 1, or 0. */
 static int evicted_gap(dead_ring *ring, dead_item *item) {
   if (ring->rebooted) return 0; /* see take_hole */
   const lane_control *control = &ring->controls[ring->lane];
@@ -277,7 +284,7 @@ static int evicted_gap(dead_ring *ring, dead_item *item) {
   return 1;
 }
 
-/* Of the lane's refusals (lane_count: those without a lane) the next reason that is due: 1, or 0. */
+/* The notice for the next reason with unreported refusals in gap_lane (lane_count: without a lane): 1, or 0. */
 static int next_gap(dead_ring *ring, dead_item *item) {
   int unlaned = ring->gap_lane == ring->header.lane_count;
   const lane_control *control = unlaned ? NULL : &ring->controls[ring->gap_lane];
@@ -322,7 +329,7 @@ int dead_next(dead_ring *ring, int directory, dead_item *item) {
   return 0;
 }
 
-/* Those in the ring; of one of another boot also those behind a page that the disk did not get. */
+/* Takes the ring's definitions. In a ring of another boot it goes on after pages that never reached the disk. */
 static int take_definitions(const dead_ring *ring, definition_table *table, uint64_t bytes) {
   uint64_t opening = ring->header.opening;
   int error = definitions_take(table, opening, ring->bytes, bytes);

@@ -26,7 +26,10 @@ uint64_t handover_records(const handover *handover, uint32_t lane) {
   return handover->from_start ? 0 : RECORDS_UNKNOWN;
 }
 
-/* The log accounts for a lane up to `mark`; `first` records come before what it says now. */
+/*
+ * Notes that the log accounts for a lane up to `mark`. `first` records come before the stretch that ends there: those
+ * between the known records and `first` are missing.
+ */
 static void advance(handover *handover, uint32_t lane, uint64_t first, lane_mark mark) {
   if (handover->known[lane] && mark.position <= handover->position[lane]) return;
   uint64_t before = handover_records(handover, lane);
@@ -41,13 +44,13 @@ static void take_header(handover *handover, const segment_scan *scan) {
   if (scan->header.salt == 0) return;
   raise_to(&handover->log_end, scan->header.base_offset);
   /*
-   * Nor does the log go on at or below the name of a segment that stays: one that somebody renamed, or copied under
-   * another name, must not be in the way of a new one.
+   * New offsets start above the name of every segment that stays: one that somebody renamed, or copied under another
+   * name, must not have the name of a new segment.
    */
   if (!scan->active || scan->name_base != scan->header.base_offset) raise_to(&handover->log_end, scan->name_base + 1);
   if (scan->header.opening != handover->opening || !scan->header_valid) return;
   for (uint32_t lane = 0; lane < scan->header.lane_count; lane++) {
-    if (scan->handed[lane].position % 8 != 0) continue; /* no lane is ever there */
+    if (scan->handed[lane].position % 8 != 0) continue; /* every lane position is a multiple of eight */
     advance(handover, lane, scan->handed[lane].records, scan->handed[lane]);
   }
   handover->after_cut |= (scan->header.flags & SEGMENT_AFTER_CUT) != 0;
@@ -64,8 +67,8 @@ int handover_forgets(const handover *handover, const segment_scan *scan) {
 }
 
 /*
- * Takes the totals of the gap records in a block of notices. Answers how many records of a lane the block stands for,
- * or RECORDS_UNKNOWN.
+ * Takes in the totals of the gap records in a block of notices. Returns how many records of a lane the block stands
+ * for, or RECORDS_UNKNOWN.
  */
 static uint64_t take_notices(handover *handover, const segment_scan *scan) {
   uint64_t at = 0, records = 0;
@@ -152,14 +155,18 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
   return result == SCAN_ERROR ? damage.error : 0;
 }
 
-/* `*settled`: the name of a sealed segment is its own, so those before it say no more than it does. */
-static int take_segment(handover *handover, int directory, const segment_name *name, int sealed, int *settled) {
+/*
+ * Takes in one segment. Sets `*settled` if its file name agrees with its header: earlier segments then cannot move the
+ * end of the log.
+ */
+static int take_segment(handover *handover, int directory, uint64_t log_id, const segment_name *name, int sealed,
+                        int *settled) {
   segment_name found = *name;
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open_named(&scan, directory, &found, &damage);
+  int error = scan_open_named(&scan, directory, log_id, &found, &damage);
   if (error == -ENOENT) return -EAGAIN;
-  if (error == -ELOOP) return 0; /* no plain file, so not ours: readers and verify tell of it */
+  if (error == -ELOOP) return 0; /* not a plain file, so not ours: readers and verify report it */
   if (error != 0) return error;
   *settled = scan.header.salt != 0 && scan.header.base_offset == name->base;
   if (!sealed && handover_forgets(handover, &scan)) {
@@ -181,16 +188,17 @@ static int take_segment(handover *handover, int directory, const segment_name *n
   return error;
 }
 
-int handover_read(handover *handover, int directory, const segment_list *list, uint64_t opening, int rebooted) {
+int handover_read(handover *handover, int directory, uint64_t log_id, const segment_list *list, uint64_t opening,
+                  int rebooted) {
   handover_start(handover, opening, rebooted);
   uint64_t unsealed = 0;
   while (unsealed < list->count && !list->items[unsealed].active) unsealed++;
   int error = 0, settled = 0;
   for (uint64_t left = unsealed; error == 0 && left > 0 && !settled; left--) {
-    error = take_segment(handover, directory, &list->items[left - 1], 1, &settled);
+    error = take_segment(handover, directory, log_id, &list->items[left - 1], 1, &settled);
   }
   for (uint64_t i = unsealed; error == 0 && i < list->count; i++) {
-    error = take_segment(handover, directory, &list->items[i], 0, &settled);
+    error = take_segment(handover, directory, log_id, &list->items[i], 0, &settled);
   }
   return error;
 }
@@ -218,7 +226,7 @@ uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t fr
   return accounted < from ? accounted : from;
 }
 
-/* Up to where the lane was evicted without a word of it in the log, or 0. A flipped bit does not make a count. */
+/* The end of an eviction that the log does not report yet, or 0. One flipped bit does not make an eviction. */
 static uint64_t evicted_unknown_to_log(const handover *handover, uint32_t lane, const lane_control *control) {
   evicted evicted = handover_evicted(control);
   uint64_t in_ring = control->reported[WEIR_LOST_OVERWRITTEN - 1];
@@ -227,9 +235,9 @@ static uint64_t evicted_unknown_to_log(const handover *handover, uint32_t lane, 
 }
 
 /*
- * Under another boot id. Each page of the ring is of some moment before the machine went down, no two need to be of the
- * same; each word is one that was there once, or what was there before the ring. So neither head nor tail are believed:
- * what is there is what the records' checksums and indices say, from the log's word on.
+ * Under another boot id. Each page of the ring is from some moment before the machine went down, and no two need be
+ * from the same moment. A word may also be older than the ring. So head and tail are only hints: from the log's
+ * position on, the checksums and indices of the records decide.
  */
 static void lane_survivors(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
                            uint64_t *from, uint64_t *to) {
@@ -254,7 +262,10 @@ void handover_lane(const handover *handover, const lane_view *view, uint32_t lan
     return;
   }
   *from = handover->known[lane] ? handover->position[lane] : head & ~UINT64_C(7);
-  /* Where the log's word ends lies what was overwritten; the records go on after it. */
+  /*
+   * The records after the drained position were evicted. If a valid record starts where the eviction ended, resume
+   * there.
+   */
   if (evicted > *from && evicted <= UINT64_MAX - view->capacity &&
       record_at(view, evicted, evicted + view->capacity, &size)) {
     *from = evicted;
@@ -274,7 +285,7 @@ calibration handover_calibration(const handover *handover, const ring_header *ri
 
 uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring) {
   uint64_t in_log = handover->reported[lane][reason];
-  /* Under another boot id the ring may know of gap records that the disk did not get. */
+  /* Under another boot id the ring may count gap records that never reached the disk. */
   if (handover->rebooted && handover->totals_known) return in_log;
   return in_log > in_ring ? in_log : in_ring;
 }

@@ -53,7 +53,7 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
                                  .tail = &lane->control->tail,
                                  .position = lane->control->tail,
                                  .own_tail = &lane->control->tail,
-                                 .limit = head_position(lane->control->head), /* the first capture looks */
+                                 .limit = head_position(lane->control->head), /* room for one record, then room_find */
                                  .id_bits = (uint64_t)i << 48,
                                  .seed = view.seed,
                                  .record_bytes = (uint32_t)view.record_bytes,
@@ -80,7 +80,7 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
 
 void ring_detach(event_log *log) {
   sigbus_forget(log->ring);
-  forks_hold(); /* a child replaces what is mapped there */
+  forks_hold(); /* a forked child maps private memory over the ring */
   if (log->ring) sys_unmap(log->ring, log->ring_bytes);
   log->ring = NULL;
   log->header = NULL;
@@ -105,6 +105,7 @@ static void fill_header(ring_header *header, const event_log *log, uint64_t base
   header->major = FORMAT_MAJOR;
   header->minor = FORMAT_MINOR;
   header->opening = log->producer.opening;
+  header->log_id = log->held.log_id;
   header->lane_count = options->lane_count;
   header->spare_lanes = options->spare_lanes;
   header->lane_bytes = options->lane_bytes;
@@ -121,7 +122,7 @@ static void fill_header(ring_header *header, const event_log *log, uint64_t base
   header->calibration[0] = calibration_in_slot(&log->calibration, 1);
 }
 
-/* Writes everything of an empty ring but its lanes' records: whatever lies there has another opening's checksums. */
+/* Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. */
 static int write_empty(int fd, const ring_header *header, const uint8_t *definitions) {
   int error = sys_write_at(fd, header, sizeof *header, 0);
   static const uint8_t zeros[LANE_CONTROL_BYTES];
@@ -136,10 +137,10 @@ static int write_empty(int fd, const ring_header *header, const uint8_t *definit
 }
 
 /*
- * The file that becomes the ring, under its temporary name. A drained ring of the same size is used again: its blocks
- * are allocated already, so a full disk does not keep the log from opening. A ring that an opening before this one died
- * over stays in use, so that at any moment there is either a ring or one being made. On the disk, too, the old name is
- * gone before the file changes: a power cut would leave a ring of parts of both.
+ * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size is reused: its blocks
+ * are already allocated, so a full disk does not keep the log from opening. A half-made ring of an earlier opening is
+ * reused too, so that at any moment there is either a ring or one being made. The directory is synced before the file
+ * changes: otherwise a power cut could leave a ring with parts of both.
  */
 static int open_new(const ring_place *place, uint64_t bytes) {
   struct stat status;
@@ -181,8 +182,8 @@ static weir_status open_ring_directory(const event_log *log, int *directory, wei
 }
 
 /*
- * Where the new ring goes. A drained one that lies elsewhere and is not used again is removed first, so that there are
- * never two.
+ * Chooses where the new ring goes. A drained ring that lies elsewhere and is not reused is removed first, so that there
+ * are never two.
  */
 static weir_status choose_place(const event_log *log, ring_place *old, uint64_t base_offset, ring_place *place,
                                 weir_error *error) {
@@ -196,6 +197,7 @@ static weir_status choose_place(const event_log *log, ring_place *old, uint64_t 
       sys_close(directory);
       return fail_system(error, result, "choose a file for the ring in", log->ring_path, NULL);
     }
+    place->locator.log_id = log->held.log_id;
     place->locator.opening = log->producer.opening;
     place->locator.next_offset = base_offset;
     result = sys_boot_id(place->locator.boot_id);
@@ -227,7 +229,10 @@ static int put_in_force(const event_log *log, const ring_place *place) {
   return error == 0 || error == -ENOENT ? sys_sync_directory(log->held.directory) : error;
 }
 
-/* After a failure: a file elsewhere that did not become the ring would stay in memory until the next opening. */
+/*
+ * After a failure: removes a file elsewhere that did not become the ring, which would stay in memory until the next
+ * opening.
+ */
 static void take_back(const event_log *log) {
   ring_place place;
   if (locator_find(log->held.directory, &place) != 0) return;
@@ -237,7 +242,7 @@ static void take_back(const event_log *log) {
 
 void ring_mark_closed(event_log *log) {
   __atomic_store_n(&log->header->closed, 1, __ATOMIC_RELEASE);
-  /* Without this the next boot could not tell; that it failed says no more than that. */
+  /* After a reboot only a synced header can tell that the ring was closed. If this sync fails, nothing else is lost. */
   sys_sync_mapped(log->ring, RING_HEADER_BYTES);
 }
 
@@ -271,8 +276,8 @@ weir_status ring_retire(event_log *log, weir_error *error) {
 }
 
 /*
- * Whether the ring that is there may be replaced: this opening's recovery says that it is spent, and it is that one.
- * 1, 0, or a negative errno.
+ * Whether the existing ring may be replaced: this opening's recovery says that its ring is spent, and the file is still
+ * that ring. 1, 0, or a negative errno.
  */
 static int is_spent(const event_log *log, const ring_place *old) {
   if (!log->spent.certain) return 0;
@@ -310,7 +315,7 @@ static int make_file(const event_log *log, const ring_place *place, const ring_h
   return error;
 }
 
-/* Makes the ring and maps it, where `old` says that there was one before. */
+/* Makes the ring and maps it. `old` says where the previous ring was. */
 static weir_status create_at(event_log *log, const ring_header *header, const uint8_t *definitions, ring_place *old,
                              weir_error *error) {
   ring_place place;
@@ -339,7 +344,7 @@ weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error)
   }
   fill_header(header, log, base_offset, clock_resolve(log->options.clock));
   int result = sys_boot_id(header->boot_id);
-  if (result == -ENOENT) result = 0; /* no /proc: zeros are of no boot that is known */
+  if (result == -ENOENT) result = 0; /* no /proc: zeros mean an unknown boot */
   uint8_t definitions[1024];
   header->types_end = notice_definitions(definitions, header->opening);
   header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);

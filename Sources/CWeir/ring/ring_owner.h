@@ -1,7 +1,7 @@
 /*
- * ring_owner.h: whether a ring is that of the log's last opening. A backup that was restored in part can leave the ring
- * of an earlier opening there, or that of another log. The segments tell: each names the opening that wrote it. Used by
- * recovery and by readers of a dead log, so that both believe the same rings.
+ * ring_owner.h: whether a ring is of the log's last opening. A ring's header names its log. A backup that was restored
+ * in part can leave the ring of an earlier opening: the segments show this, because each names the opening that wrote
+ * it. Recovery and readers of a dead log both use this, so that they trust the same rings.
  */
 #ifndef WEIR_RING_OWNER_H
 #define WEIR_RING_OWNER_H
@@ -12,22 +12,32 @@
 
 typedef enum ring_owner {
   RING_OWN,      /* of the last opening, as far as the segments can tell */
-  RING_ANOTHERS, /* not of the opening that wrote the log's newest segment, and not of a later one */
-  RING_UNKNOWN   /* no segment of the list says: a longer one may */
+  RING_ANOTHERS, /* of another log, or not of the opening that wrote the newest segment, and not of a later one */
+  RING_UNKNOWN   /* no segment of the list decides: a longer list may */
 } ring_owner;
 
 /*
- * Whose the ring is that names `opening` and whose first offset is `base_offset`; of a ring that a close removed, the
- * offset after the last event. `whole`: all of the log's segments are in the list. The owner goes to `*owner`. 0 or a
- * negative errno: -EAGAIN if a file of the list went away meanwhile, which says that a writer is at work.
- *
- * What can't be told: a ring of another log whose first offset is at or after this log's end, where all segments of
- * this one are sealed. So look rings whose segments were deleted: their events are taken, what is missing is counted.
+ * Fields of a ring's header, or of the locator if a close removed the ring, and the id of the log that the ring lies
+ * in.
  */
-int ring_owner_find(int directory, const segment_list *list, int whole, uint64_t opening, uint64_t base_offset,
-                    ring_owner *owner);
+typedef struct ring_word {
+  uint64_t log_id;      /* of the log that the ring lies in */
+  uint64_t ring_log_id; /* of the ring */
+  uint64_t opening;
+  uint64_t base_offset; /* the ring's first offset; if a close removed it, the offset after the last event */
+} ring_word;
+
+/*
+ * Finds whose the ring is. `whole`: the list has all of the log's segments. 0 or a negative errno. -EAGAIN: a file of
+ * the list disappeared meanwhile, so a writer is at work.
+ *
+ * Limit: if all segments are sealed, a ring of this log counts as its own if the ring's first offset is at or after the
+ * log's end. A ring whose segments were deleted looks the same: its events are recovered, and what is missing is
+ * counted.
+ */
+int ring_owner_find(int directory, const segment_list *list, int whole, const ring_word *word, ring_owner *owner);
 
 /* Whether the sealed segment of that base, raw or a batch, has this salt: 1, 0, or a negative errno. */
-int segment_is_sealed(int directory, uint64_t base, uint64_t salt);
+int segment_is_sealed(int directory, uint64_t log_id, uint64_t base, uint64_t salt);
 
 #endif

@@ -61,7 +61,7 @@ static void end_whole_part(whole_part *whole, uint64_t end, uint64_t next_offset
 static int64_t count_lost(const segment *segment, const char *name, whole_part *whole) {
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open(&scan, segment->directory, name, segment->base_offset, 0, &damage);
+  int error = scan_open(&scan, segment->directory, 0, name, segment->base_offset, 0, &damage);
   if (error != 0) return error;
   uint64_t lost = 0, from = segment->base_offset;
   scan_result result;

@@ -40,13 +40,13 @@ static int sum_blocks(segment_scan *scan, contents *contents, uint64_t delivered
   return result == SCAN_ERROR ? damage.error : 0;
 }
 
-int contents_read(int directory, uint64_t base, uint64_t delivered, contents *contents) {
+int contents_read(int directory, uint64_t log_id, uint64_t base, uint64_t delivered, contents *contents) {
   memset(contents, 0, sizeof *contents);
   segment_name name = {.base = base};
   segment_scan scan;
   scan_damage damage;
   segment_file_name(name.name, base, 0);
-  int error = scan_open_named(&scan, directory, &name, &damage);
+  int error = scan_open_named(&scan, directory, log_id, &name, &damage);
   if (error == -ENOENT || error == -ELOOP) return 0;
   if (error != 0) return error;
   if (scan.header.salt != 0) {

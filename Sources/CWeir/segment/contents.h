@@ -24,6 +24,6 @@ typedef struct contents {
  * Of the segment at `base`, raw or a batch: by its seal; by its blocks where that is damaged, or where what was
  * delivered, all below that offset, ends in it. 0 or a negative errno.
  */
-int contents_read(int directory, uint64_t base, uint64_t delivered, contents *contents);
+int contents_read(int directory, uint64_t log_id, uint64_t base, uint64_t delivered, contents *contents);
 
 #endif

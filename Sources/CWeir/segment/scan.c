@@ -341,6 +341,12 @@ const gap_total *scan_seal_totals(const segment_scan *scan) {
 
 /* ---- The header of a segment ----------------------------------------------------------------------------------- */
 
+int scan_room_is_empty(const segment_header *header) {
+  return header->reserved0 == 0 &&
+         bytes_are_zero(&header->previous_chain, offsetof(segment_header, handed) -
+                                                     offsetof(segment_header, previous_chain));
+}
+
 /* What is wrong with a header whose checksum is right; the fields that the checksum covers can be used all the same. */
 static const char *surface_problem(const segment_header *header, uint64_t base_from_name) {
   if (header->magic != SEGMENT_MAGIC) return "segment header does not begin with the format's name";
@@ -349,7 +355,7 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
   if (header->header_bytes != SEGMENT_HEADER_BYTES + sizeof(lane_mark) * header->lane_count) {
     return "segment header has a wrong length";
   }
-  if (!bytes_are_zero(header->reserved, sizeof header->reserved)) {
+  if (!scan_room_is_empty(header)) {
     return "reserved bytes of a segment header are not zero";
   }
   if (header->base_offset != base_from_name) return "file name and segment header disagree on the first offset";
@@ -363,6 +369,7 @@ static void open_by_index(segment_scan *scan, scan_damage *damage) {
   if (!index || index->base_offset != scan->name_base) return;
   scan->header.salt = index->salt;
   scan->header.opening = index->opening;
+  scan->header.log_id = index->log_id;
   scan->header.base_offset = index->base_offset;
   scan->start = damage->to = SEGMENT_HEADER_BYTES < scan->file_bytes ? SEGMENT_HEADER_BYTES : scan->file_bytes;
 }
@@ -389,10 +396,13 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
   if (found) {
     scan->header.salt = first.salt;
     scan->header.opening = first.opening;
+    scan->header.log_id = first.log_id;
     scan->header.base_offset = first.base_offset;
     if (first.base_offset > base_from_name) damage->count = first.base_offset - base_from_name;
   } else if (scan->source.batch) {
     open_by_index(scan, damage);
+  } else {
+    damage->reason = "no segment: neither its header nor any block is right";
   }
   scan_rewind(scan);
   return 0;
@@ -437,8 +447,8 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   memcpy(scan->handed, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);
   scan->header_valid = 1;
   const batch_index *index = source_index(&scan->source);
-  if (index && (index->salt != scan->header.salt || index->opening != scan->header.opening ||
-                index->base_offset != scan->header.base_offset)) {
+  if (index && (index->log_id != scan->header.log_id || index->salt != scan->header.salt ||
+                index->opening != scan->header.opening || index->base_offset != scan->header.base_offset)) {
     source_disown_index(&scan->source); /* of another segment */
   }
   scan->start = length;
@@ -450,8 +460,21 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   return 0;
 }
 
-int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
-              scan_damage *damage) {
+/* Takes a segment of another log for what it is to this one: a file with a segment's name. */
+static void disown(segment_scan *scan, scan_damage *damage) {
+  memset(&scan->header, 0, sizeof scan->header);
+  memset(scan->handed, 0, sizeof scan->handed);
+  scan->header.lane_count = WEIR_MAX_LANES;
+  scan->header.base_offset = scan->name_base;
+  scan->header_valid = 0;
+  scan->of_another_log = 1;
+  scan->start = scan->file_bytes;
+  *damage = (scan_damage){.to = scan->disk_bytes, .first_offset = scan->name_base, .reason = ANOTHER_LOG};
+  scan_rewind(scan);
+}
+
+int scan_open(segment_scan *scan, int directory, uint64_t log_id, const char *name, uint64_t base_from_name,
+              int active, scan_damage *damage) {
   memset(scan, 0, sizeof *scan);
   memset(damage, 0, sizeof *damage);
   scan->active = active;
@@ -460,11 +483,12 @@ int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base
   if (error != 0) return error;
   error = look_at_size(scan);
   if (error == 0) error = read_segment_header(scan, base_from_name, damage);
+  if (error == 0 && log_id != 0 && scan->header.salt != 0 && scan->header.log_id != log_id) disown(scan, damage);
   if (error != 0) scan_close(scan);
   return error;
 }
 
-int scan_open_named(segment_scan *scan, int directory, segment_name *name, scan_damage *damage) {
+int scan_open_named(segment_scan *scan, int directory, uint64_t log_id, segment_name *name, scan_damage *damage) {
   /* Raw becomes a batch, once; who decompresses by hand may take it the other way while this looks. */
   enum { TRIES = 6 };
   int error = -ENOENT;
@@ -475,7 +499,7 @@ int scan_open_named(segment_scan *scan, int directory, segment_name *name, scan_
       if (name->batch) segment_batch_name(name->name, name->base);
       else segment_file_name(name->name, name->base, 0);
     }
-    error = scan_open(scan, directory, name->name, name->base, name->active, damage);
+    error = scan_open(scan, directory, log_id, name->name, name->base, name->active, damage);
   }
   return error;
 }

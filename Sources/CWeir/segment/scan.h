@@ -21,6 +21,7 @@ typedef struct segment_scan {
   uint64_t name_base;      /* the base offset that its name says */
   int header_valid;        /* its checksum vouches for salt, opening, base and `handed` */
   lane_mark handed[WEIR_MAX_LANES];
+  int of_another_log;      /* so nothing below says anything */
   uint64_t start;          /* position of the first block */
   uint64_t position;       /* of the next block */
   uint64_t next_offset;    /* the offset expected there */
@@ -56,22 +57,29 @@ typedef struct scan_damage {
   int error;
 } scan_damage;
 
+/* The reason for a segment that is whole, and not of the log that it lies in. */
+#define ANOTHER_LOG "segment of another log"
+
+/* Whether what a segment's header has reserved, or keeps for later versions, is zero. */
+int scan_room_is_empty(const segment_header *header);
+
 /*
- * Opens a segment. A damaged header is no error: `damage` then has a reason, and header_valid is 0 unless the
- * checksum still vouches for the fields that count (the damage is in the magic, the version, the length or the name).
- * `damage` has a null reason where the header is right. With neither a good header nor a good block the salt is 0: it
- * is no segment, and if `damage` ends at 0, a file of nothing but zeros. Errors: a negative errno; -ENOTSUP for a
- * newer major version, or an unknown incompatible flag. The version lies outside the checksum, so one that is higher
- * by more than one is believed only where what follows the header is neither a good block of this version nor empty.
+ * Opens a segment of the log with this id; with 0, of any. A damaged header is no error: `damage` then has a reason,
+ * and header_valid is 0 unless the checksum still vouches for the fields that count (the damage is in the magic, the
+ * version, the length or the name). `damage` has a null reason where the header is right. Where the salt is 0 it is no
+ * segment of the log: it has neither a good header nor a good block, and if `damage` ends at 0, is a file of nothing
+ * but zeros; or it is another log's. Errors: a negative errno; -ENOTSUP for a newer major version, or an unknown
+ * incompatible flag. The version lies outside the checksum, so one that is higher by more than one is believed only
+ * where what follows the header is neither a good block of this version nor empty.
  */
-int scan_open(segment_scan *scan, int directory, const char *name, uint64_t base_from_name, int active,
-              scan_damage *damage);
+int scan_open(segment_scan *scan, int directory, uint64_t log_id, const char *name, uint64_t base_from_name,
+              int active, scan_damage *damage);
 
 /*
  * The same for a segment from a listing, under its name or, where a batch was made of it since, the batch's, which
  * `name` then is. -ENOENT: neither is there.
  */
-int scan_open_named(segment_scan *scan, int directory, segment_name *name, scan_damage *damage);
+int scan_open_named(segment_scan *scan, int directory, uint64_t log_id, segment_name *name, scan_damage *damage);
 
 /*
  * Reads the next block. With `resync` 0 a bad block answers SCAN_TAIL at once (for a live active segment, where it is

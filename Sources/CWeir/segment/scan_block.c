@@ -11,6 +11,7 @@
 
 #include "format/columns.h"
 #include "format/definition.h"
+#include "system/bytes.h"
 #include "system/crc32c.h"
 
 static const char WRONG_SUM[] = "block checksum does not match";
@@ -25,6 +26,10 @@ const char *scan_field_problem(const segment_scan *scan, const block_header *hea
   if (header->salt == 0) return "block without a salt";
   if (header->position != position) return "block lies elsewhere than it says";
   if (scan->header.salt != 0 && header->opening != scan->header.opening) return "block of another opening";
+  if (scan->header.salt != 0 && header->log_id != scan->header.log_id) return "block of another log";
+  if (header->layout != 0 || header->key_id != 0 || !bytes_are_zero(header->tag, sizeof header->tag)) {
+    return "block has a layout or a key, which this version does not know";
+  }
   int hands_over_none = header->kind != BLOCK_NOTICES || header->lane == NOTICE_LANE;
   if (hands_over_none && header->index != 0) return "reserved bytes of a block are not zero";
   if (header->payload_bytes % 8 != 0 || header->payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) {
@@ -115,7 +120,8 @@ static int seal_is_well_formed(const uint8_t *payload, const block_header *heade
   if (header->payload_bytes < sizeof summary + SEAL_POSITION_BYTES) return 0;
   memcpy(&summary, payload, sizeof summary);
   uint64_t totals = summary.totals * (uint64_t)sizeof(gap_total);
-  if (summary.reserved != 0 || summary.definition_bytes % 8 != 0) return 0;
+  if (summary.reserved != 0 || !bytes_are_zero(&summary.chain, sizeof summary.chain)) return 0;
+  if (summary.definition_bytes % 8 != 0) return 0;
   if (summary.definition_bytes + totals != header->payload_bytes - sizeof summary - SEAL_POSITION_BYTES) return 0;
   memcpy(&position, payload + header->payload_bytes - SEAL_POSITION_BYTES, sizeof position);
   if (position != header->position) return 0;

@@ -41,8 +41,8 @@ segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int 
   return made;
 }
 
-int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boot_id[16], uint64_t base_offset,
-                  const segment_end *previous, const lane_mark *handed, uint32_t lane_count, uint32_t flags) {
+int segment_begin(segment *segment, const segment_origin *origin, uint64_t base_offset, const segment_end *previous,
+                  const lane_mark *handed, uint32_t lane_count, uint32_t flags) {
   uint64_t salt = 0;
   while (salt == 0) {
     int error = sys_random(&salt, sizeof salt);
@@ -57,7 +57,8 @@ int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boo
   header->header_bytes = bytes;
   header->flags = flags;
   header->salt = salt;
-  header->opening = opening;
+  header->opening = origin->opening;
+  header->log_id = origin->log_id;
   header->base_offset = base_offset;
   header->created_ns = sys_wall_ns();
   header->previous_salt = previous->salt;
@@ -68,7 +69,7 @@ int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boo
   memcpy(header->handed, handed, sizeof *handed * lane_count);
   int error = sys_boot_id(header->boot_id);
   if (error != 0 && error != -ENOENT) return error;
-  memcpy(header->captured_boot_id, captured_boot_id, sizeof header->captured_boot_id);
+  memcpy(header->captured_boot_id, origin->boot_id, sizeof header->captured_boot_id);
   header->header_crc = crc32c(segment->map + 20, bytes - 20);
 
   char name[64];
@@ -77,8 +78,9 @@ int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boo
   if (error != 0) return error;
   memcpy(segment->name, name, sizeof name);
   segment->at = bytes;
+  segment->log_id = origin->log_id;
   segment->salt = salt;
-  segment->opening = opening;
+  segment->opening = origin->opening;
   segment->base_offset = base_offset;
   segment->recovers = (flags & SEGMENT_RECOVERED) != 0;
   return 0;
@@ -96,12 +98,17 @@ uint64_t segment_room(const segment *segment) {
 
 uint8_t *segment_payload(segment *segment) { return segment->map + segment->at + sizeof(block_header); }
 
+static block_owner owner_of(const segment *segment) {
+  return (block_owner){.log_id = segment->log_id, .salt = segment->salt, .opening = segment->opening};
+}
+
 /* Fills in what every block's header has, checksums last. */
-static void complete(block_header *header, const uint8_t *payload, uint64_t position, uint64_t salt, uint64_t opening) {
+static void complete(block_header *header, const uint8_t *payload, uint64_t position, block_owner owner) {
   header->magic = BLOCK_MAGIC;
-  header->salt = salt;
+  header->salt = owner.salt;
   header->position = position;
-  header->opening = opening;
+  header->opening = owner.opening;
+  header->log_id = owner.log_id;
   header->payload_crc = crc32c(payload, header->payload_bytes);
   header->header_crc = crc32c((const uint8_t *)header + 8, sizeof *header - 8);
 }
@@ -137,7 +144,7 @@ void segment_append(segment *segment, block_header *header) {
   INVARIANT(header->payload_bytes % 8 == 0 && header->base_offset == end_offset(segment));
   INVARIANT(header->payload_bytes + sizeof *header <= segment->capacity - segment->at);
   INVARIANT(header->kind != BLOCK_EVENTS || header->lane_to - header->lane_from == header->payload_bytes);
-  complete(header, segment_payload(segment), segment->at, segment->salt, segment->opening);
+  complete(header, segment_payload(segment), segment->at, owner_of(segment));
   place_header(segment->map + segment->at, header);
   sum_up(&segment->summary, header);
   segment->at += sizeof *header + header->payload_bytes;
@@ -165,7 +172,7 @@ int segment_append_definitions(segment *segment, const uint8_t *entries, uint64_
   return 0;
 }
 
-void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
+void segment_build_seal(uint8_t *bytes, uint64_t position, block_owner owner, const seal_summary *summary,
                         const uint8_t *definitions, const gap_total *totals, const calibration *calibration) {
   uint8_t *payload = bytes + sizeof(block_header);
   memcpy(payload, summary, sizeof *summary);
@@ -182,7 +189,7 @@ void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64
       .first_ns = summary->first_ns,
       .last_ns = summary->last_ns,
       .calibration = *calibration};
-  complete(&header, payload, position, salt, opening);
+  complete(&header, payload, position, owner);
   place_header(bytes, &header);
 }
 
@@ -193,7 +200,7 @@ void segment_seal(segment *segment, uint64_t next_offset, const gap_total *total
   segment->summary.next_offset = next_offset;
   segment->summary.definition_bytes = (uint32_t)segment->definitions_bytes;
   segment->summary.totals = count;
-  segment_build_seal(segment->map + segment->at, segment->at, segment->salt, segment->opening, &segment->summary,
+  segment_build_seal(segment->map + segment->at, segment->at, owner_of(segment), &segment->summary,
                      segment->definitions, totals, calibration);
   segment->at += segment_seal_bytes(segment->definitions_bytes, count);
   segment->sealed = 1;

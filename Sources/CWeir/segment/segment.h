@@ -18,6 +18,7 @@ typedef struct segment {
   uint8_t *map;
   uint64_t capacity;
   uint64_t at; /* position of the next block */
+  uint64_t log_id;
   uint64_t salt;
   uint64_t opening;
   uint64_t base_offset;
@@ -63,12 +64,16 @@ typedef struct segment_end {
 /* Makes, allocates and maps the file prepared-<number>. Null and a negative errno in `*error` if that fails. */
 segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int *error);
 
-/*
- * Writes the header and gives the file its active name. `captured_boot_id` is that of the ring whose events it takes. 0
- * or a negative errno; then it is still prepared.
- */
-int segment_begin(segment *segment, uint64_t opening, const uint8_t captured_boot_id[16], uint64_t base_offset,
-                  const segment_end *previous, const lane_mark *handed, uint32_t lane_count, uint32_t flags);
+/* Where the events of a segment come from. */
+typedef struct segment_origin {
+  uint64_t log_id;
+  uint64_t opening;
+  const uint8_t *boot_id; /* of the ring that they were captured in */
+} segment_origin;
+
+/* Writes the header and gives the file its active name. 0 or a negative errno; then it is still prepared. */
+int segment_begin(segment *segment, const segment_origin *origin, uint64_t base_offset, const segment_end *previous,
+                  const lane_mark *handed, uint32_t lane_count, uint32_t flags);
 
 /* Bytes of payload that one more block may have while the seal still fits. */
 uint64_t segment_room(const segment *segment);
@@ -89,9 +94,14 @@ int segment_append_definitions(segment *segment, const uint8_t *entries, uint64_
 void segment_seal(segment *segment, uint64_t next_offset, const gap_total *totals, uint32_t count,
                   const calibration *calibration);
 
+/* What each block of a segment repeats. */
+typedef struct block_owner {
+  uint64_t log_id, salt, opening;
+} block_owner;
+
 /* Builds a seal block in `bytes` (segment_seal_bytes long). */
 uint64_t segment_seal_bytes(uint64_t definitions_bytes, uint32_t totals);
-void segment_build_seal(uint8_t *bytes, uint64_t position, uint64_t salt, uint64_t opening, const seal_summary *summary,
+void segment_build_seal(uint8_t *bytes, uint64_t position, block_owner owner, const seal_summary *summary,
                         const uint8_t *definitions, const gap_total *totals, const calibration *calibration);
 
 /*

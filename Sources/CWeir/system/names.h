@@ -124,6 +124,7 @@
 #define handover_start_offset weir_core_handover_start_offset
 #define hash_bytes weir_core_hash_bytes
 #define hash_key_make weir_core_hash_key_make
+#define identity_find weir_core_identity_find
 #define identity_is_anothers weir_core_identity_is_anothers
 #define invariant_broken weir_core_invariant_broken
 #define lane_begin_telling weir_core_lane_begin_telling
@@ -150,6 +151,8 @@
 #define log_lock_check weir_core_log_lock_check
 #define log_lock_fail weir_core_log_lock_fail
 #define log_lock_free weir_core_log_lock_free
+#define log_lock_id weir_core_log_lock_id
+#define log_lock_identify weir_core_log_lock_identify
 #define log_lock_let_go weir_core_log_lock_let_go
 #define log_lock_make weir_core_log_lock_make
 #define log_lock_take weir_core_log_lock_take
@@ -213,6 +216,7 @@
 #define room_find weir_core_room_find
 #define route_free weir_core_route_free
 #define route_goes_on weir_core_route_goes_on
+#define route_log_changed weir_core_route_log_changed
 #define route_next weir_core_route_next
 #define scan_again weir_core_scan_again
 #define scan_again_close weir_core_scan_again_close
@@ -230,6 +234,7 @@
 #define scan_peek weir_core_scan_peek
 #define scan_read_block weir_core_scan_read_block
 #define scan_rewind weir_core_scan_rewind
+#define scan_room_is_empty weir_core_scan_room_is_empty
 #define scan_seal weir_core_scan_seal
 #define scan_seal_definitions weir_core_scan_seal_definitions
 #define scan_seal_totals weir_core_scan_seal_totals
@@ -286,6 +291,7 @@
 #define source_vouches weir_core_source_vouches
 #define start_check_fits weir_core_start_check_fits
 #define start_confirm weir_core_start_confirm
+#define start_problem weir_core_start_problem
 #define start_read weir_core_start_read
 #define start_write weir_core_start_write
 #define status_of weir_core_status_of

@@ -18,7 +18,7 @@ struct SegmentFile {
 
   /// The low byte of the format's major version, in the segment's header.
   static let majorVersion = 8
-  static let blockHeaderBytes = 128
+  static let blockHeaderBytes = 160
   static let events: UInt32 = 1
   static let definitions: UInt32 = 2
   static let notices: UInt32 = 3

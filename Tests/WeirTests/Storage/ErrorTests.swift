@@ -102,7 +102,7 @@ struct ErrorTests {
       try tracker.close()
       // The major version, and a block that this version does not read either: with one it does, the version would be
       // taken for damaged.
-      let firstBlock = 256 + 16 * quiet().laneCount
+      let firstBlock = 512 + 16 * quiet().laneCount
       try change(directory, ".weir") { data in
         data[8] = 2
         data[firstBlock] ^= 0xff
