@@ -162,9 +162,9 @@ extension EndToEnd {
       try smallLog(scratch("log"))
       let path = scratch("log/ring")
       let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      var header = try #require(try handle.read(upToCount: 256))
+      var header = try #require(try handle.read(upToCount: 512))
       header[96] = 1
-      let crc = Self.crc32c(header[16..<256])
+      let crc = Self.crc32c(header[16..<512])
       try Files.overwrite(path, at: 96, with: [1])
       try Files.overwrite(path, at: 12, with: (0..<4).map { UInt8(truncatingIfNeeded: crc >> (8 * $0)) })
       let before = try Files.fingerprint(scratch("log"))

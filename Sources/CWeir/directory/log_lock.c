@@ -155,7 +155,7 @@ int log_lock_id(int directory, uint64_t *log_id) {
   return got < 0 ? (int)got : 0;
 }
 
-/* Whether the file holds nothing, or what an opening wrote: somebody's file with that name is locked, and left alone. */
+/* Whether the file holds nothing, or what an opening wrote: somebody else's file is locked, and left as it is. */
 static int is_ours(const lock_content *content) {
   return content->magic == LOCK_MAGIC || bytes_are_zero(content, sizeof *content);
 }

@@ -27,7 +27,7 @@ static int take(votes *votes, uint64_t log_id) {
 }
 
 /*
- * Whether an error says that a file is none of a log's, or that nobody may read it. Any other is an error of the caller:
+ * Whether an error says that a file is none of a log, or that nobody may read it. Any other is an error of the caller:
  * an id that is missed for it may be the only one, and a new one would turn the log's own files into another log's.
  */
 static int says_nothing(int error) {
