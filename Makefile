@@ -304,6 +304,7 @@ C_RUNS = $(C)/checked/ring_test.run $(C)/checked/reader_damage_test.run $(C)/pla
          loss-table-short
 C_RUN_PROGRAMS = $(C_TEST_RUNS:%.run=%) $(FUZZ_REPLAYS) $(FUZZ)/mutated_files $(FUZZ)/input_cases $(LOSS)/loss_table \
                  $(REPLAY_PROGRAMS:%=$(REPLAY)/%) $(C)/tsan/stress/stress \
+                 $(C)/bench/recovery_bench $(C)/bench/batch_bench \
                  $$(command -v $(MODELS_CC) >/dev/null 2>&1 && echo $(MODELS)/models)
 
 .PHONY: test-c-build test-c-again

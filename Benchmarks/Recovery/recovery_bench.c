@@ -368,7 +368,7 @@ static double scan_rate(const char *path, uint64_t *bytes) {
   handover_start(handover, 0, 0);
   for (uint64_t i = 0; i < list.count; i++) {
     unsealed found = {0};
-    REQUIRE(unsealed_scan(&found, directory, &list.items[i], NULL, handover, &report) == 0);
+    REQUIRE(unsealed_scan(&found, directory, 0, &list.items[i], NULL, handover, &report) == 0);
     unsealed_free(&found);
   }
   uint64_t took = now_ns() - started;

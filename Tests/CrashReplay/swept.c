@@ -3,6 +3,8 @@
 #include "stepper.h"
 #include "swept.h"
 
+#include "format/format.h"
+
 void swept_open(swept *swept) {
   weir_recovery recovery;
   weir_error error;
@@ -54,11 +56,11 @@ static uint64_t segments(const swept *swept) {
 
 /* Captures and drains until the active segment has room for a few blocks more. */
 void swept_nearly_fill(swept *swept) {
-  enum { BLOCK_HEADER = 128, LEFT = 5000 };
+  enum { LEFT = 5000 };
   weir_counters counters;
   weir_count(swept->log, &counters);
   uint64_t records = 0, before = counters.blocks;
-  while (records + (counters.blocks - before) * BLOCK_HEADER < swept->plan->segment_bytes - LEFT) {
+  while (records + (counters.blocks - before) * sizeof(block_header) < swept->plan->segment_bytes - LEFT) {
     uint8_t payload[VICTIM_FIXED_BYTES + 4096];
     uint64_t number = swept->report->threads[0].began;
     records += 24 + ((victim_payload(payload, swept->plan, 0, number) + 7) & ~UINT64_C(7));
