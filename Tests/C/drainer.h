@@ -24,16 +24,24 @@ static inline int drainer_waits(event_log *log) {
   return moved == 1;
 }
 
+/*
+ * Whether the drainer waits while one of its flags is set. The flag is read again after the look at the wait: the
+ * drainer may have gone on in between, and wait for a segment, which no flag says.
+ */
+static inline int drainer_waits_with(event_log *log, const uint32_t *flag) {
+  return __atomic_load_n(flag, __ATOMIC_ACQUIRE) && drainer_waits(log) && __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
 /* Between two passes, for at most half the drain interval. */
 static inline int drainer_naps(weir_log *handle) {
   event_log *log = (event_log *)handle;
-  return __atomic_load_n(&log->napping, __ATOMIC_ACQUIRE) && drainer_waits(log);
+  return drainer_waits_with(log, &log->napping);
 }
 
 /* With nothing to do: until somebody captures, or asks for something. */
 static inline int drainer_sleeps(weir_log *handle) {
   event_log *log = (event_log *)handle;
-  return __atomic_load_n(&log->producer.asleep, __ATOMIC_ACQUIRE) && drainer_waits(log);
+  return drainer_waits_with(log, &log->producer.asleep);
 }
 
 /*
