@@ -191,7 +191,8 @@ void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t p
   }
   int error;
   segment *first = supply_take(log, &error);
-  must(first && drain_begin_segment(log, first, 0) == 0 && sealer_change(log, first) == 0, "begin a segment");
+  must(first && drain_begin_segment(log, first) == 0, "begin a segment");
+  sealer_change(log, first);
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */

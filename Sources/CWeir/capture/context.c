@@ -25,7 +25,7 @@ void weir_bind_scopes(void) {
 /* The number of an equal context, or 0. A linear search, because contexts are few and change rarely. */
 static uint32_t find_equal(const event_log *log, const void *bytes, uint64_t count) {
   for (uint32_t number = MAX_TYPES - log->contexts; number < MAX_TYPES; number++) {
-    const uint8_t *entry = log->definitions + log->types[number].at;
+    const uint8_t *entry = log->ring + log->header->types_at + log->types[number].at;
     definition_header header;
     memcpy(&header, entry, sizeof header);
     if (header.attributes_bytes == count && memcmp(entry + sizeof header, bytes, count) == 0) return number;

@@ -293,16 +293,13 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
 
 void types_load(event_log *log) {
   const ring_header *header = log->header;
-  const uint8_t *region = log->definitions;
+  const uint8_t *region = log->ring + header->types_at;
   uint64_t end = header->types_end < header->types_bytes ? header->types_end : header->types_bytes;
   uint32_t limit = 0;
-  if (log->rebooted) end = header->types_bytes;
   for (uint64_t at = 0; at < end;) {
     uint64_t from = at;
     const definition_header *entry = definition_next(region, end, &at, header->opening);
-    if (!entry && !log->rebooted) break;
-    if (!entry) at += 8; /* a page that never reached the disk; what follows it may be there */
-    if (!entry) continue;
+    if (!entry) break;
     if (entry->type == 0) continue;
     log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
     if (!(entry->flags & DEFINITION_CONTEXT) && entry->type > limit) limit = entry->type;

@@ -22,7 +22,6 @@
 #include "format/notice.h"
 #include "limits/byte_limit.h"
 #include "limits/retention.h"
-#include "replay/handover.h"
 #include "ring/ring.h"
 #include "seal/sealer.h"
 #include "system/error.h"
@@ -33,9 +32,9 @@
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
 
-/* The time for captures that take it from a word. A log in recovery has no producers. */
+/* The time for captures that take it from a word. */
 static void refresh_tick(event_log *log) {
-  if (log->supply.running && log->header->clock == WEIR_CLOCK_TICK) store(&log->producer.tick, sys_monotonic_ns());
+  if (log->header->clock == WEIR_CLOCK_TICK) store(&log->producer.tick, sys_monotonic_ns());
 }
 
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
@@ -64,14 +63,13 @@ static uint32_t collect_totals(const event_log *log, gap_total *totals, uint32_t
   return count;
 }
 
-int drain_begin_segment(event_log *log, segment *fresh, uint32_t flags) {
+int drain_begin_segment(event_log *log, segment *fresh) {
   lane_mark handed[WEIR_MAX_LANES];
   for (uint32_t i = 0; i < log->lane_count; i++) {
     handed[i] = (lane_mark){log->lanes[i].handed, log->lanes[i].records};
   }
-  if (log->after_cut) flags |= SEGMENT_AFTER_CUT;
   const segment_origin origin = {log->held.log_id, log->header->opening, log->header->boot_id};
-  int error = segment_begin(fresh, &origin, log->next_offset, &log->previous, handed, log->lane_count, flags);
+  int error = segment_begin(fresh, &origin, log->next_offset, &log->previous, handed, log->lane_count, 0);
   if (error != 0) return error;
   fresh->number = ++log->segment_number;
   fresh->totals = collect_totals(log, NULL, segment_most_totals(fresh->capacity));
@@ -98,18 +96,17 @@ static int roll(event_log *log) {
     return 0;
   }
   segment *full = log->active;
-  uint32_t flags = log->supply.running ? 0 : SEGMENT_RECOVERED;
   if (full) drain_seal_active(log);
-  error = drain_begin_segment(log, fresh, flags);
+  error = drain_begin_segment(log, fresh);
   if (error != 0) {
     byte_limit_give(log->retention, segment_discard(fresh));
     set_storage(log, error);
     return 0;
   }
   if (full) log->sampled_due = 1;
-  error = sealer_change(log, fresh);
-  set_storage(log, error);
-  return error == 0;
+  sealer_change(log, fresh);
+  set_storage(log, 0);
+  return 1;
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
@@ -188,11 +185,10 @@ static void collect(const event_log *log, const lane *lane, const lane_view *vie
 
 /* Writes the definitions block for types that the segment does not have yet. */
 static int append_definitions(event_log *log, const uint32_t *types, uint32_t count) {
-  const uint8_t *region = log->definitions;
+  const uint8_t *region = log->ring + log->header->types_at;
   uint8_t entries[MAX_DEFINITION_BYTES];
   for (uint32_t i = 0; i < count; i++) {
     type_entry *type = &log->types[types[i]];
-    if (type->bytes == 0) continue; /* damaged in a dead ring; readers know the built-in types without it */
     memcpy(entries, region + type->at, type->bytes);
     int error = segment_append_definitions(log->active, entries, type->bytes, log->next_offset, &log->calibration);
     if (error != 0) return error;
@@ -255,11 +251,6 @@ static int append_records(event_log *log, lane *lane, const lane_view *view, con
 
 /* ---- Notices ----------------------------------------------------------------------------------------------------- */
 
-/* The time of a notice: now, or in recovery the dead ring's last calibration, so that every reading gives the same. */
-static uint64_t notice_ticks(const event_log *log) {
-  return log->supply.running ? weir_ticks(log->header->clock) : log->calibration.base_ticks;
-}
-
 /* Makes room for one notice and its definition. 0: stalled. */
 static int prepare_notice(event_log *log, uint32_t type) {
   if (!log->active || log->active->sealed || !fits(log->active, NOTICE_MAX_BYTES, 1, NOTICE_MAX_BYTES)) {
@@ -292,16 +283,6 @@ static void append_notices(event_log *log, const uint8_t *records, uint64_t size
   publish(log, count);
 }
 
-int drain_tail_notice(event_log *log) {
-  if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
-  uint8_t record[NOTICE_MAX_BYTES];
-  uint64_t ticks = notice_ticks(log);
-  uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_TAIL, NOTICE_LANE, 0,
-                              RECORDS_UNKNOWN);
-  append_notices(log, record, size, 1, NOTICE_LANE, 0, 0, ticks);
-  return 1;
-}
-
 /* Notes that the log says so much was lost of a lane for a reason. */
 static void note_reported(event_log *log, uint64_t *reported, int32_t reason, uint64_t total) {
   segment *active = log->active;
@@ -311,56 +292,15 @@ static void note_reported(event_log *log, uint64_t *reported, int32_t reason, ui
   __atomic_store_n(reported, total, __ATOMIC_RELEASE);
 }
 
-/*
- * Hands over what a power cut took between two records of a lane: some of it may have been overwritten before, and was
- * then no loss of its. One block for both notices, so that neither is there without the other.
- */
-static int hand_over_lost(event_log *log, lane *lane, uint64_t from, uint64_t to, uint64_t skipped) {
-  /* The second may begin a segment, which then lacks the first; the third does not. */
-  if (!prepare_notice(log, WEIR_TYPE_GAP) || !prepare_notice(log, WEIR_TYPE_HOLE) ||
-      !prepare_notice(log, WEIR_TYPE_GAP)) {
-    return 0;
-  }
-  lane_control *control = lane->control;
-  uint64_t overwritten = handover_overwritten(log->handover, lane->number, control, from, to, skipped);
-  uint64_t *reported = &control->reported[WEIR_LOST_OVERWRITTEN - 1], ticks = notice_ticks(log), size = 0;
-  uint8_t records[2 * NOTICE_MAX_BYTES];
-  uint32_t count = 0;
-  if (overwritten > 0) {
-    size = notice_gap(records, log->header->opening, log->next_offset, ticks, lane->number, WEIR_LOST_OVERWRITTEN,
-                      overwritten, load(reported) + overwritten);
-    note_reported(log, reported, WEIR_LOST_OVERWRITTEN, load(reported) + overwritten);
-    count++;
-  }
-  if (overwritten == 0 || overwritten < skipped) {
-    uint64_t events = skipped == RECORDS_UNKNOWN ? skipped : skipped - overwritten;
-    size += notice_hole(records + size, log->header->opening, log->next_offset + count, ticks, HOLE_LOST,
-                        lane->number, to - from, events);
-    count++;
-    drain_note_hole(log, events);
-  }
-  append_notices(log, records, size, count, lane->number, from, to, ticks);
-  lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
-  hand_over(lane, to);
-  return 1;
-}
-
-/* Copies damaged bytes aside: in recovery to the disk, before they are passed over; else by the sealer. 0: stalled. */
-static int keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
+/* Has damaged bytes copied aside by the sealer. */
+static void keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t to) {
   damaged_lane damaged = {.view = ring_lane_view(log, lane),
                           .opening = log->producer.opening,
                           .lane = lane,
                           .from = from,
                           .to = to,
                           .first_offset = log->next_offset};
-  if (log->supply.running) {
-    sealer_quarantine(log, &damaged);
-    return 1;
-  }
-  int error = quarantine_lane(log->held.directory, &damaged);
-  if (error < 0) set_storage(log, error);
-  if (error == QUARANTINE_FULL) log->unkept_bytes += to - from;
-  return error >= 0;
+  sealer_quarantine(log, &damaged);
 }
 
 /*
@@ -369,15 +309,15 @@ static int keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t t
  */
 static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uint64_t from, uint64_t tail) {
   uint64_t skipped, to = record_resync(view, from, tail, lane->records, &skipped);
-  if (log->rebooted) return hand_over_lost(log, lane, from, to, skipped);
-  if (!prepare_notice(log, WEIR_TYPE_HOLE) || !keep_damaged(log, lane->number, from, to)) return 0;
+  if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
+  keep_damaged(log, lane->number, from, to);
   uint8_t record[NOTICE_MAX_BYTES];
-  uint64_t ticks = notice_ticks(log);
+  uint64_t ticks = weir_ticks(log->header->clock);
   uint64_t size = notice_hole(record, log->header->opening, log->next_offset, ticks, HOLE_DAMAGED, lane->number,
                               to - from, skipped);
   append_notices(log, record, size, 1, lane->number, from, to, ticks);
   store(&log->counters.damaged, log->counters.damaged + 1);
-  drain_note_hole(log, skipped);
+  if (skipped != RECORDS_UNKNOWN) log->active->summary.dropped[LOST_IN_HOLES] += skipped;
   lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
   sealer_lose(log, lane, from, to);
   hand_over(lane, to);
@@ -392,7 +332,7 @@ static int append_gap(event_log *log, uint32_t lane, int32_t reason, uint64_t to
                       uint64_t to) {
   if (!prepare_notice(log, WEIR_TYPE_GAP)) return 0;
   uint8_t record[NOTICE_MAX_BYTES];
-  uint64_t ticks = notice_ticks(log), lost = total - load(reported);
+  uint64_t ticks = weir_ticks(log->header->clock), lost = total - load(reported);
   uint64_t size = notice_gap(record, log->header->opening, log->next_offset, ticks, lane, reason, lost, total);
   if (from < to) append_notices(log, record, size, 1, lane, from, to, ticks);
   else append_notices(log, record, size, 1, NOTICE_LANE, 0, 0, ticks);
@@ -407,11 +347,11 @@ static int report_refusals(event_log *log, uint32_t lane, int32_t reason, uint64
 }
 
 /*
- * What was sampled out may be most of what happens, so it is not told of in each pass: once a segment, at the close and
- * in recovery. Until then the count in the ring is its word, which recovery takes up.
+ * What was sampled out may be most of what happens, so it is not told of in each pass: once a segment and at the
+ * close. Until then the count in the ring is its word, which recovery takes up.
  */
 static int report_all_refusals(event_log *log) {
-  int sampled = log->sampled_due || !log->supply.running || __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
+  int sampled = log->sampled_due || __atomic_load_n(&log->stopping, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane_control *control = log->lanes[i].control;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
@@ -448,8 +388,7 @@ static void unclaim(lane *lane, uint64_t head) {
   __atomic_store_n(&lane->control->head, head, __ATOMIC_RELEASE); /* L8 */
 }
 
-static int has_unreported_eviction(const event_log *log, const lane *lane) {
-  if (log->rebooted) return 0; /* see hand_over_lost */
+static int has_unreported_eviction(const lane *lane) {
   const lane_control *control = lane->control;
   return eviction_total(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
 }
@@ -459,7 +398,7 @@ static int has_unreported_eviction(const event_log *log, const lane *lane) {
  * position of the lane, in their order.
  */
 static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
-  if (!has_unreported_eviction(log, lane)) {
+  if (!has_unreported_eviction(lane)) {
     __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
     return 1;
   }
@@ -512,12 +451,8 @@ static int drain_view(event_log *log, lane *lane, const lane_view *view, uint64_
 /* Drains one lane up to `tail`. 0: stalled. */
 static int drain_lane(event_log *log, lane *lane, uint64_t tail) {
   lane_view view = ring_lane_view(log, lane->number);
-  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(log, lane)) return 1;
-  record_sums sums = {0};
-  if (!log->supply.running) view.sums = &sums; /* in recovery, where no producer writes to it */
-  int complete = drain_view(log, lane, &view, tail);
-  record_sums_free(&sums);
-  return complete;
+  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(lane)) return 1;
+  return drain_view(log, lane, &view, tail);
 }
 
 /* Ends a segment whose file can't be synced any more, if there is something in it: the sealer copies it. 0: stalled. */

@@ -182,7 +182,7 @@ static int take_dead(summing *summing, dead_ring *ring) {
     }
     if (item.kind == DEAD_TAIL) continue;
     in_use[item.lane] = 1;
-    stat->lane_bytes += item.bytes;
+    stat->lane_bytes += item.to.position - item.from.position;
     if (item.kind == DEAD_HOLE) {
       stat->damaged = 1;
       continue;

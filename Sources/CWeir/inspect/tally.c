@@ -345,10 +345,7 @@ static int take_dead(counting *counting) {
     while ((result = dead_next(ring, counting->directory, &item)) == 1) {
       counting->reached = item.offset + 1;
       if (item.kind == DEAD_RECORD) ++*(item.offset >= counting->offset ? &tally->in_lanes : &tally->below);
-      if (item.kind == DEAD_HOLE) {
-        uint64_t events = notice_read_hole((const uint8_t *)(item.record + 1), item.record->length);
-        if (events != RECORDS_UNKNOWN) tally->in_holes += events;
-      }
+      if (item.kind == DEAD_HOLE && item.dropped != RECORDS_UNKNOWN) tally->in_holes += item.dropped;
       if (item.kind == DEAD_GAP && item.reason == WEIR_LOST_OVERWRITTEN) tally->overwritten += item.dropped;
     }
   }

@@ -83,12 +83,13 @@ static int check_lanes(checker *checker, dead_ring *ring) {
   dead_item item;
   int result;
   while ((result = dead_next(ring, checker->directory, &item)) == 1) {
-    checker->out->bytes += item.bytes;
+    uint64_t bytes = item.kind == DEAD_GAP ? 0 : item.to.position - item.from.position;
+    checker->out->bytes += bytes;
     if (item.kind == DEAD_RECORD) checker->out->lane_events++;
     if (item.kind != DEAD_HOLE) continue;
     uint64_t at = ring->header.lanes_at + item.lane * ring->header.lane_stride + LANE_CONTROL_BYTES +
-                  (item.position & (ring->header.lane_bytes - 1));
-    check_tell(checker, RING_NAME, at, item.bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
+                  (item.from.position & (ring->header.lane_bytes - 1));
+    check_tell(checker, RING_NAME, at, bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
   }
   return result;
 }

@@ -155,9 +155,11 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
   /* At the byte limit the log opens all the same: only an open log can make room, by retention or delivery. */
   if (!first && result == -BYTE_LIMIT_REACHED) return WEIR_OK;
   if (!first) return fail_system(error, result, "make a segment in", log->held.path, NULL);
-  result = drain_begin_segment(log, first, 0);
-  if (result == 0) result = sealer_change(log, first);
-  if (result == 0) return WEIR_OK;
+  result = drain_begin_segment(log, first);
+  if (result == 0) {
+    sealer_change(log, first);
+    return WEIR_OK;
+  }
   byte_limit_give(log->retention, segment_discard(first));
   return fail_system(error, result, "begin a segment in", log->held.path, NULL);
 }
@@ -309,16 +311,15 @@ static void keep_counters(event_log *log) {
 
 /* After the drainer has ended: seals and syncs the last segment. */
 static int end_segments(event_log *log) {
-  int error = 0;
   batcher_ask_to_stop(log->batcher);
   if (log->active && log->active->summary.blocks > 0 && !detach_lost_page(log)) {
     drain_seal_active(log);
-    error = sealer_change(log, NULL);
+    sealer_change(log, NULL);
   }
   supply_stop(log);
   int stopped = sealer_stop(log);
   batcher_stop(log->batcher); /* after the sealer, which tells it of segments */
-  return error != 0 ? error : stopped;
+  return stopped;
 }
 
 /*

@@ -191,14 +191,10 @@ typedef struct event_log {
   uint8_t *ring;
   uint64_t ring_bytes;
   int ring_inherited; /* the child of the fork in progress inherits the mapping */
-  ring_header *header; /* at the start of `ring`; if recovery distrusts the ring, a copy */
-  const uint8_t *definitions; /* the base of type_entry.at: the ring's type region, or recovery's copy of it */
+  ring_header *header; /* at the start of `ring` */
   char ring_path[sizeof((ring_locator *)0)->path]; /* the option ring_directory; empty: beside the segments */
   int ring_elsewhere;  /* the ring is not in the log's directory: a locator says where */
   int ring_in_memory;  /* the ring is on a file system in memory */
-  int rebooted;        /* in recovery: the ring is of another boot and was not closed; its words are not trusted */
-  int after_cut;       /* in recovery: offsets were left out before the segments that it writes */
-  const struct handover *handover; /* in recovery: how far the log says each lane was handed over */
   int ended_well;      /* all that was captured before the close is in synced segments */
   lane *lanes;
   uint32_t lane_count;
@@ -238,7 +234,6 @@ typedef struct event_log {
   segment_end previous;    /* the segment before `active` */
   int sampled_due;         /* a new segment has begun: write the gap records for SAMPLED */
   uint64_t unkept_bytes;   /* atomic: bytes of damaged stretches that are not in quarantine/: no room, or a failure */
-  uint64_t missing;        /* events that its hole records report as missing */
   calibration calibration;
   uint64_t calibrate_at;   /* monotonic time of the next calibration */
   uint64_t clock_start_ticks;

@@ -497,7 +497,7 @@ static step read_lanes(weir_reader *reader, weir_event *event, weir_error *error
     reader->stage = AT_END;
     return STEP_END;
   }
-  weir_id id = item.kind == DEAD_RECORD ? id_of(reader->dead->header.opening, item.lane, item.position)
+  weir_id id = item.kind == DEAD_RECORD ? id_of(reader->dead->header.opening, item.lane, item.from.position)
                                         : id_of(reader->dead->header.opening, NOTICE_LANE, item.offset << 3);
   const dead_ring *dead = reader->dead;
   fill_event(reader, event, item.offset, id, &dead->calibration, dead->header.boot_id, (const uint8_t *)item.record);

@@ -7,21 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/types.h"
+#include "capture/detach.h"
 #include "directory/quarantine.h"
-#include "drain/supply.h"
-#include "format/definition.h"
 #include "format/ring_header.h"
-#include "limits/byte_limit.h"
-#include "limits/retention.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
-#include "ring/ring.h"
 #include "ring/ring_owner.h"
-#include "seal/sealer.h"
 #include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/error.h"
+#include "system/sigbus.h"
 #include "system/system.h"
 
 weir_status recovery_newer_version(recovery *recovery, const char *name) {
@@ -89,7 +84,7 @@ weir_status recovery_tell_of_lost_ring(recovery *recovery) {
   if (left_out) recovery->report->rebooted = recovery->report->unknown_tail = 1;
   if (!recovery->told) {
     if (left_out) offset += OFFSETS_LEFT_OUT;
-    int error = lost_ring_tell(recovery->log, recovery->dead, recovery->lost, offset,
+    int error = lost_ring_tell(recovery->log, recovery->dead ? &recovery->redo : NULL, recovery->lost, offset,
                                left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
     if (error != 0) {
       return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->held.path, NULL);
@@ -113,98 +108,30 @@ static int read_ring_header(int fd, ring_header *header) {
   return count == sizeof *header ? ring_header_check(header, (uint64_t)status.st_size) : -EBADMSG;
 }
 
-/*
- * Appends entries to the known definitions. types_load or recovery_adopt_missing then enters them into the type table.
- */
-static weir_status adopt_definitions(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
-  uint64_t total = recovery->definitions_bytes + bytes;
-  uint8_t *grown = realloc(recovery->definitions, total + 8);
-  if (!grown) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->held.path, "out of memory to recover %s",
-                recovery->log->held.path);
-  }
-  if (bytes > 0) memcpy(grown + recovery->definitions_bytes, entries, bytes);
-  recovery->definitions = grown;
-  recovery->definitions_bytes = total;
-  recovery->dead->definitions = grown;
-  return WEIR_OK;
+uint64_t *recovery_sync_failed(const recovery *recovery) {
+  ring_header *header = (ring_header *)(void *)recovery->ring_header;
+  return header ? &header->sync_failed : NULL;
 }
 
-/*
- * Takes from a segment of the dead opening the definitions that the ring lost with pages that never reached the disk.
- */
-weir_status recovery_adopt_missing(recovery *recovery, const uint8_t *entries, uint64_t bytes) {
-  event_log *dead = recovery->dead;
-  uint64_t at = 0;
-  for (;;) {
-    uint64_t from = at;
-    const definition_header *entry = definition_next(entries, bytes, &at, dead->header->opening);
-    if (!entry) return WEIR_OK;
-    if (entry->type == 0) continue;
-    if (dead->types[entry->type].bytes > 0) continue;
-    uint32_t place = (uint32_t)recovery->definitions_bytes;
-    weir_status status = adopt_definitions(recovery, entries + from, at - from);
-    if (status != WEIR_OK) return status;
-    dead->types[entry->type] = (type_entry){.at = place, .bytes = (uint32_t)(at - from)};
-  }
-}
-
-/*
- * The ring is of another boot: recovery changes only copies, so that each attempt begins with the same ring. If the
- * ring was closed it holds nothing to recover, whatever its pages say.
- */
-static weir_status distrust(recovery *recovery) {
-  event_log *dead = recovery->dead;
-  int closed = dead->header->closed == 1;
-  recovery->report->rebooted = 1;
-  recovery->report->unknown_tail = !closed;
-  dead->rebooted = !closed;
-  recovery->words = malloc((1 + (uint64_t)dead->lane_count) * LANE_CONTROL_BYTES);
-  if (!recovery->words) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, dead->held.path, "out of memory to recover %s",
-                dead->held.path);
-  }
-  weir_status status = adopt_definitions(recovery, dead->definitions, dead->header->types_bytes);
-  if (status != WEIR_OK) return status;
-  memcpy(recovery->words, dead->header, RING_HEADER_BYTES);
-  dead->header = (ring_header *)(void *)recovery->words;
-  for (uint32_t i = 0; i < dead->lane_count; i++) {
-    lane_control *copy = (lane_control *)(void *)(recovery->words + (1 + (uint64_t)i) * LANE_CONTROL_BYTES);
-    *copy = *dead->lanes[i].control;
-    if (closed) memset(copy, 0, sizeof *copy);
-    dead->lanes[i].control = copy;
-  }
-  if (closed) memset(dead->header->unlaned_dropped, 0, sizeof dead->header->unlaned_dropped);
-  return WEIR_OK;
+/* Reads the dead ring behind `fd`, which stays open with it. */
+static int read_dead(recovery *recovery, int fd) {
+  int error = dead_hold(fd, &recovery->dead);
+  if (error != 0) return error;
+  const dead_ring *dead = recovery->dead;
+  error = sys_map(fd, RING_HEADER_BYTES, &recovery->ring_header);
+  if (error != 0) return error;
+  sigbus_watch(recovery->ring_header, RING_HEADER_BYTES, detach_page_lost, recovery->log);
+  recovery->report->previous_opening = dead->header.opening;
+  recovery->closed = dead->header.closed == 1;
+  if (dead->rebooted || dead->empty) recovery->report->rebooted = 1;
+  if (dead->rebooted) recovery->report->unknown_tail = 1;
+  return dead_types_read(&recovery->types, dead);
 }
 
 static weir_status attach_dead(recovery *recovery, int fd) {
-  event_log *dead = recovery->dead = calloc(1, sizeof *dead);
-  if (!dead) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->log->held.path, "out of memory to recover %s",
-                recovery->log->held.path);
-  }
-  supply_make(dead);
-  sealer_make(dead);
-  dead->held.path = recovery->log->held.path;
-  dead->held.directory = recovery->log->held.directory;
-  dead->held.log_id = recovery->log->held.log_id;
-  dead->options = recovery->log->options;
-  dead->retention = recovery->log->retention;
-  weir_status status = ring_attach(dead, fd, recovery->error);
-  if (status != WEIR_OK) return status;
-  /* A segment must be able to hold any record of this ring, whatever this opening's options are. */
-  uint64_t least = LEAST_RECOVERED_BYTES(dead->header->record_bytes);
-  if (dead->options.segment_bytes < least) dead->options.segment_bytes = least;
-  recovery->report->previous_opening = dead->header->opening;
-  recovery->closed = dead->header->closed == 1;
-  if (!sys_same_boot(dead->header->boot_id, recovery->boot_id)) {
-    status = distrust(recovery);
-    if (status != WEIR_OK) return status;
-  }
-  ring_header_calibration(dead->header, &dead->calibration);
-  types_load(dead);
-  return WEIR_OK;
+  int error = read_dead(recovery, fd);
+  if (error == 0) return WEIR_OK;
+  return fail_system(recovery->error, error, "read", ring_path(recovery), recovery->place.name);
 }
 
 /*
@@ -362,20 +289,14 @@ weir_status recovery_open_ring(recovery *recovery) {
   if (header) status = take_ring(recovery, fd, header);
   else status = fail_system(recovery->error, -ENOMEM, "read", ring_path(recovery), place->name);
   free(header);
-  sys_close(fd);
+  if (!recovery->dead) sys_close(fd);
   return status;
 }
 
 void recovery_detach_ring(recovery *recovery) {
-  event_log *dead = recovery->dead;
-  if (!dead) return;
-  if (dead->active) {
-    if (dead->active->summary.blocks > 0) segment_abandon(dead->active);
-    else byte_limit_give(dead->retention, segment_discard(dead->active));
-  }
-  ring_detach(dead);
-  if (dead->lanes) sys_unmap((uint8_t *)dead->lanes, dead->lane_count * sizeof *dead->lanes);
-  free(dead);
-  free(recovery->words);
-  free(recovery->definitions);
+  redo_free(&recovery->redo);
+  sigbus_forget(recovery->ring_header);
+  if (recovery->ring_header) sys_unmap(recovery->ring_header, RING_HEADER_BYTES);
+  dead_close(recovery->dead);
+  dead_types_free(&recovery->types);
 }

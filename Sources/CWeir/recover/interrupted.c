@@ -62,31 +62,31 @@ typedef struct run {
 } run;
 
 /* Whether the ring's opening captured anything, or reported a refusal. */
-static int was_used(const event_log *dead, const unsealed *found, uint64_t count) {
+static int was_used(const dead_ring *dead, const unsealed *found, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
-    if (found[i].salt != 0 && found[i].opening == dead->header->opening && !found[i].empty) return 1;
+    if (found[i].salt != 0 && found[i].opening == dead->header.opening && !found[i].empty) return 1;
   }
-  for (uint32_t i = 0; i < dead->lane_count; i++) {
-    if (dead->lanes[i].control->tail > 0) return 1;
+  for (uint32_t i = 0; i < dead->header.lane_count; i++) {
+    if (dead->controls[i].tail > 0) return 1;
   }
   return 0;
 }
 
 /* Whether an interrupted recovery left the last sealed segment. Needs no listing, because most openings find none. */
 static int is_left(const recovery *recovery, const unsealed *found, uint64_t count, const sealed *last) {
-  const event_log *dead = recovery->dead;
+  const dead_ring *dead = recovery->dead;
   if (!last->recovered || recovery->closed || recovery->made.closed) return 0;
   if (!dead) return recovery->made.there;
-  if (last->opening == dead->header->opening) return 1;
+  if (last->opening == dead->header.opening) return 1;
   /* After a power cut an unused ring proves nothing: the cut may have taken all that was captured. */
   return !dead->rebooted && !was_used(dead, found, count);
 }
 
 /* The id of the boot in which the interrupted recovery ran. */
 static const uint8_t *boot_of_recovery(const recovery *recovery, uint64_t opening) {
-  uint64_t ring = recovery->dead ? recovery->dead->header->opening : recovery->made.opening;
+  uint64_t ring = recovery->dead ? recovery->dead->header.opening : recovery->made.opening;
   if (ring == opening || ring == 0) return recovery->boot_id;
-  return recovery->dead ? recovery->dead->header->boot_id : recovery->made.boot_id;
+  return recovery->dead ? recovery->dead->header.boot_id : recovery->made.boot_id;
 }
 
 /* Finds the run, going back from the last sealed segment. */
@@ -148,7 +148,7 @@ static int count_segment(const recovery *recovery, run *run, uint64_t index, han
 }
 
 static int count_run(recovery *recovery, const sealed *last) {
-  const event_log *dead = recovery->dead;
+  const dead_ring *dead = recovery->dead;
   run run = {0};
   handover walk;
   recovery->interrupted = 1;
@@ -158,15 +158,15 @@ static int count_run(recovery *recovery, const sealed *last) {
   uint64_t end = run.before.next_offset;
   for (uint64_t i = run.first; error == 0 && i < run.end; i++) error = count_segment(recovery, &run, i, &walk, &end);
   if (error == 0 && run.cut) {
-    recovery->report->missing_events += walk.missing - recovery->missing_in_last; /* settle_heads adds the latter */
+    recovery->report->missing_events += walk.missing - recovery->missing_in_last; /* begin_replay adds the latter */
     recovery->report->rebooted = recovery->report->unknown_tail = 1;
   }
   /*
    * If the ring is still the interrupted opening's, its events are counted when it is drained. A newer ring's
    * base_offset is where that recovery ended: the offsets between the last segment and it are missing.
    */
-  if (error == 0 && !(dead && run.opening == dead->header->opening)) {
-    count_between(recovery, &run, end, dead ? dead->header->base_offset : recovery->least_offset);
+  if (error == 0 && !(dead && run.opening == dead->header.opening)) {
+    count_between(recovery, &run, end, dead ? dead->header.base_offset : recovery->least_offset);
   }
   segment_list_free(&run.list);
   return error;

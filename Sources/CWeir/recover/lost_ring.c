@@ -35,23 +35,21 @@ static int append(segment *segment, const char *reason, uint64_t offset) {
   return 0;
 }
 
-int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, uint64_t offset, uint32_t flags,
+int lost_ring_tell(event_log *log, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
                    segment_end *last) {
-  lane_mark handed[WEIR_MAX_LANES] = {{0}};
+  const ring_header *dead = redo ? &redo->ring->header : NULL;
+  static const lane_mark none[WEIR_MAX_LANES];
   uint64_t opening;
   int error = sys_random(&opening, sizeof opening);
   if (error != 0) return error;
   uint32_t lanes = dead ? dead->lane_count : log->options.lane_count;
-  if (dead) opening = dead->header->opening;
-  for (uint32_t i = 0; dead && i < lanes; i++) {
-    handed[i] = (lane_mark){dead->lanes[i].handed, dead->lanes[i].records};
-  }
+  if (dead) opening = dead->opening;
   uint64_t number = __atomic_fetch_add(&log->supply.next_prepared, 1, __ATOMIC_RELAXED);
   segment *made = segment_prepare(log->held.directory, number, NOTICE_SEGMENT_BYTES, &error);
   if (!made) return error;
   const uint8_t unknown[16] = {0};
-  const segment_origin origin = {log->held.log_id, opening, dead ? dead->header->boot_id : unknown};
-  error = segment_begin(made, &origin, offset, last, handed, lanes, SEGMENT_RECOVERED | flags);
+  const segment_origin origin = {log->held.log_id, opening, dead ? dead->boot_id : unknown};
+  error = segment_begin(made, &origin, offset, last, redo ? redo->handed : none, lanes, SEGMENT_RECOVERED | flags);
   if (error == 0) error = append(made, reason, offset);
   if (error != 0) {
     segment_discard(made);

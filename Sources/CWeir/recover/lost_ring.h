@@ -9,6 +9,7 @@
 #include "system/names.h"
 
 #include "log/log.h"
+#include "recover/redo.h"
 #include "segment/scan.h"
 
 /* The reasons in the notice. Its lane is NOTICE_LANE; its bytes are 0, which means unknown. */
@@ -19,11 +20,11 @@
 
 /*
  * Writes the notice at `offset`. `last` is the segment before it, and becomes the notice's segment. If a ring was
- * drained all the same (`dead`, else null), the segment has that ring's opening and lane positions, so that the
+ * drained all the same (`redo`, else null), the segment has that ring's opening and lane positions, so that the
  * opening's last segment still states them. `flags` are added to SEGMENT_RECOVERED in its header. 0 or a negative
  * errno.
  */
-int lost_ring_tell(event_log *log, const event_log *dead, const char *reason, uint64_t offset, uint32_t flags,
+int lost_ring_tell(event_log *log, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
                    segment_end *last);
 
 /*

@@ -4,16 +4,16 @@
  *   1. Scan the unsealed segments. Damaged blocks are copied to quarantine/.
  *   2. Set the lanes' heads to the positions in the log. Under another boot id the ring stays as it is.
  *   3. Seal those segments: write a seal after the last good block, truncate, sync, rename.
- *   4. Drain the lanes into new segments, with the drainer's own code; seal and sync them.
+ *   4. Write what the replay of the ring yields (see dead.h) into new segments; seal and sync them.
  *   5. If a ring is lost, write the notice in a segment of its own; then quarantine the ring's remains.
  *   6. Only then may the caller replace the ring: ring_create requires log->spent, which recovery sets at its end.
  *
  * If recovery is killed between two steps, the next opening gives the same offsets and ids. The blocks of an unsealed
  * segment say how far each lane was handed over. Once it is sealed the heads say so, because step 2 comes before step 3
- * and the drainer moves a head before it seals the segment. Under another boot id only the log counts, and recovery's
+ * and step 4 moves the heads before it seals a segment. Under another boot id only the log counts, and recovery's
  * own segments count only once they are sealed and thus on the disk: a power cut during recovery is like any other.
  * The ring needs no sync: a kill leaves the page cache, and after a power cut no head is trusted. Damage costs only
- * what it hit. Memory: one block, the ring's mapping, and the definitions of one segment.
+ * what it hit. Memory: one block, one lane, and the definitions of the ring and of one segment.
  */
 #define _GNU_SOURCE
 #include "recover/recover.h"
@@ -24,13 +24,9 @@
 
 #include "batch/batch.h"
 #include "directory/quarantine.h"
-#include "drain/drain.h"
-#include "format/notice.h"
 #include "format/ring_header.h"
 #include "recover/lost_ring.h"
 #include "recover/recovery.h"
-#include "ring/ring.h"
-#include "seal/sealer.h"
 #include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/error.h"
@@ -132,12 +128,12 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, con
     }
     if (result == SCAN_TAIL) pass_lost_end(recovery, &scan);
   }
-  weir_status status = WEIR_OK;
-  if (recovery->dead && recovery->dead->rebooted && scan.header.opening == recovery->dead->header->opening &&
-      scan_summary(&scan)) {
-    status = recovery_adopt_missing(recovery, scan_seal_definitions(&scan), scan_summary(&scan)->definition_bytes);
+  const seal_summary *seal = scan_summary(&scan);
+  error = 0;
+  if (recovery->dead && seal && scan.header.opening == recovery->types.opening) {
+    error = dead_types_adopt(&recovery->types, scan_seal_definitions(&scan), seal->definition_bytes);
   }
-  error = handover_sealed(&recovery->handover, &scan);
+  if (error == 0) error = handover_sealed(&recovery->handover, &scan);
   if (bytes_are_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
     memcpy(recovery->last_boot_id, scan.header.boot_id, sizeof recovery->last_boot_id);
   }
@@ -148,7 +144,6 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, con
     if (recovery->told < 0 && error == 0) error = recovery->told;
   }
   scan_close(&scan);
-  if (status != WEIR_OK) return status;
   return error == 0 ? WEIR_OK : segment_failure(recovery, error, "read", name->name);
 }
 
@@ -181,10 +176,10 @@ static weir_status take_last_sealed(recovery *recovery) {
  */
 static void count_missing_before(recovery *recovery, const unsealed *found, uint64_t end) {
   if (recovery->handover.rebooted || found->salt == 0) return;
-  const event_log *dead = recovery->dead;
-  int of_dead = dead && found->opening == dead->header->opening;
+  const dead_ring *dead = recovery->dead;
+  int of_dead = dead && found->opening == dead->header.opening;
   if (!of_dead && found->opening != recovery->last_opening) return;
-  if (of_dead && end < dead->header->base_offset) end = dead->header->base_offset;
+  if (of_dead && end < dead->header.base_offset) end = dead->header.base_offset;
   if (end < recovery->log->start_offset) end = recovery->log->start_offset;
   if (found->base > end) recovery->report->missing_events += found->base - end;
 }
@@ -206,9 +201,9 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
       recovery->told = found[i].ring_told == 1 && sums->notices == 1 && sums->events == 0;
     }
     memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);
-    if (recovery->dead && recovery->dead->rebooted && found[i].opening == recovery->dead->header->opening) {
-      weir_status status = recovery_adopt_missing(recovery, found[i].definitions, found[i].definitions_bytes);
-      if (status != WEIR_OK) return status;
+    if (recovery->dead && found[i].opening == recovery->types.opening) {
+      error = dead_types_adopt(&recovery->types, found[i].definitions, found[i].definitions_bytes);
+      if (error != 0) return segment_failure(recovery, error, "recover", name->name);
     }
     /* A ring knows exactly which offsets were given. Without one, the header of a damaged last block says so. */
     if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
@@ -220,8 +215,7 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
 static void pass_name(recovery *recovery) {
   uint64_t least = recovery->last.salt != 0 ? recovery->last.base + 1 : 0;
   if (recovery->least_offset < least) recovery->least_offset = least;
-  event_log *dead = recovery->dead;
-  if (dead && dead->next_offset < least) dead->next_offset = dead->header->log_end = least;
+  if (recovery->dead && recovery->dead->next_offset < least) recovery->dead->next_offset = least;
 }
 
 static weir_status seal_segments(recovery *recovery, unsealed *found) {
@@ -229,10 +223,10 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
   segment_name *names = recovery->list.items + recovery->first_unsealed;
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
-    int error = unsealed_seal(&found[i], directory, &names[i], recovery->dead);
+    int error = unsealed_seal(&found[i], directory, &names[i], &recovery->types);
     if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
   }
-  uint64_t *sync_failed = recovery->dead ? ring_sync_failed(recovery->dead) : NULL;
+  uint64_t *sync_failed = recovery_sync_failed(recovery);
   for (uint64_t i = 0; i < count; i++) {
     int error = unsealed_retire(&found[i], directory, &names[i], sync_failed, &recovery->last);
     if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
@@ -245,17 +239,6 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
-/* Segments just large enough, because the disk may be full. */
-static void choose_segment_bytes(event_log *dead) {
-  uint64_t bytes = LEAST_RECOVERED_BYTES(dead->header->record_bytes) + 2 * dead->header->types_bytes;
-  for (uint32_t i = 0; i < dead->lane_count; i++) {
-    uint64_t left = dead->lanes[i].control->tail - head_position(dead->lanes[i].control->head);
-    bytes += left < dead->header->lane_bytes ? left : dead->header->lane_bytes;
-  }
-  bytes = (bytes + 4095) & ~UINT64_C(4095);
-  if (dead->options.segment_bytes > bytes) dead->options.segment_bytes = bytes;
-}
-
 /* Refuses a log with forged offsets: no log reaches that many events. */
 static weir_status used_up(recovery *recovery) {
   return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->held.path,
@@ -264,130 +247,53 @@ static weir_status used_up(recovery *recovery) {
               recovery->log->held.path);
 }
 
-/* Sets each lane's head and tail to what recovery has to drain: from the log's position up to the tail. */
-static weir_status settle_heads(recovery *recovery) {
-  event_log *dead = recovery->dead;
-  handover *handover = &recovery->handover;
-  dead->calibration = handover_calibration(handover, dead->header);
-  uint64_t known = ring_header_end(dead->header), end = handover_start_offset(handover, known);
+/* Begins the replay of the ring, and sets each lane's head and tail in the ring to what is to be drained. */
+static weir_status begin_replay(recovery *recovery) {
+  dead_ring *dead = recovery->dead;
+  const handover *handover = &recovery->handover;
+  dead->handover = *handover;
+  dead_begin(dead);
   if (handover->rebooted) {
     recovery->report->missing_events += handover->missing;
   } else {
-    uint64_t from = handover->log_end;
-    if (from < dead->header->base_offset) from = dead->header->base_offset;
+    uint64_t from = handover->log_end, known = ring_header_end(&dead->header);
+    if (from < dead->header.base_offset) from = dead->header.base_offset;
     if (from < recovery->log->start_offset) from = recovery->log->start_offset;
     if (known > from) recovery->report->missing_events += known - from;
   }
-  if (end > LAST_FIRST_OFFSET) return used_up(recovery);
-  dead->next_offset = dead->header->log_end = end;
-  for (uint32_t i = 0; i < dead->lane_count; i++) {
-    lane_control *control = dead->lanes[i].control;
-    lane_view view = ring_lane_view(dead, i);
-    record_sums sums = {0};
-    uint64_t from, to;
-    view.sums = &sums;
-    handover_lane(handover, &view, i, control, &from, &to);
-    record_sums_free(&sums);
-    evicted evicted = handover_evicted(control);
-    control->evicted_to = evicted.to;
-    control->evicted_total = evicted.total;
-    /*
-     * The new head has no flags, so it is stored after the eviction's words: if recovery is killed before, the next one
-     * still finds the eviction.
-     */
-    __atomic_store_n(&control->head, from, __ATOMIC_RELEASE);
-    control->tail = to;
-    dead->lanes[i].handed = handover_accounted(handover, i, from);
-    dead->lanes[i].records = handover_records(handover, i);
-    recovery->report->lanes_drained += from < to;
-    for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-      uint64_t *reported = &control->reported[reason - 1];
-      *reported = handover_reported(handover, i, reason, *reported);
-    }
+  if (dead->start_offset > LAST_FIRST_OFFSET) return used_up(recovery);
+  redo *redo = &recovery->redo;
+  redo->log = recovery->log;
+  redo->ring = dead;
+  redo->types = &recovery->types;
+  redo->sync_failed = recovery_sync_failed(recovery);
+  int error = redo_begin(redo);
+  for (uint32_t i = 0; i < dead->header.lane_count; i++) {
+    recovery->report->lanes_drained += dead->from[i] < dead->to[i];
   }
-  for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-    uint64_t *reported = &dead->header->unlaned_reported[reason];
-    *reported = handover_reported(handover, WEIR_MAX_LANES, reason, *reported);
+  if (error == 0) return WEIR_OK;
+  return fail_system(recovery->error, error, "read the ring of", recovery->log->held.path, NULL);
+}
+
+static weir_status write_replay(recovery *recovery) {
+  redo *redo = &recovery->redo;
+  weir_recovery *report = recovery->report;
+  int error = redo_run(redo, &recovery->last);
+  report->missing_events += redo->missing;
+  report->events_from_lanes = redo->events;
+  report->damaged_records += redo->damaged_records;
+  report->unkept_bytes += redo->unkept_bytes;
+  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
+    if (reason == WEIR_LOST_OVERWRITTEN) report->overwritten += redo->dropped[reason];
+    else if (reason == WEIR_DROP_SAMPLED) report->sampled += redo->dropped[reason];
+    else report->dropped += redo->dropped[reason];
   }
+  if (error != 0) {
+    return fail_system(recovery->error, error, "write recovered events to", recovery->log->held.path, NULL);
+  }
+  if (redo->segments > 0) recovery->told = 0;
+  recovery->last = redo->previous;
   return WEIR_OK;
-}
-
-/* Events that gap records report, by reason. */
-typedef struct told_of {
-  uint64_t events[WEIR_DROP_REASONS];
-} told_of;
-
-static told_of told_so_far(const event_log *dead) {
-  told_of told = {{0}};
-  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-    told.events[reason] = dead->header->unlaned_reported[reason];
-    for (uint32_t i = 0; i < dead->lane_count; i++) {
-      told.events[reason] += dead->lanes[i].control->reported[reason - 1];
-    }
-  }
-  return told;
-}
-
-/* Adds to the report what gap records have reported since `before`. */
-static void report_told(weir_recovery *report, const event_log *dead, const told_of *before) {
-  told_of now = told_so_far(dead);
-  for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-    uint64_t events = now.events[reason] - before->events[reason];
-    if (reason == WEIR_LOST_OVERWRITTEN) report->overwritten += events;
-    else if (reason == WEIR_DROP_SAMPLED) report->sampled += events;
-    else report->dropped += events;
-  }
-}
-
-/* A copy of the ring's counts of what gap records in the log report. */
-typedef struct reported_words {
-  uint64_t lanes[WEIR_MAX_LANES][WEIR_DROP_REASONS - 1];
-  uint64_t unlaned[WEIR_DROP_REASONS];
-} reported_words;
-
-static void save_reported(const event_log *dead, reported_words *saved) {
-  memcpy(saved->unlaned, dead->header->unlaned_reported, sizeof saved->unlaned);
-  for (uint32_t i = 0; i < dead->lane_count; i++) {
-    memcpy(saved->lanes[i], dead->lanes[i].control->reported, sizeof *saved->lanes);
-  }
-}
-
-/* Restores the counts if the disk lost what recovery wrote: the lost gap records must be written again. */
-static void take_back_reported(event_log *dead, const reported_words *saved) {
-  if (dead->counters.lost == 0) return;
-  memcpy(dead->header->unlaned_reported, saved->unlaned, sizeof saved->unlaned);
-  for (uint32_t i = 0; i < dead->lane_count; i++) {
-    memcpy(dead->lanes[i].control->reported, saved->lanes[i], sizeof *saved->lanes);
-  }
-}
-
-static weir_status drain_dead(recovery *recovery) {
-  event_log *dead = recovery->dead;
-  reported_words reported;
-  save_reported(dead, &reported);
-  dead->previous = recovery->last;
-  choose_segment_bytes(dead);
-  uint64_t moved;
-  told_of before = told_so_far(dead);
-  dead->after_cut = dead->rebooted;
-  int told = !dead->rebooted || recovery->handover.after_cut || drain_tail_notice(dead);
-  drain_result result = told ? drain_all(dead, &moved) : DRAIN_STALLED;
-  recovery->report->missing_events += dead->missing;
-  recovery->report->events_from_lanes = dead->counters.drained;
-  recovery->report->damaged_records += dead->counters.damaged;
-  recovery->report->unkept_bytes += dead->unkept_bytes;
-  report_told(recovery->report, dead, &before);
-  if (result == DRAIN_STALLED) {
-    take_back_reported(dead, &reported);
-    return fail_system(recovery->error, -dead->storage_errno, "write recovered events to", dead->held.path, NULL);
-  }
-  if (!dead->active) return WEIR_OK;
-  recovery->told = 0;
-  drain_seal_active(dead);
-  recovery->last = dead->previous;
-  int error = sealer_change(dead, NULL);
-  if (error != 0) take_back_reported(dead, &reported);
-  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync recovered events in", dead->held.path, NULL);
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
@@ -444,9 +350,8 @@ static weir_status run(recovery *recovery) {
   if (status == WEIR_OK) status = recovery_open_ring(recovery);
   if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
-  const event_log *dead = recovery->dead;
-  handover_start(&recovery->handover, dead ? dead->header->opening : 0, dead && dead->rebooted);
-  if (dead) recovery->dead->handover = &recovery->handover;
+  const dead_ring *dead = recovery->dead;
+  handover_start(&recovery->handover, dead ? dead->header.opening : 0, dead && dead->rebooted);
   status = take_last_sealed(recovery);
   if (status != WEIR_OK) return status;
   recovery->missing_in_last = recovery->handover.missing;
@@ -459,11 +364,11 @@ static weir_status run(recovery *recovery) {
   }
   status = recover_segments(recovery, found);
   if (status == WEIR_OK) status = recovery_count_interrupted(recovery, found, count);
-  if (status == WEIR_OK && recovery->dead) status = settle_heads(recovery);
+  if (status == WEIR_OK && recovery->dead) status = begin_replay(recovery);
   if (status == WEIR_OK) status = seal_segments(recovery, found);
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
   free(found);
-  if (status == WEIR_OK && recovery->dead) status = drain_dead(recovery);
+  if (status == WEIR_OK && recovery->dead) status = write_replay(recovery);
   if (status == WEIR_OK && recovery->lost) status = recovery_tell_of_lost_ring(recovery);
   /* If an earlier recovery was killed after it quarantined the remains, it could not report the loss. */
   if (recovery->absent && recovery->told) recovery->report->ring_replaced = 1;
@@ -475,13 +380,13 @@ static weir_status run(recovery *recovery) {
  * which steps returned: records left in a lane, or a segment that is still open, are not on the disk.
  */
 static void vouch(const recovery *recovery) {
-  const event_log *dead = recovery->dead;
-  int spent = recovery->sealed && !(dead && dead->active);
-  for (uint32_t i = 0; dead && i < dead->lane_count; i++) {
-    const lane_control *control = dead->lanes[i].control;
-    spent &= head_position(control->head) >= control->tail;
+  const dead_ring *dead = recovery->dead;
+  const redo *redo = &recovery->redo;
+  int spent = recovery->sealed && !redo->active && (!dead || redo->complete);
+  for (uint32_t i = 0; dead && i < dead->header.lane_count; i++) {
+    spent &= dead->from[i] >= dead->to[i] || redo->handed[i].position >= dead->to[i];
   }
-  recovery->log->spent = (spent_ring){.certain = spent, .opening = dead ? dead->header->opening : 0};
+  recovery->log->spent = (spent_ring){.certain = spent, .opening = dead ? dead->header.opening : 0};
 }
 
 weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {

@@ -5,7 +5,7 @@
 #include "system/names.h"
 
 #include "log/log.h"
-#include "replay/handover.h"
+#include "recover/dead_types.h"
 
 /* What a scan of an unsealed segment found, as far as its seal needs it. */
 typedef struct unsealed {
@@ -39,14 +39,14 @@ typedef struct unsealed {
 } unsealed;
 
 /* Scans the segment, adds its blocks to `handover`, copies damaged bytes to quarantine/. 0 or a negative errno. */
-int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const event_log *dead,
+int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const dead_ring *dead,
                   handover *handover, weir_recovery *report);
 
 /*
  * Seals the segment: appends the seal and truncates the file. Removes an empty segment, quarantines a foreign file, and
- * leaves a segment with a sealed name as it is. 0 or a negative errno.
+ * leaves a segment with a sealed name as it is. `types` are those of the dead ring. 0 or a negative errno.
  */
-int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead);
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const dead_types *types);
 
 /*
  * Call after unsealed_seal, for each segment in order: syncs the file and renames it; the caller syncs the directory.

@@ -8,8 +8,10 @@
 #include "system/names.h"
 
 #include "directory/directory.h"
+#include "recover/dead_types.h"
 #include "recover/recover.h"
-#include "replay/handover.h"
+#include "recover/redo.h"
+#include "replay/dead.h"
 
 /* A ring that an opening left half made. All but `there` is from the ring's header, zeros if that is not valid. */
 typedef struct half_made {
@@ -28,10 +30,10 @@ typedef struct leftovers {
 
 typedef struct recovery {
   event_log *log;   /* the opening that recovers: path, directory, options */
-  event_log *dead;  /* the dead process's ring, mapped; null: there is none to recover */
-  uint8_t *words;   /* under another boot id: copies of the ring's header and control pages; only these are changed */
-  uint8_t *definitions; /* and a copy of its type region, then definitions that only the log still has */
-  uint64_t definitions_bytes;
+  dead_ring *dead;  /* the dead process's ring; null: there is none to recover */
+  uint8_t *ring_header; /* the first page of the ring, mapped, for the flag in it: see ring_sync_failed */
+  dead_types types;
+  redo redo;
   uint8_t boot_id[16]; /* of the running kernel */
   ring_place place; /* where the dead process's ring is, or was */
   handover handover;
@@ -59,8 +61,8 @@ typedef struct recovery {
 /* Finds the dead process's ring and maps it, or records that it is lost. */
 weir_status recovery_open_ring(recovery *recovery);
 
-/* Takes from a segment's definitions (`entries`) those that the ring has lost. */
-weir_status recovery_adopt_missing(recovery *recovery, const uint8_t *entries, uint64_t bytes);
+/* The flag in the dead ring that a sync failed, or null. */
+uint64_t *recovery_sync_failed(const recovery *recovery);
 
 /*
  * Counts what an earlier, incomplete recovery found, because nobody got its report: see interrupted.c. Call after the

@@ -172,7 +172,7 @@ static int keep_totals(unsealed *found, const handover *handover) {
   return 0;
 }
 
-int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const event_log *dead,
+int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const dead_ring *dead,
                   handover *handover, weir_recovery *report) {
   segment_scan scan;
   scan_damage damage;
@@ -212,19 +212,19 @@ int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment
 }
 
 /* Adds from the dead ring the definitions that records need and no good block has. */
-static int complete_definitions(unsealed *found, const event_log *dead) {
-  if (!dead || dead->header->opening != found->opening) return 0;
+static int complete_definitions(unsealed *found, const dead_types *types) {
+  if (types->opening != found->opening) return 0;
   for (uint32_t type = 1; type < MAX_TYPES; type++) {
-    if (!has(found->used, type) || has(found->defined, type) || dead->types[type].bytes == 0) continue;
-    const uint8_t *region = dead->definitions;
-    int error = keep_definition(found, (const definition_header *)(region + dead->types[type].at));
+    const definition_header *entry = dead_types_find(types, type);
+    if (!entry || !has(found->used, type) || has(found->defined, type)) continue;
+    int error = keep_definition(found, entry);
     if (error != 0) return error;
   }
   return 0;
 }
 
-static int write_seal(unsealed *found, int fd, const event_log *dead) {
-  int error = complete_definitions(found, dead);
+static int write_seal(unsealed *found, int fd, const dead_types *types) {
+  int error = complete_definitions(found, types);
   if (error != 0) return error;
   found->summary.next_offset = found->next_offset;
   found->summary.flags = SEAL_RECOVERED;
@@ -271,7 +271,7 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
   return -EEXIST;
 }
 
-int unsealed_seal(unsealed *found, int directory, const segment_name *name, const event_log *dead) {
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const dead_types *types) {
   /*
    * A segment with a sealed name is complete: it is listed because an earlier one could not be finished. A foreign file
    * is not left there: its name may be needed.
@@ -285,7 +285,7 @@ int unsealed_seal(unsealed *found, int directory, const segment_name *name, cons
   if (found->empty) return sys_unlink(directory, name->name);
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
-  int error = found->complete ? 0 : write_seal(found, fd, dead);
+  int error = found->complete ? 0 : write_seal(found, fd, types);
   if (error == 0) error = sys_truncate(fd, found->end);
   if (error == 0) sys_start_writeback(fd);
   sys_close(fd);

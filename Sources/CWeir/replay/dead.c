@@ -17,17 +17,10 @@ static int read_whole(int fd, void *bytes, uint64_t count, uint64_t at) {
   return (uint64_t)got == count ? 0 : -EBADMSG;
 }
 
-/* Opens the ring file and checks its header; the descriptor goes to ring->fd. */
-static int open_ring(dead_ring *ring, int directory) {
-  ring->fd = -1;
-  int error = locator_find(directory, &ring->place);
-  if (error != 0) return error;
-  if (ring->place.where == RING_VANISHED) return -ESTALE;
-  if (ring->place.where == RING_CLOSED) return -ENOENT;
-  ring->fd = sys_open_read(ring->place.directory, ring->place.name);
-  if (ring->fd < 0) return ring->fd;
+/* Reads and checks the header of the ring file. */
+static int read_header(dead_ring *ring) {
   struct stat status;
-  error = sys_status(ring->fd, &status);
+  int error = sys_status(ring->fd, &status);
   if (error == 0) error = read_whole(ring->fd, &ring->header, sizeof ring->header, 0);
   if (error == 0) error = ring_header_check(&ring->header, (uint64_t)status.st_size);
   if (error == 0) ring->inode = (uint64_t)status.st_ino;
@@ -40,18 +33,24 @@ static int open_ring(dead_ring *ring, int directory) {
   return error;
 }
 
-/* A closed ring of another boot holds nothing to recover, whatever its pages say. */
-static void empty(dead_ring *ring) {
-  memset(ring->controls, 0, ring->header.lane_count * sizeof *ring->controls);
-  memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
+/* Opens the ring file and checks its header; the descriptor goes to ring->fd. */
+static int open_ring(dead_ring *ring, int directory) {
+  ring->fd = -1;
+  int error = locator_find(directory, &ring->place);
+  if (error != 0) return error;
+  if (ring->place.where == RING_VANISHED) return -ESTALE;
+  if (ring->place.where == RING_CLOSED) return -ENOENT;
+  ring->fd = sys_open_read(ring->place.directory, ring->place.name);
+  return ring->fd < 0 ? ring->fd : read_header(ring);
 }
 
-int dead_read_ring(dead_ring *ring, int directory) {
-  memset(ring, 0, sizeof *ring);
-  int error = open_ring(ring, directory);
-  if (error != 0) return error;
+static int read_controls(dead_ring *ring) {
+  int error = 0;
   ring->controls = calloc(ring->header.lane_count, sizeof *ring->controls);
   if (!ring->controls) return -ENOMEM;
+  /* A closed ring of another boot holds nothing, whatever its pages say. */
+  if (ring->empty) memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
+  if (ring->empty) return 0;
   for (uint32_t lane = 0; error == 0 && lane < ring->header.lane_count; lane++) {
     error = read_whole(ring->fd, &ring->controls[lane], sizeof *ring->controls,
                        ring->header.lanes_at + lane * ring->header.lane_stride);
@@ -59,7 +58,25 @@ int dead_read_ring(dead_ring *ring, int directory) {
   return error;
 }
 
+int dead_read_ring(dead_ring *ring, int directory) {
+  memset(ring, 0, sizeof *ring);
+  int error = open_ring(ring, directory);
+  return error == 0 ? read_controls(ring) : error;
+}
+
+int dead_hold(int fd, dead_ring **made) {
+  dead_ring *ring = *made = calloc(1, sizeof *ring);
+  if (!ring) return -ENOMEM;
+  ring->fd = fd;
+  ring->held = 1;
+  int error = read_header(ring);
+  if (error == 0) error = read_controls(ring);
+  if (error == 0) ring_header_calibration(&ring->header, &ring->calibration);
+  return error;
+}
+
 int dead_is_current(const dead_ring *ring, int directory) {
+  if (ring->held) return 1;
   struct stat status;
   if (directory_is_live(directory)) return 0;
   const ring_place *place = &ring->place;
@@ -115,18 +132,21 @@ static int open_dead(dead_ring *ring, int directory, uint64_t log_id) {
   error = closed ? check_closed(ring, directory, log_id, &list)
                  : check_dead(ring, directory, log_id, &list);
   segment_list_free(&list);
-  if (error != 0) return error;
+  if (error == 0) dead_begin(ring);
+  return error;
+}
+
+void dead_begin(dead_ring *ring) {
   ring->calibration = handover_calibration(&ring->handover, &ring->header);
   ring->log_end = ring->handover.log_end;
   ring->start_offset = handover_start_offset(&ring->handover, ring_header_end(&ring->header));
   ring->known_end = ring->start_offset - (ring->rebooted && !ring->handover.after_cut ? OFFSETS_LEFT_OUT : 0);
   ring->tail_told = !ring->rebooted || ring->handover.after_cut;
-  if (ring->empty) empty(ring);
   ring->next_offset = ring->start_offset;
   /* No lane uses the bytes after its overhang, however large the header's lane_stride is. */
   ring->lane_room = ring->header.lane_bytes + ring->header.record_bytes + RECORD_SLACK_BYTES;
+  ring->viewed = ring->header.lane_count;
   ring->reason = 1;
-  return 0;
 }
 
 int dead_open(int directory, uint64_t log_id, dead_ring **made) {
@@ -174,54 +194,92 @@ int dead_closed_end(int directory, uint64_t *next_offset) {
   return closed;
 }
 
-/* Reads the lane's bytes, if any are to be drained; sets where the walk begins and ends. */
-static int load_lane(dead_ring *ring, int directory) {
-  const lane_control *control = &ring->controls[ring->lane];
-  uint64_t capacity = ring->header.lane_bytes;
+/* Turns `view` to a lane, whose bytes are not read yet. */
+static void view_lane(dead_ring *ring, uint32_t lane) {
+  if (ring->viewed == lane) return;
   record_sums_free(&ring->sums);
+  ring->viewed = lane;
+  ring->viewed_bytes = 0;
   ring->view = (lane_view){.data = ring->bytes,
-                           .capacity = capacity,
+                           .capacity = ring->header.lane_bytes,
                            .record_bytes = ring->header.record_bytes,
-                           .seed = record_seed(ring->header.opening, ring->lane),
+                           .seed = record_seed(ring->header.opening, lane),
                            .rebooted = ring->rebooted,
                            .sums = &ring->sums};
-  ring->records = handover_records(&ring->handover, ring->lane);
-  ring->hole_to = 0;
-  int plausible = !ring->rebooted && handover_plausible(head_position(control->head), control->tail, capacity);
-  if (plausible) {
-    handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
-    if (ring->position == ring->end) return 0;
-  }
+}
+
+/*
+ * Reads of the lane that `view` is of what [from, to) of its positions takes: behind the end of the lane its last record
+ * goes on in the overhang, and the next one is at the start.
+ */
+static int read_bytes(dead_ring *ring, int directory, uint64_t from, uint64_t to) {
+  if (ring->viewed_bytes) return 0;
   if (!ring->bytes) ring->bytes = malloc(ring->lane_room);
   if (!ring->bytes) return -ENOMEM;
   ring->view.data = ring->bytes;
-  uint64_t at = ring->header.lanes_at + ring->lane * ring->header.lane_stride + LANE_CONTROL_BYTES;
-  int error = read_whole(ring->fd, ring->bytes, ring->lane_room, at);
+  uint64_t lane = ring->header.lanes_at + ring->viewed * ring->header.lane_stride + LANE_CONTROL_BYTES;
+  uint64_t capacity = ring->view.capacity, start = from & (capacity - 1), end = start + (to - from);
+  uint64_t first_end = end < ring->lane_room ? end : ring->lane_room;
+  int error = read_whole(ring->fd, ring->bytes + start, first_end - start, lane + start);
+  if (error == 0 && start > 0 && end > capacity) error = read_whole(ring->fd, ring->bytes, end - capacity, lane);
   if (error != 0) return error;
   int current = dead_is_current(ring, directory);
   if (current != 1) return current < 0 ? current : -EAGAIN;
-  handover_lane(&ring->handover, &ring->view, ring->lane, control, &ring->position, &ring->end);
+  ring->viewed_bytes = 1;
   return 0;
 }
+
+int dead_settle(dead_ring *ring, int directory, uint32_t lane) {
+  if (ring->settled[lane]) return 0;
+  const lane_control *control = &ring->controls[lane];
+  view_lane(ring, lane);
+  int plausible = handover_plausible(head_position(control->head), control->tail, ring->view.capacity);
+  if (ring->rebooted || !plausible) {
+    /* All of it, overhang included. */
+    int error = read_bytes(ring, directory, 0, ring->lane_room);
+    if (error != 0) return error;
+  }
+  handover_lane(&ring->handover, &ring->view, lane, control, &ring->from[lane], &ring->to[lane]);
+  ring->settled[lane] = 1;
+  return 0;
+}
+
+/* Begins the walk through a lane. */
+static int load_lane(dead_ring *ring, int directory) {
+  int error = dead_settle(ring, directory, ring->lane);
+  ring->position = ring->from[ring->lane];
+  ring->end = ring->to[ring->lane];
+  ring->records = handover_records(&ring->handover, ring->lane);
+  ring->hole_to = 0;
+  view_lane(ring, ring->lane);
+  if (error != 0 || ring->position >= ring->end) return error;
+  /* Of more than one lap, which only damage makes, all of it. */
+  if (ring->end - ring->position > ring->view.capacity) return read_bytes(ring, directory, 0, ring->lane_room);
+  return read_bytes(ring, directory, ring->position, ring->end);
+
+}
+
+/* Where the walk is in its lane. */
+static lane_mark here(const dead_ring *ring) { return (lane_mark){ring->position, ring->records}; }
 
 static void take_record(dead_ring *ring, const record_header *record, uint64_t size, dead_item *item) {
   *item = (dead_item){.kind = DEAD_RECORD,
                       .offset = ring->next_offset++,
                       .lane = ring->lane,
-                      .position = ring->position,
-                      .bytes = size,
+                      .from = here(ring),
                       .record = record};
   ring->position += size;
   ring->records = record_number(ring->records, record->index) + 1;
+  item->to = here(ring);
 }
 
-static void take_notice(dead_ring *ring, dead_kind kind, uint32_t lane, uint64_t bytes, const char *reason,
-                        uint64_t events, dead_item *item) {
+/* A notice of `bytes` of a lane, or of the unknown tail. */
+static void take_hole_notice(dead_ring *ring, dead_kind kind, uint32_t lane, uint64_t bytes, const char *reason,
+                             uint64_t events, dead_item *item) {
   *item = (dead_item){.kind = kind,
                       .offset = ring->next_offset++,
                       .lane = lane,
-                      .position = ring->position,
-                      .bytes = bytes,
+                      .dropped = events,
                       .record = (const record_header *)ring->notice};
   notice_hole((uint8_t *)ring->notice, ring->header.opening, item->offset, ring->calibration.base_ticks, reason, lane,
               bytes, events);
@@ -247,28 +305,36 @@ static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t to
  * A stretch without a record: one notice, or two if part of it had been overwritten before a power cut took the rest.
  */
 static void take_hole(dead_ring *ring, dead_item *item) {
-  if (ring->hole_to == 0) {
-    ring->hole_to = record_resync(&ring->view, ring->position, ring->end, ring->records, &ring->hole_events);
+  const lane_mark from = here(ring);
+  uint64_t overwritten = 0;
+  int begins = ring->hole_to == 0;
+  if (begins) {
     const lane_control *control = &ring->controls[ring->lane];
-    uint64_t overwritten = ring->rebooted ? handover_overwritten(&ring->handover, ring->lane, control, ring->position,
-                                                                 ring->hole_to, ring->hole_events)
-                                          : 0;
-    ring->records = ring->hole_events == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : ring->records + ring->hole_events;
-    if (overwritten > 0) {
-      uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
-                                            control->reported[WEIR_LOST_OVERWRITTEN - 1]);
-      ring->hole_events -= overwritten;
-      take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, reported + overwritten, reported, item);
-      if (ring->hole_events > 0) return;
-      ring->position = ring->hole_to;
-      ring->hole_to = 0;
-      return;
+    ring->hole_to = record_resync(&ring->view, ring->position, ring->end, ring->records, &ring->hole_events);
+    if (ring->rebooted) {
+      overwritten = handover_overwritten(&ring->handover, ring->lane, control, ring->position, ring->hole_to,
+                                         ring->hole_events);
     }
   }
-  take_notice(ring, DEAD_HOLE, ring->lane, ring->hole_to - ring->position, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED,
-              ring->hole_events, item);
+  if (overwritten > 0) {
+    const lane_control *control = &ring->controls[ring->lane];
+    uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
+                                          control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+    take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, reported + overwritten, reported, item);
+    ring->hole_events -= overwritten;
+    ring->records += overwritten;
+    item->from = item->to = from;
+    item->joined = ring->hole_events > 0;
+    if (item->joined) return;
+  } else {
+    take_hole_notice(ring, DEAD_HOLE, ring->lane, ring->hole_to - ring->position,
+                     ring->rebooted ? HOLE_LOST : HOLE_DAMAGED, ring->hole_events, item);
+    ring->records = ring->hole_events == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : ring->records + ring->hole_events;
+    item->from = from;
+  }
   ring->position = ring->hole_to;
   ring->hole_to = 0;
+  item->to = here(ring);
 }
 
 /* The notice of events that the lane's later ones overwrote, if the log does not report them yet: 1, or 0. */
@@ -280,7 +346,9 @@ static int evicted_gap(dead_ring *ring, dead_item *item) {
                                         control->reported[WEIR_LOST_OVERWRITTEN - 1]);
   if (total <= reported) return 0;
   take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, total, reported, item);
+  item->from = (lane_mark){handover_accounted(&ring->handover, ring->lane, ring->position), ring->records};
   if (ring->records != RECORDS_UNKNOWN) ring->records += total - reported;
+  item->to = here(ring);
   return 1;
 }
 
@@ -305,7 +373,7 @@ static int next_gap(dead_ring *ring, dead_item *item) {
 int dead_next(dead_ring *ring, int directory, dead_item *item) {
   if (!ring->tail_told) {
     ring->tail_told = 1;
-    take_notice(ring, DEAD_TAIL, NOTICE_LANE, 0, HOLE_TAIL, RECORDS_UNKNOWN, item);
+    take_hole_notice(ring, DEAD_TAIL, NOTICE_LANE, 0, HOLE_TAIL, RECORDS_UNKNOWN, item);
     return 1;
   }
   for (; ring->lane < ring->header.lane_count; ring->lane++, ring->loaded = 0) {
@@ -329,17 +397,26 @@ int dead_next(dead_ring *ring, int directory, dead_item *item) {
   return 0;
 }
 
-/* Takes the ring's definitions. In a ring of another boot it goes on after pages that never reached the disk. */
-static int take_definitions(const dead_ring *ring, definition_table *table, uint64_t bytes) {
-  uint64_t opening = ring->header.opening;
-  int error = definitions_take(table, opening, ring->bytes, bytes);
-  for (uint64_t at = 0; error == 0 && ring->rebooted && at < bytes;) {
+int dead_types_region(const dead_ring *ring, uint8_t **region, uint64_t *bytes) {
+  const ring_header *header = &ring->header;
+  *bytes = ring->rebooted || header->types_end > header->types_bytes ? header->types_bytes : header->types_end;
+  *region = malloc(*bytes + 8);
+  if (!*region) return -ENOMEM;
+  int error = read_whole(ring->fd, *region, *bytes, header->types_at);
+  if (error == 0) return 0;
+  free(*region);
+  *region = NULL;
+  return error;
+}
+
+/* Takes the definitions in a region, also those after damage, or after pages that never reached the disk. */
+static int take_definitions(definition_table *table, uint64_t opening, const uint8_t *region, uint64_t bytes) {
+  int error = 0;
+  for (uint64_t at = 0; error == 0 && at < bytes;) {
     uint64_t from = at;
-    if (definition_next(ring->bytes, bytes, &at, opening)) {
-      error = definitions_take(table, opening, ring->bytes + from, at - from);
-    } else {
-      at += 8;
-    }
+    const definition_header *entry = definition_next(region, bytes, &at, opening);
+    if (entry) error = definitions_take(table, opening, region + from, at - from);
+    else at += 8;
   }
   return error;
 }
@@ -349,13 +426,12 @@ int dead_definitions(int directory, uint64_t opening, definition_table *table) {
   if (!ring) return -ENOMEM;
   int error = 0;
   if (open_ring(ring, directory) == 0 && ring->header.opening == opening) {
-    uint64_t bytes = ring->rebooted ? ring->header.types_bytes : ring->header.types_end;
-    if (bytes > ring->header.types_bytes) bytes = ring->header.types_bytes;
-    ring->bytes = malloc(bytes + 8);
-    if (!ring->bytes) error = -ENOMEM;
-    else if (read_whole(ring->fd, ring->bytes, bytes, ring->header.types_at) == 0) {
-      error = take_definitions(ring, table, bytes);
-    }
+    uint8_t *region = NULL;
+    uint64_t bytes;
+    error = dead_types_region(ring, &region, &bytes);
+    if (region) error = take_definitions(table, opening, region, bytes);
+    else if (error != -ENOMEM) error = 0;
+    free(region);
   }
   dead_close(ring);
   return error;

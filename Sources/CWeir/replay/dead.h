@@ -1,6 +1,7 @@
 /*
- * dead.h: what is left in the ring of a writer that died: the records that no segment has yet, in the order and with
- * the offsets that recovery will give them. Read by pread into private memory; nothing is written.
+ * dead.h: the replay of what is left in the ring of a writer that died: the records that no segment has yet, and the
+ * notices of what is lost, in their order and with their offsets. Recovery writes these items into segments, readers
+ * give them out, and both get them here. Everything is read by pread into private memory; nothing is written.
  */
 #ifndef WEIR_DEAD_H
 #define WEIR_DEAD_H
@@ -23,17 +24,18 @@ typedef enum dead_kind {
 typedef struct dead_item {
   dead_kind kind;
   uint64_t offset;
-  uint32_t lane;     /* the item's lane; NOTICE_LANE for a DEAD_TAIL, and for gaps of captures without a lane */
-  uint64_t position; /* in the lane, of the record or the hole */
-  uint64_t bytes;    /* its size in the lane; 0 for a gap */
-  int32_t reason;    /* of a gap */
-  uint64_t dropped;
+  uint32_t lane;      /* the item's lane; NOTICE_LANE for a DEAD_TAIL, and for gaps of captures without a lane */
+  lane_mark from, to; /* the stretch of the lane that the item stands for; zeros for a DEAD_TAIL and for refusals */
+  int32_t reason;     /* of a gap */
+  uint64_t dropped;   /* events of a gap or a hole; RECORDS_UNKNOWN if a hole may have had any number */
+  int joined;         /* a gap that is part of the next item's stretch: no log has the one without the other */
   const record_header *record; /* the event's, or the notice's. Valid until the next call */
 } dead_item;
 
 typedef struct dead_ring {
   ring_place place;
   int fd;
+  int held;         /* the caller has the lock of the log: no writer is at work meanwhile */
   uint64_t inode;
   ring_header header;
   lane_control *controls;
@@ -45,10 +47,14 @@ typedef struct dead_ring {
   uint64_t start_offset;
   uint64_t known_end; /* lower offsets were given to events; those from here to start_offset may have been */
   uint64_t log_end; /* the log's end by the segments alone; below start_offset if offsets are missing */
-  uint8_t *bytes;   /* of the present lane, read when needed */
+  uint64_t from[WEIR_MAX_LANES], to[WEIR_MAX_LANES]; /* what of each lane is replayed, once it is settled */
+  uint8_t settled[WEIR_MAX_LANES];
+  uint8_t *bytes;   /* of the lane `viewed`, read when needed */
   uint64_t lane_room;
   uint32_t lane;    /* the one being walked */
   int loaded;
+  uint32_t viewed;  /* the lane that `view` is of */
+  int viewed_bytes; /* and whether its bytes were read */
   lane_view view;
   record_sums sums; /* checksum states of `view` */
   uint64_t position;
@@ -86,10 +92,25 @@ int dead_closed_end(int directory, uint64_t *next_offset);
 int dead_next(dead_ring *ring, int directory, dead_item *item);
 
 /*
+ * For recovery, which has the log's lock. dead_hold reads the ring of an open file, whose header is good, and keeps the
+ * descriptor; dead_begin begins the replay once `handover` is known; dead_settle sets `from` and `to` of one lane ahead
+ * of its turn. 0 or a negative errno.
+ */
+int dead_hold(int fd, dead_ring **made);
+void dead_begin(dead_ring *ring);
+int dead_settle(dead_ring *ring, int directory, uint32_t lane);
+
+/*
  * Whether no writer has been at work since dead_open: the lock is free, and the ring is of the same opening. 1, 0, or a
  * negative errno if the check failed.
  */
 int dead_is_current(const dead_ring *ring, int directory);
+
+/*
+ * The region of definitions in a ring: `*bytes` of them in memory that the caller frees. Of a ring of another boot all
+ * of it, because its end may be older than its pages. 0 or a negative errno.
+ */
+int dead_types_region(const dead_ring *ring, uint8_t **region, uint64_t *bytes);
 
 /*
  * Reads the definitions in the ring of `opening`, live or dead, into `table`. 0, also if they can't be read; or

@@ -26,8 +26,7 @@ lane_view ring_lane_view(const event_log *log, uint32_t number) {
   return (lane_view){.data = log->ring + header->lanes_at + number * header->lane_stride + LANE_CONTROL_BYTES,
                      .capacity = header->lane_bytes,
                      .record_bytes = header->record_bytes,
-                     .seed = record_seed(header->opening, number),
-                     .rebooted = log->rebooted};
+                     .seed = record_seed(header->opening, number)};
 }
 
 /* Makes the log's lanes point into the mapped ring. */
@@ -73,7 +72,6 @@ weir_status ring_attach(event_log *log, int fd, weir_error *error) {
   log->ring_in_memory = sys_is_memory(fd);
   log->ring_bytes = (uint64_t)status.st_size;
   log->header = (ring_header *)log->ring;
-  log->definitions = log->ring + log->header->types_at;
   log->producer.opening = log->header->opening;
   return point_lanes(log, error);
 }

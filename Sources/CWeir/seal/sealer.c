@@ -77,24 +77,13 @@ static finished finish(event_log *log, segment *first) {
   return finish_segments(&finisher, first);
 }
 
-int sealer_change(event_log *log, segment *next) {
+void sealer_change(event_log *log, segment *next) {
   sealer *sealer = &log->sealer;
   /* In one step: a pass that sees the new one as the active one must find the old one in the queue. */
   pthread_mutex_lock(&sealer->mutex);
-  segment *done = log->active;
+  if (log->active) queue(sealer, log->active);
   log->active = next;
-  int queued = done && sealer->running;
-  if (queued) queue(sealer, done);
   pthread_mutex_unlock(&sealer->mutex);
-  if (!done || queued) return 0;
-  finished finished = finish(log, done);
-  if (finished.failed && finished.failed->lost > 0) {
-    /* In recovery: these offsets are given again, to the same events. */
-    __atomic_store_n(&log->header->log_end, finished.failed->lost_from, __ATOMIC_RELEASE);
-    log->counters.lost += finished.failed->lost;
-  }
-  if (finished.failed) segment_abandon(finished.failed);
-  return finished.error;
 }
 
 /* The oldest full segments, at most so many. */

@@ -10,9 +10,7 @@ void sealer_make(event_log *log); /* in memory that is zeros; sealer_free undoes
 void sealer_free(event_log *log);
 int sealer_start(event_log *log); /* 0 or negative errno */
 int sealer_stop(event_log *log);  /* finishes what is left, as it can. 0, or negative errno of what it could not */
-/* Makes `next` the active segment (null: none); the one before goes to the sealer, or is finished in place if that does
- * not run. 0 or negative errno. */
-int sealer_change(event_log *log, segment *next);
+void sealer_change(event_log *log, segment *next); /* makes `next` the active segment; the one before is queued */
 uint64_t sealer_waiting(const event_log *log); /* full segments that are not on the disk yet */
 int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
 void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and the disk */

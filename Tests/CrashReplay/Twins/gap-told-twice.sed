@@ -1,5 +1,5 @@
-# file: Sources/CWeir/recover/recover.c
+# file: Sources/CWeir/replay/dead.c
 # sweep: drain of refusals
-# Recovery does not look which gap records the log has: killed after one was written, before the lane says so, it is
+# The replay does not look which gap records the log has: killed after one was written, before the lane says so, it is
 # written again.
-s/^\( *\)\*reported = handover_reported(handover, i, reason, \*reported);$/\1(void)reported;/
+/^static int next_gap/,/^}/ s/^\( *uint64_t reported = \)handover_reported(&ring->handover, (uint32_t)row, reason, in_ring);$/\1in_ring;\n    (void)row;/

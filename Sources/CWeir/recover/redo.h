@@ -1,0 +1,53 @@
+/*
+ * redo.h: writes what the replay of a dead ring yields into new segments, each synced before the next one is begun.
+ */
+#ifndef WEIR_REDO_H
+#define WEIR_REDO_H
+
+#include "system/names.h"
+
+#include "log/log.h"
+#include "recover/dead_types.h"
+#include "replay/dead.h"
+
+typedef struct redo {
+  event_log *log;          /* the opening that recovers: directory, id, bounds */
+  dead_ring *ring;
+  const dead_types *types;
+  uint64_t *sync_failed;   /* the flag in the dead ring: see ring_sync_failed */
+  segment *active;         /* null: none is begun */
+  segment_end previous;    /* the segment before `active` */
+  uint64_t segment_bytes;
+  uint32_t segments;       /* how many were begun: the number of `active` */
+  uint32_t defined_in[MAX_TYPES];   /* the number of the last segment that has the definition */
+  lane_mark handed[WEIR_MAX_LANES]; /* how far the log accounts for each lane */
+  uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* by gap records of the log; last row: no lane */
+  uint64_t next_offset;
+  int complete;            /* everything is in segments that are on the disk */
+
+  /* The block that is being filled behind the last one of `active`. */
+  block_header block;      /* count 0: none */
+  uint64_t first_ticks, last_ticks;
+  uint64_t notices[2 * NOTICE_MAX_BYTES / 8]; /* of a block of notices */
+
+  /* What the notices that were written say, for the report. */
+  uint64_t events;
+  uint64_t damaged_records;
+  uint64_t missing;
+  uint64_t dropped[WEIR_DROP_REASONS];
+  uint64_t unkept_bytes;   /* damaged, and too many for quarantine/ */
+} redo;
+
+/*
+ * Settles every lane of the ring, whose replay has begun, and says in the ring where draining starts. Under another
+ * boot id the ring stays as it is. Begins with zeros but for log, ring, types and sync_failed. 0 or a negative errno.
+ */
+int redo_begin(redo *redo);
+
+/* Writes all that is left in the ring, after a segment that ends as `previous` says. 0 or a negative errno. */
+int redo_run(redo *redo, const segment_end *previous);
+
+/* Lets go of a segment that could not be finished. */
+void redo_free(redo *redo);
+
+#endif
