@@ -465,11 +465,11 @@ MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
 MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory directory/locator directory/quarantine \
-                directory/sizes directory/start format/columns format/definition format/notice format/values \
+                directory/sizes directory/log_start format/columns format/definition format/notice format/values \
                 inspect/check inspect/check_batch inspect/findings inspect/stat inspect/tally inspect/verify \
-                limits/age limits/byte_limit limits/claim limits/retention limits/start_check read/event read/reader \
-                read/route recover/dead_ring recover/interrupted recover/lost_ring recover/unsealed replay/dead \
-                replay/handover ring/ring_owner segment/batch_frame segment/batch_source segment/contents \
+                limits/age limits/byte_limit limits/claim limits/retention limits/log_start_check read/event read/reader \
+                read/route recover/orphan_ring recover/interrupted recover/lost_ring recover/unsealed replay/orphan \
+                replay/drained ring/ring_owner segment/batch_frame segment/batch_source segment/contents \
                 segment/definitions segment/identity segment/scan segment/scan_block segment/source segment/unpack \
                 segment/window system/crc32c system/error system/failing system/system
 MODELS_INCLUDED = capture/lane drain/drain

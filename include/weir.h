@@ -45,7 +45,7 @@
  * weir_set_delivered goes with the third row.
  *
  * A reader belongs to one thread at a time. Nothing here prints, aborts, takes or blocks a signal of the caller's
- * threads. The log's own threads (drainer, preparer, sealer; populator where the ring lies on a disk; batchers where
+ * threads. The log's own threads (drainer, preparer, sealer; prefaulter where the ring lies on a disk; batchers where
  * there are to be any) block all signals.
  *
  * Errors: a call that can fail answers a status and, where it takes a weir_error, fills it in with the errno, the path

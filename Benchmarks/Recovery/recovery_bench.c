@@ -361,21 +361,21 @@ static double crc_rate(extender extend, const uint8_t *memory, uint64_t bytes, u
 static double scan_rate(const char *path, uint64_t *bytes) {
   int directory = sys_open_directory(path);
   segment_list list;
-  handover *handover = malloc(sizeof *handover);
-  REQUIRE(handover && directory >= 0 && segment_list_read(directory, &list) == 0);
+  drained *drained = malloc(sizeof *drained);
+  REQUIRE(drained && directory >= 0 && segment_list_read(directory, &list) == 0);
   weir_recovery report = {0};
   uint64_t started = now_ns();
-  handover_start(handover, 0, 0);
+  drained_start(drained, 0, 0);
   for (uint64_t i = 0; i < list.count; i++) {
     unsealed found = {0};
-    REQUIRE(unsealed_scan(&found, directory, 0, &list.items[i], NULL, handover, &report) == 0);
+    REQUIRE(unsealed_scan(&found, directory, 0, &list.items[i], NULL, drained, &report) == 0);
     unsealed_free(&found);
   }
   uint64_t took = now_ns() - started;
   *bytes = report.bytes_scanned;
   segment_list_free(&list);
   sys_close(directory);
-  free(handover);
+  free(drained);
   return (double)*bytes / (double)took;
 }
 

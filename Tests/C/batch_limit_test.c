@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "drain/supply.h"
+#include "drain/preparer.h"
 #include "limits/byte_limit.h"
 
 static weir_counters counters_of(const weir_log *log) {
@@ -141,15 +141,15 @@ static void test_room_for_all(void) {
 
 /* Has the preparer try to make one more segment than there is; how many there are then. */
 static uint32_t try_ahead(event_log *log) {
-  supply *supply = &log->supply;
-  supply_want(log);
+  preparer *preparer = &log->preparer;
+  preparer_want(log);
   for (int busy = 1; busy;) {
     sleep_ns(1000000);
-    pthread_mutex_lock(&supply->mutex);
-    busy = supply->wanted;
-    pthread_mutex_unlock(&supply->mutex);
+    pthread_mutex_lock(&preparer->mutex);
+    busy = preparer->wanted;
+    pthread_mutex_unlock(&preparer->mutex);
   }
-  return (uint32_t)supply->ready_count;
+  return (uint32_t)preparer->ready_count;
 }
 
 static void test_ahead(void) {
@@ -165,15 +165,15 @@ static void test_ahead(void) {
   CHECK_EQUAL(weir_sync(log, HANG_NS, NULL, NULL), WEIR_OK);
   /* Nobody captures now, so the drainer leaves the supply alone. It has needed one before, and found none. */
   event_log *inside = (event_log *)log;
-  pthread_mutex_lock(&inside->supply.mutex);
-  inside->supply.depth = MAX_READY_SEGMENTS;
-  inside->supply.needed = 1;
-  pthread_mutex_unlock(&inside->supply.mutex);
+  pthread_mutex_lock(&inside->preparer.mutex);
+  inside->preparer.depth = MAX_READY_SEGMENTS;
+  inside->preparer.needed = 1;
+  pthread_mutex_unlock(&inside->preparer.mutex);
   uint32_t ready = try_ahead(inside);
   CHECK(ready >= 1 && ready < MAX_READY_SEGMENTS && try_ahead(inside) == ready);
   segment *taken[MAX_READY_SEGMENTS + 1] = {0};
   int error = 0;
-  for (uint32_t i = 0; i <= ready; i++) taken[i] = supply_take(inside, &error);
+  for (uint32_t i = 0; i <= ready; i++) taken[i] = preparer_take(inside, &error);
   CHECK(taken[ready - 1] && !taken[ready]);
   CHECK_EQUAL(error, 0);
   for (uint32_t i = 0; i < ready; i++) byte_limit_give(inside->retention, segment_discard(taken[i]));

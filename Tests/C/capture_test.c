@@ -482,7 +482,7 @@ static void ids_past_their_bits(void) {
   uint32_t type = define_numbered(log);
   lane *first = &((event_log *)log)->lanes[0];
   uint64_t start = (UINT64_C(1) << 51) - 1024;
-  first->handed = start;
+  first->drained = start;
   first->producer.limit = start;
   __atomic_store_n(&first->control->head, start, __ATOMIC_SEQ_CST);
   __atomic_store_n(&first->control->tail, start, __ATOMIC_SEQ_CST);

@@ -421,11 +421,11 @@ static void take_problem(void *context, const weir_finding *finding) {
 
 /* A log of three events, with these type words. */
 static void build_odd(const char *directory, const odd *odd) {
-  static const uint64_t handed[BUILT_LANES];
+  static const uint64_t drained[BUILT_LANES];
   built file;
   uint8_t payload[512];
   uint64_t bytes = 0;
-  built_begin(&file, 7, 0, handed, NULL, 0);
+  built_begin(&file, 7, 0, drained, NULL, 0);
   built_define(&file);
   for (uint64_t i = 0; i < 3; i++) {
     uint8_t *record = payload + bytes;

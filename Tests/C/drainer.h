@@ -58,11 +58,11 @@ static inline void hold_drainer(weir_log *handle) {
 }
 
 /* Whether no segment is being made ahead of its time, and none is asked for. */
-static inline int supply_rests(weir_log *handle) {
-  supply *supply = &((event_log *)handle)->supply;
-  pthread_mutex_lock(&supply->mutex);
-  int rests = !supply->wanted;
-  pthread_mutex_unlock(&supply->mutex);
+static inline int preparer_rests(weir_log *handle) {
+  preparer *preparer = &((event_log *)handle)->preparer;
+  pthread_mutex_lock(&preparer->mutex);
+  int rests = !preparer->wanted;
+  pthread_mutex_unlock(&preparer->mutex);
   return rests;
 }
 

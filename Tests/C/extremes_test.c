@@ -11,7 +11,7 @@
 /* Makes the first lane begin at `start`, a multiple of 8. Before the first capture: then nobody looks at it. */
 static void begin_lane_at(weir_log *handle, uint64_t start) {
   lane *first = &((event_log *)handle)->lanes[0];
-  first->handed = start;
+  first->drained = start;
   first->producer.limit = start;
   first->producer.position = start;
   __atomic_store_n(&first->control->head, start, __ATOMIC_SEQ_CST);

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "directory/directory.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "system/system.h"
 #include "drainer.h"
 
@@ -356,8 +356,8 @@ static void test_retention(void) {
   uint64_t missing;
   CHECK_EQUAL(read_on(early, 10, &missing), 10);
   int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  start_slot start = {.first_offset = names[2].base};
-  REQUIRE(directory >= 0 && log_lock_id(directory, &start.log_id) == 0 && start_write(directory, &start) == 0);
+  log_start_slot start = {.first_offset = names[2].base};
+  REQUIRE(directory >= 0 && log_lock_id(directory, &start.log_id) == 0 && log_start_write(directory, &start) == 0);
   close(directory);
   for (int i = 0; i < 3; i++) REQUIRE(unlink(join(path, names[i].name)) == 0);
   CHECK_EQUAL(read_on(early, names[1].base - 10, &missing), names[1].base - 10);
@@ -509,7 +509,7 @@ static void test_cost(void) {
   weir_reader *reader = open_reader(path);
   uint64_t missing, blocks = 0;
   CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 1);
-  CHECK_AWAIT(supply_rests(log));
+  CHECK_AWAIT(preparer_rests(log));
   weir_fault_set("sys_list", UINT64_MAX, 0, 0);
   uint64_t began = now_ns();
   for (; blocks < 50; blocks++) {

@@ -145,9 +145,9 @@ static void check_all_there(const char *directory) {
 static void wait_until_idle(weir_log *producer) {
   event_log *log = (event_log *)producer;
   for (int busy = 1; busy;) {
-    pthread_mutex_lock(&log->supply.mutex);
-    busy = log->supply.ready_count < log->supply.depth || log->supply.wanted;
-    pthread_mutex_unlock(&log->supply.mutex);
+    pthread_mutex_lock(&log->preparer.mutex);
+    busy = log->preparer.ready_count < log->preparer.depth || log->preparer.wanted;
+    pthread_mutex_unlock(&log->preparer.mutex);
     pthread_mutex_lock(&log->sealer.mutex);
     busy |= log->sealer.first_done || log->sealer.stale;
     pthread_mutex_unlock(&log->sealer.mutex);

@@ -99,7 +99,7 @@ static inline uint64_t built_definition(uint8_t entry[128], uint64_t opening) {
   return bytes;
 }
 
-static inline void built_begin(built *file, uint64_t opening, uint64_t base, const uint64_t handed[BUILT_LANES],
+static inline void built_begin(built *file, uint64_t opening, uint64_t base, const uint64_t drained[BUILT_LANES],
                                const built *previous, uint64_t previous_base) {
   memset(file, 0, sizeof *file);
   file->salt = UINT64_C(0x5a17000000000001) + base * 2;
@@ -122,7 +122,7 @@ static inline void built_begin(built *file, uint64_t opening, uint64_t base, con
   }
   built_put(file, &header, SEGMENT_HEADER_BYTES);
   for (int i = 0; i < BUILT_LANES; i++) {
-    uint64_t mark[2] = {handed[i], RECORDS_UNKNOWN};
+    uint64_t mark[2] = {drained[i], RECORDS_UNKNOWN};
     built_put(file, mark, sizeof mark);
   }
   uint32_t crc = crc32c(file->bytes + 20, file->count - 20);

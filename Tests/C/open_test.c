@@ -329,7 +329,7 @@ static void idle(void) {
   CHECK(tree_bytes(directory) <= UINT64_C(32) << 20);
   for (int captured = 0; captured < 2; captured++) {
     weir_counters before, after;
-    CHECK_AWAIT(drainer_sleeps(log) && supply_rests(log));
+    CHECK_AWAIT(drainer_sleeps(log) && preparer_rests(log));
     weir_count(log, &before);
     sleep_ns(1000000000);
     weir_count(log, &after);

@@ -4,7 +4,7 @@
  */
 #include "log_fixture.h"
 
-#include "replay/handover.h"
+#include "replay/drained.h"
 #include "system/system.h"
 
 static void test_whole_log(fixture *fixture) {
@@ -213,7 +213,7 @@ static void test_follow(fixture *fixture) {
   write_log(fixture);
 }
 
-static void test_handover(void) {
+static void test_drained(void) {
   test("where a lane starts and ends");
   static uint8_t bytes[BUILT_LANE_BYTES + BUILT_RECORD_BYTES + 8];
   lane_view view = {
@@ -227,33 +227,33 @@ static void test_handover(void) {
     at += size;
   }
   positions[7] = at;
-  handover *told = calloc(1, sizeof *told);
+  drained *told = calloc(1, sizeof *told);
   REQUIRE(told);
   uint64_t from, to;
-  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[2] && to == at);
   told->known[1] = 1;
   told->position[1] = positions[4];
-  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[4] && to == at);
   told->position[1] = positions[1];
-  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[2]); /* all sealed: the head may be ahead */
   told->unsealed = 1;
-  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == positions[1]); /* not sealed: the log's word */
   told->position[1] = at + 64;
-  handover_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = positions[2], .tail = at}, &from, &to);
   CHECK(from == at && to == at); /* the ring is older than the log */
   told->position[1] = positions[3];
-  handover_lane(told, &view, 1, &(lane_control){.head = at + 800, .tail = at}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = at + 800, .tail = at}, &from, &to);
   CHECK(from == positions[3] && to == at); /* the head is nonsense, the tail is not */
-  handover_lane(told, &view, 1, &(lane_control){.head = positions[3], .tail = at + 3}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = positions[3], .tail = at + 3}, &from, &to);
   CHECK(from == positions[3] && to == at); /* the tail is nonsense: as far as records chain */
-  handover_lane(told, &view, 1, &(lane_control){.head = 8, .tail = UINT64_MAX - 7}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = 8, .tail = UINT64_MAX - 7}, &from, &to);
   CHECK(from == positions[3] && to == at);
   told->known[1] = 0;
-  handover_lane(told, &view, 1, &(lane_control){.head = UINT64_MAX, .tail = 16}, &from, &to);
+  drained_lane(told, &view, 1, &(lane_control){.head = UINT64_MAX, .tail = 16}, &from, &to);
   CHECK(from == to);
   free(told);
 }
@@ -471,7 +471,7 @@ static void test_many_segments(fixture *fixture) {
 
 int main(void) {
   random_start("reader_test");
-  test_handover();
+  test_drained();
   test_no_log();
   fixture fixture;
   build(&fixture);

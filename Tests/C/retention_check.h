@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #include "directory/directory.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "limits/retention.h"
 #include "log/log.h"
 #include "ring/ring.h"

@@ -284,16 +284,16 @@ static void test_damaged_start(void) {
   close_and_free(log);
   const char *start = join(directory, START_NAME);
   weir_stat whole = check_conserved(directory, 2000, 0);
-  start_slot slot;
+  log_start_slot slot;
   int fd = open(directory, O_RDONLY | O_DIRECTORY);
-  CHECK_EQUAL(start_read(fd, 0, &slot), 1);
+  CHECK_EQUAL(log_start_read(fd, 0, &slot), 1);
   CHECK_EQUAL(slot.events, whole.removed);
   /* The older slot: nothing is different. Each byte of it. */
   uint64_t old = slot.sequence % 2 == 0 ? START_SLOT_STRIDE : 0, changed = 0;
   for (uint64_t at = 0; at < sizeof slot; at++) {
     flip(start, old + at);
-    start_slot other;
-    changed += start_read(fd, 0, &other) != 1 || memcmp(&other, &slot, sizeof slot) != 0;
+    log_start_slot other;
+    changed += log_start_read(fd, 0, &other) != 1 || memcmp(&other, &slot, sizeof slot) != 0;
     flip(start, old + at);
   }
   CHECK_EQUAL(changed, 0);
@@ -306,7 +306,7 @@ static void test_damaged_start(void) {
   flip(start, START_SLOT_STRIDE - old + 100);
   flip(start, 40);
   flip(start, START_SLOT_STRIDE + 40);
-  CHECK_EQUAL(start_read(fd, 0, &slot), -EBADMSG);
+  CHECK_EQUAL(log_start_read(fd, 0, &slot), -EBADMSG);
   CHECK_EQUAL(weir_verify(directory, NULL, NULL, &verification, &error), WEIR_OK);
   CHECK(verification.findings >= 2);
   CHECK_EQUAL(verification.missing_events, whole.first_offset);

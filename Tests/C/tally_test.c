@@ -356,15 +356,15 @@ static void test_left_out(int damaged) {
   char *folder = scratch();
   const char *directory = join(folder, "log");
   REQUIRE(mkdir(directory, 0700) == 0);
-  uint64_t handed[BUILT_LANES] = {0}, position = 0, base = 50 + OFFSETS_LEFT_OUT;
+  uint64_t drained[BUILT_LANES] = {0}, position = 0, base = 50 + OFFSETS_LEFT_OUT;
   built first, second;
-  built_begin(&first, 7, 0, handed, NULL, 0);
+  built_begin(&first, 7, 0, drained, NULL, 0);
   built_define(&first);
   built_events(&first, 0, &position, 1, 50);
   built_seal(&first);
   write_built(directory, &first, 0, 0);
   position = 0;
-  built_begin(&second, 9, base, handed, &first, 0);
+  built_begin(&second, 9, base, drained, &first, 0);
   uint32_t flags = SEGMENT_AFTER_CUT;
   memcpy(second.bytes + offsetof(segment_header, flags), &flags, sizeof flags);
   uint32_t crc = crc32c(second.bytes + 20, second.count - 20);

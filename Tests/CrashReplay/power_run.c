@@ -214,7 +214,7 @@ typedef struct holding {
   const uint64_t *least; /* the marks of the moment: what had happened for sure */
   const uint64_t *most;  /* those of the next one: what can have happened */
   const image_plan *image;
-  uint64_t (*handed)[POWER_LANES]; /* of each opening's lanes, the position that a header in the image vouches for */
+  uint64_t (*drained)[POWER_LANES]; /* of each opening's lanes, the position that a header in the image vouches for */
   uint64_t offsets;      /* below it, all had been given by the run */
   uint64_t first_kept;   /* what the log says that it begins with */
   int dead;              /* the number of the opening whose ring was there, or -1 */
@@ -330,7 +330,7 @@ static absent count_absent(const holding *holding, int opening) {
   const report *report = holding->run->report;
   uint64_t last[POWER_LANES]; /* of each lane the last survivor, or how far a segment's header says that it had come */
   absent absent = {0};
-  for (uint64_t i = 0; i < POWER_LANES; i++) last[i] = i << LANE_SHIFT | holding->handed[opening][i] / 8;
+  for (uint64_t i = 0; i < POWER_LANES; i++) last[i] = i << LANE_SHIFT | holding->drained[opening][i] / 8;
   for (uint32_t t = 0; t < POWER_THREADS; t++) {
     const report_thread *thread = &report->threads[t];
     uint64_t count = holding->most[MARK_BEGAN + t];
@@ -410,8 +410,8 @@ static void hold_absent(const holding *holding, const judged_log *log, int again
 
 static void raise_handed(holding *holding, int opening, uint32_t lane, uint64_t position) {
   if (opening < 0 || lane >= POWER_LANES) return;
-  uint64_t *handed = &holding->handed[opening][lane];
-  if (*handed < position) *handed = position;
+  uint64_t *drained = &holding->drained[opening][lane];
+  if (*drained < position) *drained = position;
 }
 
 /* The positions in the image's segments: proof that so much was captured, whatever is left of it. */
@@ -431,7 +431,7 @@ static void take_positions(holding *holding, const char *directory, uint64_t *ba
     if (!name->active && scan_seal(&again) != 0) judge_fault(holding->judge, "%s: it has no seal", name->name);
     scan_again_close(&again);
     for (uint32_t lane = 0; lane < scan.header.lane_count && scan.header_valid; lane++) {
-      raise_handed(holding, opening, lane, scan.handed[lane].position);
+      raise_handed(holding, opening, lane, scan.drained[lane].position);
     }
     scan_result result;
     while ((result = scan_next(&scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
@@ -543,8 +543,8 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   plan.full_policy = WEIR_FULL_DROP_NEWEST;
   plan.full_wait_ns = UINT64_MAX;
   holding.seen = calloc(REPORT_THREADS, REPORT_EVENTS);
-  holding.handed = calloc(REPORT_OPENINGS, sizeof *holding.handed);
-  REQUIRE(holding.seen && holding.handed);
+  holding.drained = calloc(REPORT_OPENINGS, sizeof *holding.drained);
+  REQUIRE(holding.seen && holding.drained);
   take_positions(&holding, directory, &sums->batches);
   report *report = run->report;
   uint64_t openings = report->openings;
@@ -556,5 +556,5 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   memset(own->events, 0, own->began * sizeof *own->events);
   own->began = own->returned = own->accepted = 0;
   free(holding.seen);
-  free(holding.handed);
+  free(holding.drained);
 }

@@ -71,8 +71,8 @@ static void build_segments(const char *path, uint64_t count, uint64_t active, ui
   uint64_t position = 0, offset = 0, base_before = 0;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t base = offset;
-    uint64_t handed[BUILT_LANES] = {position};
-    built_begin(&file, 77, base, handed, i > 0 ? &previous : NULL, base_before);
+    uint64_t drained[BUILT_LANES] = {position};
+    built_begin(&file, 77, base, drained, i > 0 ? &previous : NULL, base_before);
     built_define(&file);
     for (uint64_t block = 0; block < blocks; block++) {
       uint32_t events = blocks > 1 ? 50 : 1;

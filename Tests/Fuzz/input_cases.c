@@ -137,8 +137,8 @@ static void run_case(const fixture *fixture, archive *log, const char *what, uin
 static void add_foreign(archive *log, file_kind kind, uint64_t base) {
   built file;
   uint64_t at = 0;
-  const uint64_t handed[BUILT_LANES] = {0};
-  built_begin(&file, OPENING + 1, base, handed, NULL, 0);
+  const uint64_t drained[BUILT_LANES] = {0};
+  built_begin(&file, OPENING + 1, base, drained, NULL, 0);
   built_define(&file);
   built_events(&file, 1, &at, 700, 5);
   if (kind == FILE_SEALED) built_seal(&file);

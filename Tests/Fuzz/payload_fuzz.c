@@ -104,8 +104,8 @@ static void read_event(uint32_t type, const uint8_t *bytes, size_t count) {
   memcpy(record, &header, sizeof header);
 
   built file;
-  const uint64_t handed[BUILT_LANES] = {0};
-  built_begin(&file, OPENING, 0, handed, NULL, 0);
+  const uint64_t drained[BUILT_LANES] = {0};
+  built_begin(&file, OPENING, 0, drained, NULL, 0);
   built_define(&file);
   block_header block = {.kind = notice ? BLOCK_NOTICES : BLOCK_EVENTS,
                         .count = 1,

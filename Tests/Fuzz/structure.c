@@ -63,10 +63,12 @@ static const field locator_fields[] = {FIELD(ring_locator, magic),        FIELD(
                                        FIELD(ring_locator, state),        FIELD(ring_locator, path_bytes),
                                        FIELD(ring_locator, log_id),       {96, 8}};
 static const field start_fields[] = {
-    FIELD(start_slot, magic),   FIELD(start_slot, major),   FIELD(start_slot, minor),        FIELD(start_slot, crc),
-    FIELD(start_slot, sequence), FIELD(start_slot, first_offset), FIELD(start_slot, salt),   FIELD(start_slot, end),
-    FIELD(start_slot, base),    FIELD(start_slot, segments), FIELD(start_slot, events),      FIELD(start_slot, notices),
-    FIELD(start_slot, incompatible), FIELD(start_slot, log_id), {136, 8}, {264, 8}};
+    FIELD(log_start_slot, magic),        FIELD(log_start_slot, major),        FIELD(log_start_slot, minor),
+    FIELD(log_start_slot, crc),          FIELD(log_start_slot, sequence),     FIELD(log_start_slot, first_offset),
+    FIELD(log_start_slot, salt),         FIELD(log_start_slot, end),          FIELD(log_start_slot, base),
+    FIELD(log_start_slot, segments),     FIELD(log_start_slot, events),       FIELD(log_start_slot, notices),
+    FIELD(log_start_slot, incompatible), FIELD(log_start_slot, log_id),       {136, 8},
+    {264, 8}};
 static const field frame_fields[] = {{0, 4}, {4, 1}, {5, 1}, {6, 8}, {14, 1}};
 static const field lz4_block_fields[] = {{0, 4}, {4, 1}, {5, 2}, {7, 4}};
 static const field index_fields[] = {FIELD(batch_index, magic),         FIELD(batch_index, major),
@@ -231,7 +233,7 @@ void find_parts(const archived *file, parts *found) {
     case FILE_START:
       for (uint64_t slot = 0; slot < START_SLOTS; slot++) {
         uint64_t at = slot * START_SLOT_STRIDE;
-        if (at + sizeof(start_slot) <= file->bytes) add(found, PART_START, at, sizeof(start_slot));
+        if (at + sizeof(log_start_slot) <= file->bytes) add(found, PART_START, at, sizeof(log_start_slot));
       }
       break;
     case FILE_BATCH:
@@ -330,11 +332,12 @@ static void repair_ring(archived *file) {
 }
 
 static void repair_start(archived *file) {
-  for (uint64_t at = 0; at + sizeof(start_slot) <= file->bytes && at <= START_SLOT_STRIDE; at += START_SLOT_STRIDE) {
+  const uint64_t size = sizeof(log_start_slot);
+  for (uint64_t at = 0; at + size <= file->bytes && at <= START_SLOT_STRIDE; at += START_SLOT_STRIDE) {
     uint8_t *slot = file->data + at;
-    uint64_t state = crc_extend(CRC_START, slot, offsetof(start_slot, crc));
-    uint32_t crc = crc_end(crc_extend(state, slot + 16, sizeof(start_slot) - 16));
-    memcpy(slot + offsetof(start_slot, crc), &crc, 4);
+    uint64_t state = crc_extend(CRC_START, slot, offsetof(log_start_slot, crc));
+    uint32_t crc = crc_end(crc_extend(state, slot + 16, sizeof(log_start_slot) - 16));
+    memcpy(slot + offsetof(log_start_slot, crc), &crc, 4);
   }
 }
 

@@ -40,7 +40,7 @@ class Segment:
   def __init__(self, log, name):
     self.log, self.name, self.is_sealed = log, name, not name.endswith('.active')
     self.data = log.unpacked(name) if name.endswith('.lz4') else log.bytes_of(name)
-    self.salt, self.opening, self.base, self.lane_count, self.handed, self.flags = 0, 0, int(name[:20]), 256, [], 0
+    self.salt, self.opening, self.base, self.lane_count, self.drained, self.flags = 0, 0, int(name[:20]), 256, [], 0
     self.log_id, self.boot_id, self.blocks = 0, bytes(16), []
     start = self.read_header()
     self.definitions = self.seal_definitions()
@@ -60,7 +60,7 @@ class Segment:
         u32(header, 140) or not is_zero(header[152:512]) or u64(header, 40) != self.base):
       self.log.damaged(self.name, 0, 'the segment header is wrong')
     self.salt, self.opening, self.base, self.lane_count = u64(header, 24), u64(header, 32), u64(header, 40), lane_count
-    self.handed = [struct.unpack_from('<2Q', header, at) for at in range(512, len(header), 16)]
+    self.drained = [struct.unpack_from('<2Q', header, at) for at in range(512, len(header), 16)]
     self.log_id = u64(header, 144)
     self.flags, self.boot_id = u32(header, 20), header[124:140]
     return len(header)
@@ -154,8 +154,8 @@ class Ring:
   def control(self, lane): return self.lanes_at + lane * self.stride
 
   def take_word(self, segments):
-    """What the log says: how far lanes are handed over, which refusals it reports, the last calibration."""
-    self.handed, self.records, self.reported, self.calibration, slots = {}, {}, {}, (0, 0, 0, 0), []
+    """What the log says: how far lanes are drained, which refusals it reports, the last calibration."""
+    self.drained, self.records, self.reported, self.calibration, slots = {}, {}, {}, (0, 0, 0, 0), []
     self.is_after_cut, self.are_totals_known, self.is_from_start = False, True, True
     sealed = [segment for segment in segments if segment.is_sealed][-1:]
     unsealed = [segment for segment in segments if not segment.is_sealed]
@@ -165,7 +165,7 @@ class Ring:
       if segment.opening != self.opening: continue
       if segment.is_sealed: self.is_from_start = False
       self.is_after_cut |= bool(segment.flags & 2)
-      for lane, (position, records) in enumerate(segment.handed): self.hand_over(lane, position, records)
+      for lane, (position, records) in enumerate(segment.drained): self.drain(lane, position, records)
       if segment.is_sealed: self.are_totals_known = bool(segment.blocks) and segment.blocks[-1].kind == SEAL
       for block in segment.blocks:
         if block.kind == SEAL:
@@ -176,19 +176,19 @@ class Ring:
         if not block.hands_over: continue
         before = self.records_of(block.lane)
         first = before if block.index == 2**32 - 1 else number(before, block.index)
-        if block.kind == NOTICES: self.hand_over(block.lane, block.lane_to, add(first, *stands_for))
-        elif block.records: self.hand_over(block.lane, block.lane_to, add(number(before, block.records[-1].index), 1))
+        if block.kind == NOTICES: self.drain(block.lane, block.lane_to, add(first, *stands_for))
+        elif block.records: self.drain(block.lane, block.lane_to, add(number(before, block.records[-1].index), 1))
     for at in (560, 600):
       *calibration, sequence, crc = struct.unpack_from('<QqQq2I', self.data, at)
       if sequence and crc == crc32c(self.data[at:at + 36]): slots.append((sequence, calibration))
     if slots: self.calibration = max(slots)[1]
 
-  def hand_over(self, lane, position, records):
-    if position > self.handed.get(lane, -1): self.handed[lane], self.records[lane] = position, records
+  def drain(self, lane, position, records):
+    if position > self.drained.get(lane, -1): self.drained[lane], self.records[lane] = position, records
 
   def records_of(self, lane):
-    """How many records come before what the log has handed over of a lane."""
-    return self.records[lane] if lane in self.handed else 0 if self.is_cut and self.is_from_start else UNKNOWN
+    """How many records come before what the log has drained of a lane."""
+    return self.records[lane] if lane in self.drained else 0 if self.is_cut and self.is_from_start else UNKNOWN
 
   def take_notice(self, record):
     """Answers how many records of a lane the notice stands for."""
@@ -210,7 +210,7 @@ class Ring:
     evicted, total = self.evicted(at)
     reported = self.reported_of(lane, OVERWRITTEN, at + 192)
     view = self.data[at + 4096:at + self.stride]
-    word = self.handed.get(lane)
+    word = self.drained.get(lane)
     self.count = self.records_of(lane)
     if self.is_cut:
       position = word or 0

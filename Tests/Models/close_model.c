@@ -53,8 +53,8 @@ static const twin twins[] = {
     {0},
 };
 static const twin unlaned_twins[] = {
-    {"visitors-relaxed", "L7", TWIN_RELAX_STORE, PLACE_VISITORS, ANY_VALUE, 0},
-    {"visitors-read-relaxed", "L7", TWIN_RELAX_LOAD, PLACE_VISITORS, ANY_VALUE, 0},
+    {"unlaned_users-relaxed", "L7", TWIN_RELAX_STORE, PLACE_VISITORS, ANY_VALUE, 0},
+    {"unlaned_users-read-relaxed", "L7", TWIN_RELAX_LOAD, PLACE_VISITORS, ANY_VALUE, 0},
     {"state-relaxed", "L7", TWIN_RELAX_STORE, PLACE_STATE, ANY_VALUE, 0},
     {"state-read-relaxed", "L7", TWIN_RELAX_LOAD, PLACE_STATE, ANY_VALUE, 0},
     {0},

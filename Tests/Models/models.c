@@ -15,15 +15,15 @@
 
 extern const model lane_model, lane_32_model, lane_63_model, claim_model, signal_model, reentry_model, borrow_model,
     scarce_model, sleep_model, sleep_again_model, sleep_two_model, close_model, close_unlaned_model, evict_model,
-    evict_again_model, handover_model, handover_32_model, handover_63_model, handover_roll_model,
-    handover_evict_model, handover_again_model,
-    handover_evict_again_model;
+    evict_again_model, drained_model, drained_32_model, drained_63_model, drained_roll_model,
+    drained_evict_model, drained_again_model,
+    drained_evict_again_model;
 
 static const model *const models[] = {
     &lane_model, &lane_32_model, &lane_63_model, &claim_model, &signal_model, &reentry_model, &borrow_model,
     &scarce_model, &sleep_model, &sleep_again_model, &sleep_two_model, &close_model, &close_unlaned_model,
-    &evict_model, &evict_again_model, &handover_model, &handover_32_model, &handover_63_model, &handover_roll_model,
-    &handover_evict_model, &handover_again_model, &handover_evict_again_model,
+    &evict_model, &evict_again_model, &drained_model, &drained_32_model, &drained_63_model, &drained_roll_model,
+    &drained_evict_model, &drained_again_model, &drained_evict_again_model,
 };
 
 enum { MODELS = sizeof models / sizeof *models, LIMIT = 400000000 };

@@ -10,7 +10,7 @@ int begin_next_segment(event_log *log) {
   sealer *sealer = &log->sealer;
   if (!roll(log)) return 0;
   /* The models have no sealer. */
-  const finisher finisher = {.next_prepared = &log->supply.next_prepared, .sync_failed = ring_sync_failed(log)};
+  const finisher finisher = {.next_prepared = &log->preparer.next_prepared, .sync_failed = ring_sync_failed(log)};
   segment *full = sealer->first_done;
   sealer->first_done = sealer->last_done = NULL;
   sealer->finished++;

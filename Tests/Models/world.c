@@ -8,7 +8,7 @@
 #include "capture/clock.h"
 #include "capture/types.h"
 #include "drain/drain.h"
-#include "drain/supply.h"
+#include "drain/preparer.h"
 #include "format/notice.h"
 #include "ring/ring.h"
 #include "seal/sealer.h"
@@ -185,12 +185,12 @@ void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t p
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane *lane = &log->lanes[i];
     lane_view view = ring_lane_view(log, i);
-    lane->control->head = lane->control->tail = lane->handed = position;
+    lane->control->head = lane->control->tail = lane->drained = position;
     lane->producer.limit = lane_limit(&view, position);
     lane->producer.position = position;
   }
   int error;
-  segment *first = supply_take(log, &error);
+  segment *first = preparer_take(log, &error);
   must(first && drain_begin_segment(log, first) == 0, "begin a segment");
   sealer_change(log, first);
 }
@@ -206,7 +206,7 @@ static place_kind locate(const volatile void *address, uint32_t *number) {
   if (address == &log->producer.asleep) return PLACE_ASLEEP;
   if (address == &log->bell) return PLACE_BELL;
   if (address == &log->state) return PLACE_STATE;
-  if (address == &log->visitors) return PLACE_VISITORS;
+  if (address == &log->unlaned_users) return PLACE_VISITORS;
   uint64_t in_lanes = (uint64_t)(at - (const uint8_t *)log->lanes);
   if (in_lanes < log->lane_count * sizeof(lane)) {
     lane *lane = &log->lanes[*number = (uint32_t)(in_lanes / sizeof *lane)];
@@ -245,7 +245,7 @@ const char *place_name(const volatile void *address) {
                                       [PLACE_ASLEEP] = "asleep",
                                       [PLACE_BELL] = "the bell",
                                       [PLACE_STATE] = "the log's state",
-                                      [PLACE_VISITORS] = "visitors",
+                                      [PLACE_VISITORS] = "unlaned_users",
                                       [PLACE_UNLANED] = "the counters of refusals without a lane",
                                       [PLACE_CONTROL] = "control page",
                                       [PLACE_RECORD] = "records",
@@ -364,7 +364,7 @@ void world_check_delivered(void) {
   const char *problem = world_problem(&found, 0);
   if (problem) broken("%s", problem);
   uint64_t refused = outcomes(WEIR_ACCEPTED + 1, WEIR_DROP_REASONS);
-  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) found.refused += world_log->loose_dropped[reason];
+  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) found.refused += world_log->dropped_after_close[reason];
   if (refused != found.refused) {
     broken("%u captures were refused, %u are counted", (unsigned)refused, (unsigned)found.refused);
   }

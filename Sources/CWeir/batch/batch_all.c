@@ -8,7 +8,7 @@
 #include "batch/batch.h"
 #include "directory/directory.h"
 #include "directory/log_lock.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "segment/identity.h"
 #include "system/error.h"
 #include "system/system.h"
@@ -95,12 +95,12 @@ static int remove_temporary(void *context, const char *name) {
 
 /* Lists what there is to do, leftovers of retention left out. 0 or a negative errno. */
 static int prepare(batching *all) {
-  start_slot start;
+  log_start_slot start;
   int error = sys_list(all->directory, remove_temporary, &all->directory);
   if (error == 0) error = identity_find(all->directory, &all->log_id);
   if (error == 0) error = batch_list_raw(all->directory, UINT64_MAX, &all->list);
   if (error != 0) return error;
-  uint64_t from = start_read(all->directory, all->log_id, &start) == 1 ? start.first_offset : 0;
+  uint64_t from = log_start_read(all->directory, all->log_id, &start) == 1 ? start.first_offset : 0;
   while (all->next < all->list.count && all->list.bases[all->next] < from) all->next++;
   all->sums.segments = all->list.count - all->next;
   return 0;

@@ -9,7 +9,7 @@
  * costs a capture nothing. Linux before 4.14 can't wipe; there a bare clone that captures is not supported.
  *
  * Stores to a lost page go nowhere. So no capture that stored to the page may be accepted, and nothing in the page may
- * be handed over.
+ * be drained.
  *
  *     label  store                                   order    pairs with
  *     G2     event_log.mapping_lost                  seq_cst  acquire load in detach_lost_page, after what was read

@@ -15,8 +15,8 @@
  * L4    head (release), after the block          producer: head (acquire)            bytes are reused once in the log
  * L5    taken = 0 (release)                      claimer: compare-and-swap (acquire) the next owner sees all records
  * L6    asleep = 1, membarrier, then tails       producer: *tail stored, then asleep a commit is seen, or it is woken
- * L7    visitors + 1 (seq_cst), then state       closer: state stored (seq_cst), the unlaned counters are not
- *                                                then visitors                       written once the ring is unmapped
+ * L7    unlaned_users + 1 (seq_cst), then        closer: state stored (seq_cst),     the unlaned counters are not
+ *       state                                    then unlaned_users                  written once the ring is unmapped
  * L8    head |= CLAIMED by compare-and-swap      producer: head moved on, by         nothing is overwritten while
  *       (acquire), cleared by a release store    compare-and-swap, if not CLAIMED    copied, nor evicted and drained
  * L9    evicted_total, then evicting_to and      drainer: evicting_total and then    every evicted event is counted, by
@@ -95,7 +95,7 @@ static void note_refusal(event_log *log) {
 
 /* Counts a refusal that no ring can count: the log is closed, belongs to a fork's parent, or lost a page. */
 static int32_t count_loose(event_log *log, int32_t reason) {
-  __atomic_fetch_add(&log->loose_dropped[reason], 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&log->dropped_after_close[reason], 1, __ATOMIC_RELAXED);
   if (reason == WEIR_DROP_STORAGE) { /* after a lost page the drainer still runs */
     note_refusal(log);
     bell_wake(log);
@@ -105,17 +105,17 @@ static int32_t count_loose(event_log *log, int32_t reason) {
 
 /*
  * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in
- * `visitors`, so that close does not unmap the ring under it.
+ * `unlaned_users`, so that close does not unmap the ring under it.
  */
 static int32_t count_unlaned(event_log *log, int32_t reason) {
-  __atomic_add_fetch(&log->visitors, 1, __ATOMIC_SEQ_CST); /* L7 */
+  __atomic_add_fetch(&log->unlaned_users, 1, __ATOMIC_SEQ_CST); /* L7 */
   int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
   if (open) {
     __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
     note_refusal(log);
     bell_wake(log);
   }
-  __atomic_sub_fetch(&log->visitors, 1, __ATOMIC_RELEASE);
+  __atomic_sub_fetch(&log->unlaned_users, 1, __ATOMIC_RELEASE);
   return open ? reason : count_loose(log, closed_reason(log));
 }
 
@@ -188,7 +188,7 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
  */
 static weir_place find_room(weir_lane *lane, int may_wait) {
   event_log *log = log_of(lane->log);
-  weir_place place = room_find(lane, may_wait);
+  weir_place place = overflow_find(lane, may_wait);
   if (place.lane) return place;
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
   end_capture(lane);
@@ -415,8 +415,8 @@ void lane_close_all(event_log *log) {
  * it is refused. Otherwise threads that go on capturing would keep a close from ending.
  */
 int lanes_quiet(event_log *log) {
-  if (!log->visitors_gone && __atomic_load_n(&log->visitors, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
-  log->visitors_gone = 1;
+  if (!log->unlaned_users_gone && __atomic_load_n(&log->unlaned_users, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
+  log->unlaned_users_gone = 1;
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane *lane = &log->lanes[i];
     if (!lane->quiet && __atomic_load_n(&lane->producer.busy, __ATOMIC_ACQUIRE)) return 0; /* L1, L3 */

@@ -1,6 +1,6 @@
 /*
- * lane.h: what the files around the lanes share: lane.c (which lane), room.c (a full lane), detach.c (forks and lost
- * pages). The table of barriers at the top of lane.c covers all three.
+ * lane.h: what the files around the lanes share: lane.c (which lane), overflow.c (a full lane), detach.c (forks and
+ * lost pages). The table of barriers at the top of lane.c covers all three.
  */
 #ifndef WEIR_LANE_H
 #define WEIR_LANE_H
@@ -25,12 +25,12 @@ void lane_let_threads_go(void);                                  /* threads that
 void lane_begin_telling(void);
 void lane_end_telling(void);
 
-/* ---- room.c ---- */
+/* ---- overflow.c ---- */
 
 /*
  * Room for a record of any size in a lane that the caller marked as busy, or the reason why there is none; for a
  * detached log that is CLOSED too.
  */
-weir_place room_find(weir_lane *producer, int may_wait);
+weir_place overflow_find(weir_lane *producer, int may_wait);
 
 #endif

@@ -3,7 +3,7 @@
  * segment when one is full, writes gap records, and sleeps when there is nothing to do.
  *
  * What it keeps true: a block is appended before the lane's head moves, and both before the segment is sealed. So after
- * a kill at any instruction the log's word about a lane is at or past its head, and nothing is handed over twice.
+ * a kill at any instruction the log's word about a lane is at or past its head, and nothing is drained twice.
  */
 #define _GNU_SOURCE
 #include "drain/drain.h"
@@ -16,7 +16,7 @@
 #include "capture/detach.h"
 #include "capture/lane.h"
 #include "directory/quarantine.h"
-#include "drain/supply.h"
+#include "drain/preparer.h"
 #include "format/calibration.h"
 #include "format/eviction.h"
 #include "format/notice.h"
@@ -64,12 +64,12 @@ static uint32_t collect_totals(const event_log *log, gap_total *totals, uint32_t
 }
 
 int drain_begin_segment(event_log *log, segment *fresh) {
-  lane_mark handed[WEIR_MAX_LANES];
+  lane_mark drained[WEIR_MAX_LANES];
   for (uint32_t i = 0; i < log->lane_count; i++) {
-    handed[i] = (lane_mark){log->lanes[i].handed, log->lanes[i].records};
+    drained[i] = (lane_mark){log->lanes[i].drained, log->lanes[i].records};
   }
   const segment_origin origin = {log->held.log_id, log->header->opening, log->header->boot_id};
-  int error = segment_begin(fresh, &origin, log->next_offset, &log->previous, handed, log->lane_count, 0);
+  int error = segment_begin(fresh, &origin, log->next_offset, &log->previous, drained, log->lane_count, 0);
   if (error != 0) return error;
   fresh->number = ++log->segment_number;
   fresh->totals = collect_totals(log, NULL, segment_most_totals(fresh->capacity));
@@ -90,7 +90,7 @@ void drain_seal_active(event_log *log) {
 /* Begins the next segment and gives the full one to the sealer. 0 if that can't be done now: the log is stalled. */
 static int roll(event_log *log) {
   int error;
-  segment *fresh = supply_take(log, &error);
+  segment *fresh = preparer_take(log, &error);
   if (!fresh) {
     if (error != 0) set_storage(log, error);
     return 0;
@@ -202,15 +202,15 @@ static void publish(event_log *log, uint32_t events) {
   refresh_tick(log);
   log->next_offset += events;
   __atomic_store_n(&log->header->log_end, log->next_offset, __ATOMIC_RELEASE);
-  __atomic_store_n(&log->counters.next_offset, log->next_offset, __ATOMIC_RELEASE); /* D1, as `handed` */
+  __atomic_store_n(&log->counters.next_offset, log->next_offset, __ATOMIC_RELEASE); /* D1, as `drained` */
   store(&log->counters.blocks, log->counters.blocks + 1);
-  supply_want(log);
+  preparer_want(log);
 }
 
 /* The lane's bytes up to `to` are in the log: producers may use them again. Also ends the claim. */
-static void hand_over(lane *lane, uint64_t to) {
-  INVARIANT(to >= lane->handed);
-  __atomic_store_n(&lane->handed, to, __ATOMIC_RELEASE);        /* D1, after the block */
+static void advance_head(lane *lane, uint64_t to) {
+  INVARIANT(to >= lane->drained);
+  __atomic_store_n(&lane->drained, to, __ATOMIC_RELEASE);        /* D1, after the block */
   __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
 }
 
@@ -225,7 +225,7 @@ static int is_lost(event_log *log) {
 static int append_records(event_log *log, lane *lane, const lane_view *view, const batch *batch) {
   uint64_t bytes = batch->to - batch->from;
   INVARIANT(batch->count > 0 && bytes <= segment_room(log->active));
-  INVARIANT(bytes <= view->capacity + view->record_bytes && batch->from == lane->handed);
+  INVARIANT(bytes <= view->capacity + view->record_bytes && batch->from == lane->drained);
   const uint8_t *records = view->data + (batch->from & (view->capacity - 1));
   memcpy(segment_payload(log->active), records, bytes);
   if (log->can_flush_lines) lines_release(records, bytes);
@@ -245,7 +245,7 @@ static int append_records(event_log *log, lane *lane, const lane_view *view, con
   publish(log, batch->count);
   store(&log->counters.drained, log->counters.drained + batch->count);
   lane->records = batch->records;
-  hand_over(lane, batch->to);
+  advance_head(lane, batch->to);
   return 1;
 }
 
@@ -307,7 +307,7 @@ static void keep_damaged(event_log *log, uint32_t lane, uint64_t from, uint64_t 
  * Hands over a stretch of a lane that no checksum vouches for, as a hole. Its block carries the positions, like one of
  * events, so it is reported once.
  */
-static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uint64_t from, uint64_t tail) {
+static int drain_hole(event_log *log, lane *lane, const lane_view *view, uint64_t from, uint64_t tail) {
   uint64_t skipped, to = record_resync(view, from, tail, lane->records, &skipped);
   if (!prepare_notice(log, WEIR_TYPE_HOLE)) return 0;
   keep_damaged(log, lane->number, from, to);
@@ -320,12 +320,12 @@ static int hand_over_hole(event_log *log, lane *lane, const lane_view *view, uin
   if (skipped != RECORDS_UNKNOWN) log->active->summary.dropped[LOST_IN_HOLES] += skipped;
   lane->records = skipped == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : lane->records + skipped;
   sealer_lose(log, lane, from, to);
-  hand_over(lane, to);
+  advance_head(lane, to);
   return 1;
 }
 
 /*
- * Writes a gap record of what was lost for `reason` and is not in the log yet; hands over [from, to) if that is
+ * Writes a gap record of what was lost for `reason` and is not in the log yet; drains [from, to) if that is
  * anything. 0: stalled.
  */
 static int append_gap(event_log *log, uint32_t lane, int32_t reason, uint64_t total, uint64_t *reported, uint64_t from,
@@ -355,7 +355,7 @@ static int report_all_refusals(event_log *log) {
   for (uint32_t i = 0; i < log->lane_count; i++) {
     lane_control *control = log->lanes[i].control;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-      if (reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see hand_over_evicted */
+      if (reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see drain_evicted */
       if (reason == WEIR_DROP_SAMPLED && !sampled) continue;
       if (!report_refusals(log, i, reason, &control->dropped[reason - 1], &control->reported[reason - 1])) return 0;
     }
@@ -372,8 +372,8 @@ static int report_all_refusals(event_log *log) {
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 /*
- * Claims what a lane holds, so that nothing of it is evicted until hand_over or unclaim. Answers where it begins. What
- * was evicted just before is counted first: its producer may have been stopped before it could.
+ * Claims what a lane holds, so that nothing of it is evicted until advance_head or unclaim. Answers where it begins.
+ * What was evicted just before is counted first: its producer may have been stopped before it could.
  */
 static uint64_t claim(lane *lane) {
   uint64_t *word = &lane->control->head, head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -397,17 +397,17 @@ static int has_unreported_eviction(const lane *lane) {
  * Hands over what was evicted before `head`: a gap record with the positions, so that the log accounts for every
  * position of the lane, in their order.
  */
-static int hand_over_evicted(event_log *log, lane *lane, uint64_t head) {
+static int drain_evicted(event_log *log, lane *lane, uint64_t head) {
   if (!has_unreported_eviction(lane)) {
-    __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->drained, head, __ATOMIC_RELEASE);
     return 1;
   }
   uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
   uint64_t total = eviction_total(lane->control), lost = total - load(reported);
-  if (!append_gap(log, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->handed, head)) return 0;
-  sealer_lose(log, lane, lane->handed, head);
+  if (!append_gap(log, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->drained, head)) return 0;
+  sealer_lose(log, lane, lane->drained, head);
   if (lane->records != RECORDS_UNKNOWN) lane->records += lost;
-  __atomic_store_n(&lane->handed, head, __ATOMIC_RELEASE);
+  __atomic_store_n(&lane->drained, head, __ATOMIC_RELEASE);
   return 1;
 }
 
@@ -424,7 +424,7 @@ static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64
     }
     return append_records(log, lane, view, &batch);
   }
-  if (batch.damaged) return hand_over_hole(log, lane, view, head, tail);
+  if (batch.damaged) return drain_hole(log, lane, view, head, tail);
   /* The next record does not fit. Where the segment is empty, the next one would be as this one: that has no end. */
   if (log->active->summary.blocks > 0) return roll(log);
   set_storage(log, -EMSGSIZE);
@@ -434,7 +434,7 @@ static int drain_block(event_log *log, lane *lane, const lane_view *view, uint64
 static int drain_view(event_log *log, lane *lane, const lane_view *view, uint64_t tail) {
   for (;;) {
     uint64_t head = claim(lane);
-    int going = hand_over_evicted(log, lane, head);
+    int going = drain_evicted(log, lane, head);
     /* Past the tail, by evictions: leave the rest for a newer tail, or their producer would keep the drainer here. */
     if (!going || head >= tail) {
       unclaim(lane, head);

@@ -1,6 +1,6 @@
 /*
- * eviction.h: the words of a lane's control page that count what captures evicted from a full lane. See room.c for who
- * writes them, and lane.c, L9, for their order.
+ * eviction.h: the words of a lane's control page that count what captures evicted from a full lane. See overflow.c for
+ * who writes them, and lane.c, L9, for their order.
  */
 #ifndef WEIR_EVICTION_H
 #define WEIR_EVICTION_H

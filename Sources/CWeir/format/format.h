@@ -131,7 +131,7 @@ typedef struct ring_header {
 typedef struct lane_control {
   uint64_t tail; /* the producer's: position after the last committed record */
   uint64_t dropped[WEIR_DROP_REASONS - 1]; /* [reason - 1] */
-  uint64_t head;  /* 128: position after the last record handed over to the log, or evicted; and the HEAD_ flags */
+  uint64_t head;  /* 128: position after the last record drained into the log, or evicted; and the HEAD_ flags */
   uint64_t owned; /* 1 while a thread has the lane; for information */
   uint8_t reserved0[48];
   uint64_t reported[WEIR_DROP_REASONS - 1]; /* of `dropped` and of the evicted, in gap records of the log */
@@ -198,7 +198,7 @@ static_assert(sizeof(ring_locator) == 4096, "ring locator");
 /* ---- Start ----------------------------------------------------------------------------------------------------- */
 
 /* Where the log begins after retention. Two of them, the higher sequence with a good crc counts. */
-typedef struct start_slot {
+typedef struct log_start_slot {
   uint64_t magic;
   uint16_t major;
   uint16_t minor;
@@ -219,15 +219,15 @@ typedef struct start_slot {
   uint64_t lost[WEIR_DROP_REASONS];    /* of the events, those removed before they were delivered, by reason */
   uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that gap records in the removed segments told of */
   uint8_t reserved1[128];
-} start_slot;
+} log_start_slot;
 
 enum { START_SLOTS = 2, START_SLOT_STRIDE = 4096 };
 
-static_assert(offsetof(start_slot, sequence) == 16, "start slot");
-static_assert(offsetof(start_slot, missing) == 96, "start slot");
-static_assert(offsetof(start_slot, lost) == 128, "start slot");
-static_assert(offsetof(start_slot, reserved1) == 384, "start slot");
-static_assert(sizeof(start_slot) == 512, "start slot");
+static_assert(offsetof(log_start_slot, sequence) == 16, "start slot");
+static_assert(offsetof(log_start_slot, missing) == 96, "start slot");
+static_assert(offsetof(log_start_slot, lost) == 128, "start slot");
+static_assert(offsetof(log_start_slot, reserved1) == 384, "start slot");
+static_assert(sizeof(log_start_slot) == 512, "start slot");
 
 /* ---- Record ---------------------------------------------------------------------------------------------------- */
 
@@ -314,7 +314,7 @@ typedef struct segment_header {
   name_room host;
   name_room fleet;
   uint8_t reserved1[200];
-  lane_mark handed[]; /* for each lane, how far it had been handed over when this segment began */
+  lane_mark drained[]; /* for each lane, how far it had been drained when this segment began */
 } segment_header;
 
 /*
@@ -333,7 +333,7 @@ static_assert(offsetof(segment_header, boot_id) == 108, "segment header");
 static_assert(offsetof(segment_header, captured_boot_id) == 124, "segment header");
 static_assert(offsetof(segment_header, log_id) == 144, "segment header");
 static_assert(offsetof(segment_header, host) == 184, "segment header");
-static_assert(offsetof(segment_header, handed) == SEGMENT_HEADER_BYTES, "segment header");
+static_assert(offsetof(segment_header, drained) == SEGMENT_HEADER_BYTES, "segment header");
 
 typedef struct block_header {
   uint32_t magic;
@@ -347,8 +347,8 @@ typedef struct block_header {
   uint32_t count;         /* events: offsets base_offset to base_offset + count - 1 */
   uint64_t base_offset;
   uint32_t lane;
-  uint32_t index; /* of notices that hand over positions: how many records come before lane_from, the low 32 bits */
-  uint64_t lane_from; /* positions in the lane that this block hands over */
+  uint32_t index; /* of notices that drain positions: how many records come before lane_from, the low 32 bits */
+  uint64_t lane_from; /* positions in the lane that this block drains */
   uint64_t lane_to;
   int64_t first_ns;
   int64_t last_ns;

@@ -33,7 +33,7 @@ typedef struct lane_view {
 } lane_view;
 
 /*
- * The highest position at which a record of any size fits while `head` is not handed over. Eight bytes are kept free
+ * The highest position at which a record of any size fits while `head` is not drained. Eight bytes are kept free
  * because a commit clears the word after the record.
  */
 static inline uint64_t lane_limit(const lane_view *lane, uint64_t head) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "directory/directory.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "format/calibration.h"
 #include "format/record.h"
 #include "system/bytes.h"
@@ -17,12 +17,12 @@ static void loosen_lanes(checker *checker) {
 }
 
 int check_start(checker *checker, uint64_t base) {
-  start_slot start;
-  int found = start_read(checker->directory, checker->log_id, &start);
-  if (start_problem(found)) {
+  log_start_slot start;
+  int found = log_start_read(checker->directory, checker->log_id, &start);
+  if (log_start_problem(found)) {
     if (checker->start_told) return 0;
     checker->start_told = 1;
-    check_tell(checker, START_NAME, 0, 0, checker->next_offset, 0, start_problem(found));
+    check_tell(checker, START_NAME, 0, 0, checker->next_offset, 0, log_start_problem(found));
     return 0;
   }
   if (found <= 0) return found;
@@ -57,8 +57,8 @@ static void tell_rule(checker *checker, uint64_t position, uint64_t bytes, const
 
 /* ---- The header -------------------------------------------------------------------------------------------------- */
 
-/* Holds the lanes' positions in the header against what the blocks before it handed over. */
-static void check_handed(checker *checker, const segment_scan *scan) {
+/* Holds the lanes' positions in the header against what the blocks before it drained. */
+static void check_drained(checker *checker, const segment_scan *scan) {
   int same = checker->opening == scan->header.opening;
   int agrees = 1;
   for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) {
@@ -67,9 +67,9 @@ static void check_handed(checker *checker, const segment_scan *scan) {
       if (!same) *lane = (lane_progress){0};
       continue;
     }
-    lane_mark handed = scan->handed[i];
-    if (same && lane->known && (lane->loose ? handed.position < lane->to : handed.position != lane->to)) agrees = 0;
-    *lane = (lane_progress){.to = handed.position, .known = 1};
+    lane_mark drained = scan->drained[i];
+    if (same && lane->known && (lane->loose ? drained.position < lane->to : drained.position != lane->to)) agrees = 0;
+    *lane = (lane_progress){.to = drained.position, .known = 1};
   }
   if (agrees) return;
   tell_rule(checker, SEGMENT_HEADER_BYTES, 0, "lane positions in the header are not those of the blocks before");
@@ -93,7 +93,7 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
   int missing = header->base_offset > checker->next_offset;
   if (scan->header_valid && (header->flags & SEGMENT_AFTER_CUT)) checker->next_offset = header->base_offset;
   check_hole(checker, checker->name->name, 0, header->base_offset, "offsets missing before this segment");
-  check_handed(checker, scan);
+  check_drained(checker, scan);
   if (!scan->header_valid) return;
   if (header->flags & ~(uint32_t)(SEGMENT_RECOVERED | SEGMENT_AFTER_CUT)) {
     tell_rule(checker, 20, 4, "segment header has unknown flags");

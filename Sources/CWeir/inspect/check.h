@@ -11,7 +11,7 @@
 #include "segment/definitions.h"
 #include "segment/scan.h"
 
-/* How far a lane has been handed over in the opening at hand. */
+/* How far a lane has been drained in the opening at hand. */
 typedef struct lane_progress {
   uint64_t to;
   int known;
@@ -41,7 +41,7 @@ typedef struct checker {
   uint64_t previous_base;
   uint64_t previous_end; /* of the file's content; 0 if it is not known */
   int start_told;
-  start_slot start;      /* what retention removed, as last read */
+  log_start_slot start;      /* what retention removed, as last read */
   uint64_t opening;
   lane_progress lanes[WEIR_MAX_LANES];
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "directory/sizes.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "format/calibration.h"
 #include "format/notice.h"
-#include "replay/dead.h"
+#include "replay/orphan.h"
 #include "segment/identity.h"
 #include "system/crc32c.h"
 #include "system/error.h"
@@ -147,11 +147,11 @@ static int take_named(summing *summing, segment_name *name, int last) {
 
 /* What was removed, and in `*first` where the log begins since. */
 static int take_start(summing *summing, uint64_t *first) {
-  start_slot start;
+  log_start_slot start;
   weir_stat *stat = summing->stat;
-  int found = start_read(summing->directory, summing->log_id, &start);
+  int found = log_start_read(summing->directory, summing->log_id, &start);
   *first = start.first_offset;
-  if (start_problem(found)) {
+  if (log_start_problem(found)) {
     stat->damaged = 1;
     *first = 0;
     return 0;
@@ -168,22 +168,22 @@ static int take_start(summing *summing, uint64_t *first) {
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
-static int take_dead(summing *summing, dead_ring *ring) {
+static int take_dead(summing *summing, orphan *ring) {
   weir_stat *stat = summing->stat;
   uint8_t in_use[WEIR_MAX_LANES] = {0};
-  dead_item item;
+  orphan_item item;
   int result;
   stat->lanes = ring->header.lane_count;
   if (stat->segments == 0) stat->first_offset = ring->start_offset;
-  while ((result = dead_next(ring, summing->directory, &item)) == 1) {
-    if (item.kind == DEAD_GAP) {
+  while ((result = orphan_next(ring, summing->directory, &item)) == 1) {
+    if (item.kind == ORPHAN_GAP) {
       stat->dropped[item.reason] += item.dropped;
       continue;
     }
-    if (item.kind == DEAD_TAIL) continue;
+    if (item.kind == ORPHAN_TAIL) continue;
     in_use[item.lane] = 1;
     stat->lane_bytes += item.to.position - item.from.position;
-    if (item.kind == DEAD_HOLE) {
+    if (item.kind == ORPHAN_HOLE) {
       stat->damaged = 1;
       continue;
     }
@@ -202,20 +202,20 @@ static int take_dead(summing *summing, dead_ring *ring) {
  * nothing is counted twice that is told of meanwhile.
  */
 static void note_told(summing *summing) {
-  dead_ring *ring = calloc(1, sizeof *ring);
+  orphan *ring = calloc(1, sizeof *ring);
   if (!ring) return;
-  if (dead_read_ring(ring, summing->directory) == 0) {
+  if (orphan_read_ring(ring, summing->directory) == 0) {
     summing->opening = ring->header.opening;
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
       summing->told[i] = ring->controls[i].reported[WEIR_DROP_SAMPLED - 1];
     }
     summing->told[WEIR_MAX_LANES] = ring->header.unlaned_reported[WEIR_DROP_SAMPLED];
   }
-  dead_close(ring);
+  orphan_close(ring);
 }
 
 /* And this, after they were read, adds what they do not tell of. */
-static void take_untold(summing *summing, const dead_ring *ring) {
+static void take_untold(summing *summing, const orphan *ring) {
   if (ring->header.opening != summing->opening) return; /* another opening meanwhile: it has just begun */
   uint64_t *sampled = &summing->stat->dropped[WEIR_DROP_SAMPLED];
   for (uint32_t i = 0; i < ring->header.lane_count; i++) {
@@ -229,9 +229,9 @@ static void take_untold(summing *summing, const dead_ring *ring) {
 /* A live writer's ring: a moment's picture of who has a lane and what is on its way, without the records themselves. */
 static int take_live(summing *summing) {
   weir_stat *stat = summing->stat;
-  dead_ring *ring = calloc(1, sizeof *ring);
+  orphan *ring = calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
-  int error = dead_read_ring(ring, summing->directory);
+  int error = orphan_read_ring(ring, summing->directory);
   if (error == 0) {
     stat->lanes = ring->header.lane_count;
     take_untold(summing, ring);
@@ -242,21 +242,21 @@ static int take_live(summing *summing) {
       if (control->tail > head) stat->lane_bytes += control->tail - head;
     }
   }
-  dead_close(ring);
+  orphan_close(ring);
   return error == -ENOENT || error == -ESTALE ? 0 : error; /* it may lie where this process can't see it */
 }
 
 static int take_ring(summing *summing) {
   if (summing->stat->live) return take_live(summing);
-  dead_ring *ring;
-  int error = dead_open(summing->directory, summing->log_id, &ring);
+  orphan *ring;
+  int error = orphan_open(summing->directory, summing->log_id, &ring);
   if (error == 0 && ring) error = take_dead(summing, ring);
   uint64_t end;
-  if (error == 0 && !ring && dead_closed_end(summing->directory, &end)) reach(summing->stat, end);
-  else if (error == 0 && !ring && summing->stat->segments > 0 && !dead_being_made(summing->directory)) {
+  if (error == 0 && !ring && orphan_closed_end(summing->directory, &end)) reach(summing->stat, end);
+  else if (error == 0 && !ring && summing->stat->segments > 0 && !orphan_being_made(summing->directory)) {
     summing->stat->damaged = 1;
   }
-  dead_close(ring);
+  orphan_close(ring);
   if (error == -ESTALE) summing->stat->ring_vanished = 1;
   return error;
 }
@@ -290,7 +290,7 @@ static weir_status sum_up(summing *summing, weir_error *error) {
   segment_list_free(&list);
   if (status != WEIR_OK) return status;
   result = take_ring(summing);
-  if (dead_problem(result)) {
+  if (orphan_problem(result)) {
     summing->stat->damaged = 1;
     result = 0;
   } else if (result == -EAGAIN) { /* a writer opened the log meanwhile: its picture, without the dead one's lanes */

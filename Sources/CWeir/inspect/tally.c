@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "format/notice.h"
-#include "replay/dead.h"
+#include "replay/orphan.h"
 #include "segment/identity.h"
 #include "segment/scan.h"
 #include "system/crc32c.h"
@@ -24,7 +24,7 @@ typedef struct lane_picture {
   uint64_t from, to;
   evicted evicted;  /* what was overwritten, once all of them were looked at */
   uint64_t told;    /* of that, by the log */
-  uint64_t handed;  /* by the log's word: the position up to which it has the lane */
+  uint64_t drained;  /* by the log's word: the position up to which it has the lane */
   uint8_t *records;
 } lane_picture;
 
@@ -62,7 +62,7 @@ static void miss(counting *counting, uint64_t to) {
  * The control page at one moment: what two readings in a row agree on was so between them. The tail, which moves all
  * the time, is left out.
  */
-static int read_control(const dead_ring *ring, uint32_t number, lane_control *control) {
+static int read_control(const orphan *ring, uint32_t number, lane_control *control) {
   enum { TRIES = 100, STEADY = offsetof(lane_control, head) };
   uint64_t at = ring->header.lanes_at + number * ring->header.lane_stride;
   lane_control before;
@@ -80,7 +80,7 @@ static int read_control(const dead_ring *ring, uint32_t number, lane_control *co
  * Marks where records begin. What the producer overwrites meanwhile was drained, or evicted: then the head has moved
  * past it.
  */
-static int mark_records(const dead_ring *ring, uint32_t number, lane_picture *picture, const lane_view *view) {
+static int mark_records(const orphan *ring, uint32_t number, lane_picture *picture, const lane_view *view) {
   for (uint64_t at = picture->from; at < picture->to;) {
     uint64_t size, head, skipped;
     lane_control control;
@@ -99,12 +99,12 @@ static int mark_records(const dead_ring *ring, uint32_t number, lane_picture *pi
   return 0;
 }
 
-static int read_records(const dead_ring *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {
+static int read_records(const orphan *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {
   const lane_control *control = &ring->controls[number];
   uint64_t head = head_position(control->head), room = ring->header.lane_bytes + ring->header.record_bytes;
-  picture->from = picture->to = picture->handed = head;
+  picture->from = picture->to = picture->drained = head;
   picture->told = control->reported[WEIR_LOST_OVERWRITTEN - 1];
-  if (head == control->tail || !handover_plausible(head, control->tail, ring->header.lane_bytes)) return 0;
+  if (head == control->tail || !drained_plausible(head, control->tail, ring->header.lane_bytes)) return 0;
   room += RECORD_SLACK_BYTES;
   if (!*bytes) *bytes = malloc(room);
   picture->records = calloc(1, (control->tail - head) / 64 + 1);
@@ -124,19 +124,19 @@ static int read_records(const dead_ring *ring, uint32_t number, lane_picture *pi
   return error;
 }
 
-static int picture_lane(const dead_ring *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {
+static int picture_lane(const orphan *ring, uint32_t number, lane_picture *picture, uint8_t **bytes) {
   lane_control control;
   int error = read_records(ring, number, picture, bytes);
   if (error == 0) error = read_control(ring, number, &control);
-  if (error == 0) picture->evicted = handover_evicted(&control);
+  if (error == 0) picture->evicted = drained_evicted(&control);
   return error;
 }
 
 /* 0, also where the ring can't be had: it is being made, or lies where this process can't see it. */
 static int picture_lanes(counting *counting) {
-  dead_ring *ring = calloc(1, sizeof *ring);
+  orphan *ring = calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
-  int error = dead_read_ring(ring, counting->directory);
+  int error = orphan_read_ring(ring, counting->directory);
   uint8_t *bytes = NULL;
   if (error == 0) {
     counting->lanes = calloc(ring->header.lane_count, sizeof *counting->lanes);
@@ -148,13 +148,13 @@ static int picture_lanes(counting *counting) {
     }
   }
   free(bytes);
-  dead_close(ring);
+  orphan_close(ring);
   return error == -ENOENT || error == -ESTALE || error == -EBADMSG ? 0 : error;
 }
 
-static void hand_over(counting *counting, uint64_t opening, uint32_t lane, uint64_t position) {
+static void advance_head(counting *counting, uint64_t opening, uint32_t lane, uint64_t position) {
   if (opening != counting->opening || lane >= counting->lane_count) return;
-  if (counting->lanes[lane].handed < position) counting->lanes[lane].handed = position;
+  if (counting->lanes[lane].drained < position) counting->lanes[lane].drained = position;
 }
 
 static void tell(counting *counting, uint64_t opening, uint32_t lane, int32_t reason, uint64_t total) {
@@ -165,7 +165,7 @@ static void tell(counting *counting, uint64_t opening, uint32_t lane, int32_t re
 static void take_pictures(counting *counting) {
   for (uint32_t i = 0; i < counting->lane_count; i++) {
     const lane_picture *lane = &counting->lanes[i];
-    uint64_t from = lane->handed > lane->evicted.to ? lane->handed : lane->evicted.to;
+    uint64_t from = lane->drained > lane->evicted.to ? lane->drained : lane->evicted.to;
     for (uint64_t at = from; lane->records && at < lane->to; at += 8) {
       uint64_t bit = (at - lane->from) / 8;
       counting->tally->in_lanes += lane->records[bit / 8] >> bit % 8 & 1;
@@ -200,7 +200,7 @@ static void take_notices(counting *counting, const segment_scan *scan) {
 static void take_block(counting *counting, const segment_scan *scan) {
   const block_header *block = &scan->block;
   uint64_t end = block->base_offset + block->count;
-  hand_over(counting, block->opening, block->lane, block->lane_to);
+  advance_head(counting, block->opening, block->lane, block->lane_to);
   if (end <= counting->reached) return; /* a copy, or none of its own */
   miss(counting, block->base_offset);
   if (block->kind == BLOCK_EVENTS) {
@@ -242,7 +242,7 @@ static int take_part(counting *counting, segment_scan *scan, const seal_summary 
     split(counting, counting->reached, to, &missing, &ignored);
     if (result != SCAN_BLOCK) break;
     uint64_t after = to + scan->block.count;
-    hand_over(counting, scan->block.opening, scan->block.lane, scan->block.lane_to);
+    advance_head(counting, scan->block.opening, scan->block.lane, scan->block.lane_to);
     if (scan->block.kind == BLOCK_EVENTS) split(counting, to, after, &above, &ignored);
     else if (counting->reached < after) counting->reached = after;
   }
@@ -302,7 +302,7 @@ static int take_segment(counting *counting, segment_name *name, int live_end) {
     /* What lies before it is missing, unless it was left out. */
     if (base > reached && gap_left_out(scan.header_valid, header->flags, base - reached)) counting->reached = base;
     for (uint32_t i = 0; scan.header_valid && i < header->lane_count; i++) {
-      hand_over(counting, header->opening, i, scan.handed[i].position);
+      advance_head(counting, header->opening, i, scan.drained[i].position);
     }
     int repeats = base < counting->reached;
     if (!repeats) miss(counting, base);
@@ -326,43 +326,43 @@ static int take_positions(counting *counting) {
   scan_result result;
   while ((result = scan_next(&scan, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
     const block_header *block = &scan.block;
-    if (result == SCAN_BLOCK) hand_over(counting, block->opening, block->lane, block->lane_to);
+    if (result == SCAN_BLOCK) advance_head(counting, block->opening, block->lane, block->lane_to);
   }
   scan_close(&scan);
   return result == SCAN_ERROR ? damage.error : 0;
 }
 
-/* ---- A dead ring ------------------------------------------------------------------------------------------------- */
+/* ---- An orphaned ring -------------------------------------------------------------------------------------------- */
 
 static int take_dead(counting *counting) {
-  dead_ring *ring;
-  dead_item item;
+  orphan *ring;
+  orphan_item item;
   weir_tally *tally = counting->tally;
-  int result = dead_open(counting->directory, counting->log_id, &ring);
+  int result = orphan_open(counting->directory, counting->log_id, &ring);
   if (result == 0 && ring) {
     miss(counting, ring->known_end);
     if (counting->reached < ring->start_offset) counting->reached = ring->start_offset;
-    while ((result = dead_next(ring, counting->directory, &item)) == 1) {
+    while ((result = orphan_next(ring, counting->directory, &item)) == 1) {
       counting->reached = item.offset + 1;
-      if (item.kind == DEAD_RECORD) ++*(item.offset >= counting->offset ? &tally->in_lanes : &tally->below);
-      if (item.kind == DEAD_HOLE && item.dropped != RECORDS_UNKNOWN) tally->in_holes += item.dropped;
-      if (item.kind == DEAD_GAP && item.reason == WEIR_LOST_OVERWRITTEN) tally->overwritten += item.dropped;
+      if (item.kind == ORPHAN_RECORD) ++*(item.offset >= counting->offset ? &tally->in_lanes : &tally->below);
+      if (item.kind == ORPHAN_HOLE && item.dropped != RECORDS_UNKNOWN) tally->in_holes += item.dropped;
+      if (item.kind == ORPHAN_GAP && item.reason == WEIR_LOST_OVERWRITTEN) tally->overwritten += item.dropped;
     }
   }
   uint64_t end;
-  if (result == 0 && !ring && dead_closed_end(counting->directory, &end)) miss(counting, end);
-  dead_close(ring);
+  if (result == 0 && !ring && orphan_closed_end(counting->directory, &end)) miss(counting, end);
+  orphan_close(ring);
   /* What can't be read of it is for weir_stat and weir_verify to tell. */
-  return dead_problem(result) ? 0 : result;
+  return orphan_problem(result) ? 0 : result;
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 /* What was removed. Its offsets are not missing. */
 static int take_start(counting *counting) {
-  start_slot start;
-  int found = start_read(counting->directory, counting->log_id, &start);
-  if (found != 1) return start_problem(found) ? 0 : found;
+  log_start_slot start;
+  int found = log_start_read(counting->directory, counting->log_id, &start);
+  if (found != 1) return log_start_problem(found) ? 0 : found;
   weir_tally *tally = counting->tally;
   tally->removed = start.events + start.missing;
   tally->overwritten += start.dropped[WEIR_LOST_OVERWRITTEN];

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "format/definition.h"
 #include "format/ring_header.h"
 #include "inspect/check.h"
-#include "replay/dead.h"
+#include "replay/orphan.h"
 #include "segment/identity.h"
 #include "system/bytes.h"
 #include "system/crc32c.h"
@@ -23,7 +23,7 @@ static void tell_ring(checker *checker, uint64_t position, uint64_t bytes, const
   check_tell(checker, RING_NAME, position, bytes, checker->next_offset, 0, problem);
 }
 
-static void check_ring_header(checker *checker, const dead_ring *ring) {
+static void check_ring_header(checker *checker, const orphan *ring) {
   const ring_header *header = &ring->header;
   calibration calibration;
   checker->out->bytes += sizeof *header;
@@ -45,7 +45,7 @@ static void check_ring_header(checker *checker, const dead_ring *ring) {
   }
 }
 
-static void check_controls(checker *checker, const dead_ring *ring) {
+static void check_controls(checker *checker, const orphan *ring) {
   for (uint32_t i = 0; i < ring->header.lane_count; i++) {
     const lane_control *control = &ring->controls[i];
     uint64_t at = ring->header.lanes_at + i * ring->header.lane_stride;
@@ -56,13 +56,13 @@ static void check_controls(checker *checker, const dead_ring *ring) {
     }
     if (ring->rebooted) continue; /* pages of different ages */
     if ((control->head & HEAD_FLAGS & ~(uint64_t)(HEAD_CLAIMED | HEAD_EVICTED)) ||
-        !handover_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
+        !drained_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
       tell_ring(checker, at, sizeof *control, "the positions of a lane are impossible");
     }
   }
 }
 
-static int check_ring_definitions(checker *checker, const dead_ring *ring) {
+static int check_ring_definitions(checker *checker, const orphan *ring) {
   uint64_t bytes = ring->header.types_end, at = 0;
   if (bytes > ring->header.types_bytes) return 0;
   uint8_t *entries = malloc(bytes + 8);
@@ -79,14 +79,14 @@ static int check_ring_definitions(checker *checker, const dead_ring *ring) {
   return got < 0 ? (int)got : 0;
 }
 
-static int check_lanes(checker *checker, dead_ring *ring) {
-  dead_item item;
+static int check_lanes(checker *checker, orphan *ring) {
+  orphan_item item;
   int result;
-  while ((result = dead_next(ring, checker->directory, &item)) == 1) {
-    uint64_t bytes = item.kind == DEAD_GAP ? 0 : item.to.position - item.from.position;
+  while ((result = orphan_next(ring, checker->directory, &item)) == 1) {
+    uint64_t bytes = item.kind == ORPHAN_GAP ? 0 : item.to.position - item.from.position;
     checker->out->bytes += bytes;
-    if (item.kind == DEAD_RECORD) checker->out->lane_events++;
-    if (item.kind != DEAD_HOLE) continue;
+    if (item.kind == ORPHAN_RECORD) checker->out->lane_events++;
+    if (item.kind != ORPHAN_HOLE) continue;
     uint64_t at = ring->header.lanes_at + item.lane * ring->header.lane_stride + LANE_CONTROL_BYTES +
                   (item.from.position & (ring->header.lane_bytes - 1));
     check_tell(checker, RING_NAME, at, bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
@@ -96,9 +96,9 @@ static int check_lanes(checker *checker, dead_ring *ring) {
 
 /* The ring of a dead writer: what it holds, and what it says about the end of the log. */
 static int check_ring(checker *checker) {
-  dead_ring *ring;
-  int error = dead_open(checker->directory, checker->log_id, &ring);
-  const char *problem = dead_problem(error), *name = error == -ESTALE ? LOCATOR_NAME : RING_NAME;
+  orphan *ring;
+  int error = orphan_open(checker->directory, checker->log_id, &ring);
+  const char *problem = orphan_problem(error), *name = error == -ESTALE ? LOCATOR_NAME : RING_NAME;
   if (problem) {
     check_tell(checker, name, 0, 0, checker->next_offset, 0, problem);
     return 0;
@@ -106,10 +106,10 @@ static int check_ring(checker *checker) {
   if (error != 0) return error;
   if (!ring) {
     uint64_t end;
-    if (dead_closed_end(checker->directory, &end)) {
+    if (orphan_closed_end(checker->directory, &end)) {
       check_hole(checker, LOCATOR_NAME, offsetof(ring_locator, next_offset), end,
                  "offsets missing at the end of the log");
-    } else if (checker->have_previous && !dead_being_made(checker->directory)) {
+    } else if (checker->have_previous && !orphan_being_made(checker->directory)) {
       tell_ring(checker, 0, 0, "the ring is missing: events that no segment had yet are lost");
     }
     return 0;
@@ -128,7 +128,7 @@ static int check_ring(checker *checker) {
   check_controls(checker, ring);
   error = check_ring_definitions(checker, ring);
   if (error == 0) error = check_lanes(checker, ring);
-  dead_close(ring);
+  orphan_close(ring);
   return error;
 }
 

@@ -9,10 +9,10 @@
 #include "directory/directory.h"
 #include "directory/quarantine.h"
 #include "directory/sizes.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "limits/age.h"
 #include "limits/byte_limit.h"
-#include "limits/start_check.h"
+#include "limits/log_start_check.h"
 #include "log/log.h"
 #include "segment/contents.h"
 #include "segment/identity.h"
@@ -149,7 +149,7 @@ static int unlink_segment(retention *retention, const retained *segment) {
  * first, to the first failure: so as long as one is left the last one that `start` names is. Without a retention the
  * start is what an opening read, and is confirmed before the first goes. 0 or a negative errno.
  */
-static int remove_leftovers(retention *retention, int directory, const start_slot *start) {
+static int remove_leftovers(retention *retention, int directory, const log_start_slot *start) {
   segment_list list;
   int error = segment_list_read(directory, &list), confirmed = retention != NULL;
   for (uint64_t i = 0; error == 0 && i < list.count && list.items[i].base < start->first_offset; i++) {
@@ -160,7 +160,7 @@ static int remove_leftovers(retention *retention, int directory, const start_slo
     int ours = scan.header.salt != 0;
     scan_close(&scan);
     if (!ours) continue;
-    if (!confirmed) error = start_confirm(directory, start);
+    if (!confirmed) error = log_start_confirm(directory, start);
     if (error != 0) break;
     confirmed = 1;
     error = unlink_both(retention, directory, name->base);
@@ -202,7 +202,7 @@ static void pop(retention *retention) {
  * Adds what damage had taken: in the segment, and before it, where somebody deleted one. They were accepted, too. Never
  * more than the offsets that are left, or the slot would count as damaged.
  */
-static void account_missing(start_slot *start, const contents *contents, uint64_t begin) {
+static void account_missing(log_start_slot *start, const contents *contents, uint64_t begin) {
   uint64_t missing = contents->missing, told = start->events + start->notices + start->missing;
   uint64_t gap = contents->base_offset > begin ? contents->base_offset - begin : 0;
   if (!gap_left_out(contents->header_valid, contents->flags, gap)) missing += gap;
@@ -211,7 +211,7 @@ static void account_missing(start_slot *start, const contents *contents, uint64_
 }
 
 /* Adds a segment to what `start` says is removed. */
-static void account(start_slot *start, const contents *contents, int32_t reason) {
+static void account(log_start_slot *start, const contents *contents, int32_t reason) {
   start->segments++;
   start->events += contents->summary.events;
   start->notices += contents->summary.notices;
@@ -260,7 +260,7 @@ static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
  * many, or a negative errno: then nothing was removed, or what could not be unlinked is a leftover.
  */
 static int remove_some(retention *retention, uint64_t needed) {
-  start_slot start = retention->start;
+  log_start_slot start = retention->start;
   retained going[MOST_AT_ONCE];
   uint64_t lost[WEIR_DROP_REASONS] = {0}, freed = 0, first = retention->first, sealed = retention->sealed_bytes;
   uint64_t events = start.events;
@@ -283,7 +283,7 @@ static int remove_some(retention *retention, uint64_t needed) {
     pop(retention);
   }
   if (count == 0) return error;
-  error = start_write(retention->directory, &start);
+  error = log_start_write(retention->directory, &start);
   if (error != 0) {
     retention->first = first;
     retention->sealed_bytes = sealed;
@@ -376,7 +376,7 @@ weir_status retention_check(const weir_options *options, uint64_t ring_bytes, we
               (unsigned long long)options->max_bytes, (unsigned long long)least);
 }
 
-static weir_status make_retention(event_log *log, const start_slot *start, weir_error *error) {
+static weir_status make_retention(event_log *log, const log_start_slot *start, weir_error *error) {
   const weir_options *options = &log->options;
   int bounded = options->max_bytes != 0 || options->retain_bytes != 0 || options->retain_ns != 0;
   if (!bounded && !options->remove_delivered) return WEIR_OK;
@@ -397,17 +397,17 @@ static weir_status make_retention(event_log *log, const start_slot *start, weir_
   made->recovering = 1;
   int result = age_start(&made->ages);
   /* Made before the disk is full: then only its bytes change, and a removal needs no space. */
-  if (result == 0 && start->sequence == 0) result = start_write(log->held.directory, &made->start);
+  if (result == 0 && start->sequence == 0) result = log_start_write(log->held.directory, &made->start);
   if (result == 0) result = survey(made);
   return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", log->held.path, NULL);
 }
 
 weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *error) {
-  start_slot start;
-  int result = start_read(log->held.directory, log->held.log_id, &start);
-  const char *problem = start_problem(result);
+  log_start_slot start;
+  int result = log_start_read(log->held.directory, log->held.log_id, &start);
+  const char *problem = log_start_problem(result);
   if (result == 1) {
-    int fits = start_check_fits(log->held.directory, &start);
+    int fits = log_start_check_fits(log->held.directory, &start);
     if (fits < 0) return fail_system(error, fits, "look for what retention left of", log->held.path, NULL);
     if (!fits) {
       problem = START_FOREIGN;

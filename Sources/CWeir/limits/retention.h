@@ -4,11 +4,11 @@
  *
  * What is kept true:
  *   - Before a file is made there is room for it below the limit: `used` counts it from then on.
- *   - What is removed is named in `start`, on the disk, before anything is unlinked (start.h).
+ *   - What is removed is named in `start`, on the disk, before anything is unlinked (log_start.h).
  *   - Only the oldest goes, and only once it is sealed. One whose sync failed can come by its sealed name after its
  *     successors: until then nothing at or above it is removed, or `start` would pass over it without counting it.
  *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a
- *     ring that a power cut threw back would hand over once more what was removed.
+ *     ring that a power cut threw back would drain once more what was removed.
  *   - Only the sealer's thread removes; before that thread runs, and in recovery, the opening does.
  */
 #ifndef WEIR_RETENTION_H
@@ -92,7 +92,7 @@ typedef struct retention {
   int leftovers;         /* some are left that `start` says are removed: they go before any other does */
   int unlisted;          /* there was no memory for one: they are listed anew before any is removed */
   ages ages;
-  start_slot start;
+  log_start_slot start;
   uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */
 
   /* The preparer asks the sealer for room. Guarded by the sealer's mutex. */

@@ -17,7 +17,7 @@
 #include "capture/types.h"
 #include "directory/directory.h"
 #include "drain/drain.h"
-#include "drain/supply.h"
+#include "drain/preparer.h"
 #include "format/eviction.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
@@ -108,7 +108,7 @@ static void destroy_locks(event_log *log) {
   pthread_mutex_destroy(&log->close_lock);
   pthread_mutex_destroy(&log->host_lock);
   pthread_cond_destroy(&log->wait_done);
-  supply_free(log);
+  preparer_free(log);
   sealer_free(log);
 }
 
@@ -141,7 +141,7 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   pthread_mutex_init(&log->close_lock, NULL);
   pthread_mutex_init(&log->host_lock, NULL);
   pthread_cond_init(&log->wait_done, NULL);
-  supply_make(log);
+  preparer_make(log);
   sealer_make(log);
   if (error == 0 && log->producer.slots) return log;
   lane_unreference(log);
@@ -151,7 +151,7 @@ static event_log *make_log(const char *directory, const weir_options *options) {
 /* The first segment is made in place, so that a full disk is an error of the opening. */
 static weir_status begin_first_segment(event_log *log, weir_error *error) {
   int result;
-  segment *first = supply_take(log, &result);
+  segment *first = preparer_take(log, &result);
   /* At the byte limit the log opens all the same: only an open log can make room, by retention or delivery. */
   if (!first && result == -BYTE_LIMIT_REACHED) return WEIR_OK;
   if (!first) return fail_system(error, result, "make a segment in", log->held.path, NULL);
@@ -165,11 +165,11 @@ static weir_status begin_first_segment(event_log *log, weir_error *error) {
 }
 
 static weir_status start_threads(event_log *log, weir_error *error) {
-  weir_status status = supply_start(log, error);
+  weir_status status = preparer_start(log, error);
   if (status != WEIR_OK) return status;
   int result = thread_start(&log->drainer, drain_main, log, "weir-drain");
   if (result != 0) {
-    supply_stop(log);
+    preparer_stop(log);
     sealer_stop(log);
     return fail_system(error, result, "start the threads of", log->held.path, NULL);
   }
@@ -300,7 +300,7 @@ static void keep_counters(event_log *log) {
   for (int reason = 1; reason < WEIR_DROP_REASONS && !log->counters_kept; reason++) {
     uint64_t sum = log->header->unlaned_dropped[reason];
     for (uint32_t i = 0; i < log->lane_count; i++) sum += log->lanes[i].control->dropped[reason - 1];
-    __atomic_add_fetch(&log->loose_dropped[reason], sum, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&log->dropped_after_close[reason], sum, __ATOMIC_RELAXED);
   }
   uint64_t overwritten = 0;
   for (uint32_t i = 0; i < log->lane_count; i++) overwritten += eviction_total(log->lanes[i].control);
@@ -316,7 +316,7 @@ static int end_segments(event_log *log) {
     drain_seal_active(log);
     sealer_change(log, NULL);
   }
-  supply_stop(log);
+  preparer_stop(log);
   int stopped = sealer_stop(log);
   batcher_stop(log->batcher); /* after the sealer, which tells it of segments */
   return stopped;
@@ -504,7 +504,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   counters->contexts = __atomic_load_n(&log->contexts, __ATOMIC_RELAXED);
   counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED);
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-    counters->dropped[reason] = __atomic_load_n(&log->loose_dropped[reason], __ATOMIC_RELAXED);
+    counters->dropped[reason] = __atomic_load_n(&log->dropped_after_close[reason], __ATOMIC_RELAXED);
   }
   counters->overwritten = __atomic_load_n(&log->kept_overwritten, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < log->lane_count; i++) {

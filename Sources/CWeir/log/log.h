@@ -36,8 +36,8 @@ typedef struct lane {
    */
   lane_control *control __attribute__((aligned(128)));
   uint32_t number;
-  uint64_t handed;      /* the drainer's: the position up to which the log's blocks account for this lane */
-  uint64_t records;     /* the drainer's: how many records come before `handed`, or RECORDS_UNKNOWN */
+  uint64_t drained;      /* the drainer's: the position up to which the log's blocks account for this lane */
+  uint64_t records;     /* the drainer's: how many records come before `drained`, or RECORDS_UNKNOWN */
   uint64_t durable;     /* every record before this position is on the disk, or was lost */
   lane_loss loss[LANE_LOSSES]; /* the latest losses, circular. Guarded by the sealer's mutex, like the next two */
   uint32_t losses;      /* number of losses since the opening */
@@ -88,22 +88,22 @@ enum { MAX_DAMAGED_BYTES = 4 << 20 };
 enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
 
 /* Prepared segments on their way to the drainer. Guarded by `mutex`. */
-typedef struct supply {
+typedef struct preparer {
   pthread_mutex_t mutex;
-  pthread_cond_t preparer_wakes;
+  pthread_cond_t wakes;
   segment *ready;            /* prepared, not begun, oldest first */
   uint32_t ready_count;
   uint32_t depth;            /* how many to keep ready: 1 at first, 1 more each time the drainer had to wait */
   int wanted;
-  int hungry;                /* the drainer waits for a segment: ring its bell */
+  int drainer_waits;         /* the drainer waits for a segment: ring its bell */
   int prepare_error;         /* negative errno of the last preparation if it was urgent and failed, else 0 */
   int needed;                /* no segment was ready when the drainer asked: report a failure */
   uint64_t prepared_for;     /* drains_requested when the last preparation began */
   int stopping;
   int running;
-  pthread_t preparer;
+  pthread_t thread;
   uint64_t next_prepared;    /* atomic: numbers the files */
-} supply;
+} preparer;
 
 typedef enum sync_result {
   SYNC_PENDING,
@@ -164,13 +164,13 @@ typedef struct sealer {
 } sealer;
 
 /* The thread that populates the ring's pages ahead of the producers. */
-typedef struct populator {
+typedef struct prefaulter {
   pthread_t thread;
   int runs;
   uint32_t bell;   /* futex: rung to wake it */
   uint32_t asleep; /* it sleeps until woken */
   uint32_t stopping;
-} populator;
+} prefaulter;
 
 /* A function of the host that the drainer calls. */
 typedef struct host_call {
@@ -201,12 +201,12 @@ typedef struct event_log {
   uint32_t owned_lanes; /* the first ones; the rest are spare */
   int membarrier;       /* works on this kernel */
   int can_flush_lines;  /* the processor has clflushopt */
-  uint64_t loose_dropped[WEIR_DROP_REASONS]; /* refusals without a ring: after a close, in a fork, after a lost page */
+  uint64_t dropped_after_close[WEIR_DROP_REASONS]; /* refusals without a ring: also in a fork, after a lost page */
   uint32_t refused; /* atomic: captures were refused since the drainer last told the host */
   uint64_t kept_overwritten; /* events evicted, once counters_kept */
-  int counters_kept;         /* the ring's counters are in loose_dropped and kept_overwritten. Guarded by wait_lock */
-  uint32_t visitors; /* captures without a lane that touch the ring's header */
-  uint32_t visitors_gone; /* the closer's: at some moment after the close there were no visitors */
+  int counters_kept;         /* the ring's counters are in the two before. Guarded by wait_lock */
+  uint32_t unlaned_users; /* captures without a lane that touch the ring's header */
+  uint32_t unlaned_users_gone; /* the closer's: at some moment after the close there were no unlaned_users */
 
   spent_ring spent;            /* set by this opening's recovery */
   uint64_t start_offset;       /* retention removed all lower offsets before this opening */
@@ -239,11 +239,11 @@ typedef struct event_log {
   uint64_t clock_start_ticks;
   uint64_t clock_start_ns;
   int64_t time_offset;     /* this process's monotonic clock less the machine's */
-  supply supply;
+  preparer preparer;
   sealer sealer;
   uint64_t roll_wanted;    /* atomic: segments up to this number take no more blocks: a sync of their file failed */
   uint64_t durable_offset; /* atomic: every event with a lower offset is on the disk */
-  populator populator;
+  prefaulter prefaulter;
 
   /* Between the drainer and those who wait for it. */
   uint32_t bell;           /* futex: rung to wake the drainer */

@@ -20,11 +20,11 @@
 #include <string.h>
 
 #include "directory/directory.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "format/notice.h"
 #include "read/event.h"
 #include "read/route.h"
-#include "replay/dead.h"
+#include "replay/orphan.h"
 #include "segment/definitions.h"
 #include "system/crc32c.h"
 #include "system/error.h"
@@ -68,7 +68,7 @@ struct weir_reader {
   outlook quiet;     /* when there was nothing more */
   int follows;       /* it was waited for more, once at least */
   uint64_t pause_ns; /* the next one of a wait; 0: something was given since the last */
-  dead_ring *dead;
+  orphan *orphan;
   uint64_t ring_told; /* the damaged ring that was told of: its inode, or 1 */
   definition_table definitions;
   segment_scan scan; /* of the segment being read; last, for its header's open end */
@@ -120,7 +120,7 @@ int32_t weir_reader_is_live(const weir_reader *reader) { return directory_is_liv
 void weir_reader_close(weir_reader *reader) {
   if (!reader) return;
   if (reader->open) scan_close(&reader->scan);
-  dead_close(reader->dead);
+  orphan_close(reader->orphan);
   definitions_free(&reader->definitions);
   route_free(&reader->route);
   sys_close(reader->directory);
@@ -166,8 +166,8 @@ static void pass_over(weir_reader *reader, const char *file, const scan_damage *
 
 /* What retention or the byte limit removed below `base`: no damage, and told of as what it is. */
 static void pass_over_removed(weir_reader *reader, uint64_t base) {
-  start_slot start;
-  if (base <= reader->next || start_read(reader->directory, reader->route.log_id, &start) != 1) return;
+  log_start_slot start;
+  if (base <= reader->next || log_start_read(reader->directory, reader->route.log_id, &start) != 1) return;
   uint64_t end = start.first_offset < base ? start.first_offset : base;
   if (end <= reader->next) return;
   scan_damage removed = {.first_offset = reader->next, .count = end - reader->next};
@@ -214,7 +214,7 @@ static const definition *find_definition(weir_reader *reader, uint64_t opening, 
   const definition *found = definitions_find(&reader->definitions, opening, number);
   if (!found && !reader->asked_ring) {
     reader->asked_ring = 1;
-    dead_definitions(reader->directory, opening, &reader->definitions);
+    orphan_definitions(reader->directory, opening, &reader->definitions);
     if (reader->open && reader->name.active) ask_seal(reader);
     found = definitions_find(&reader->definitions, opening, number);
   }
@@ -432,8 +432,8 @@ static step read_segments(weir_reader *reader, weir_error *error) {
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 static step back_to_segments(weir_reader *reader) {
-  dead_close(reader->dead);
-  reader->dead = NULL;
+  orphan_close(reader->orphan);
+  reader->orphan = NULL;
   reader->stage = IN_SEGMENTS;
   return STEP_AGAIN;
 }
@@ -441,7 +441,7 @@ static step back_to_segments(weir_reader *reader) {
 /* A ring that can't be read is told of once; the log then ends with its segments. */
 static step ring_failed(weir_reader *reader, int result, weir_error *error) {
   if (result == -EAGAIN) return back_to_segments(reader);
-  const char *problem = dead_problem(result), *name = result == -ESTALE ? LOCATOR_NAME : RING_NAME;
+  const char *problem = orphan_problem(result), *name = result == -ESTALE ? LOCATOR_NAME : RING_NAME;
   if (!problem) return failed(reader, result, RING_NAME, error);
   struct stat status;
   uint64_t inode = sys_status_at(reader->directory, name, &status) == 0 ? (uint64_t)status.st_ino : 1;
@@ -450,8 +450,8 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
     pass_over(reader, name, &unknown, problem);
     reader->ring_told = inode;
   }
-  dead_close(reader->dead);
-  reader->dead = NULL;
+  orphan_close(reader->orphan);
+  reader->orphan = NULL;
   reader->stage = AT_END;
   return STEP_AGAIN;
 }
@@ -460,11 +460,11 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
 
 static step open_lanes(weir_reader *reader, weir_error *error) {
   reader->quiet = take_outlook(reader);
-  int result = dead_open(reader->directory, reader->route.log_id, &reader->dead);
+  int result = orphan_open(reader->directory, reader->route.log_id, &reader->orphan);
   if (result == -EIDRM && route_log_changed(&reader->route)) return back_to_segments(reader);
   if (result != 0) return ring_failed(reader, result, error);
   uint64_t end = 0;
-  if (!reader->dead && (!dead_closed_end(reader->directory, &end) || end <= reader->next)) {
+  if (!reader->orphan && (!orphan_closed_end(reader->directory, &end) || end <= reader->next)) {
     reader->stage = AT_END;
     return STEP_END;
   }
@@ -472,35 +472,36 @@ static step open_lanes(weir_reader *reader, weir_error *error) {
   int goes_on = route_goes_on(&reader->route);
   if (goes_on < 0) return failed(reader, goes_on, NULL, error);
   if (goes_on) return back_to_segments(reader);
-  if (!reader->dead) {
+  if (!reader->orphan) {
     pass_over_removed(reader, end);
     pass_over_hole(reader, LOCATOR_NAME, end, 0, LOST_OFFSETS, 0);
     reader->stage = AT_END;
     return STEP_AGAIN;
   }
   reader->asked_ring = 0;
-  definitions_trim(&reader->definitions, reader->dead->header.opening);
-  pass_over_removed(reader, reader->dead->start_offset);
-  const dead_ring *dead = reader->dead;
-  pass_over_hole(reader, RING_NAME, dead->start_offset, 0, LOST_OFFSETS, dead->start_offset > dead->known_end);
+  definitions_trim(&reader->definitions, reader->orphan->header.opening);
+  pass_over_removed(reader, reader->orphan->start_offset);
+  const orphan *orphan = reader->orphan;
+  pass_over_hole(reader, RING_NAME, orphan->start_offset, 0, LOST_OFFSETS, orphan->start_offset > orphan->known_end);
   return STEP_AGAIN;
 }
 
 static step read_lanes(weir_reader *reader, weir_event *event, weir_error *error) {
-  if (!reader->dead) return open_lanes(reader, error);
-  dead_item item;
+  if (!reader->orphan) return open_lanes(reader, error);
+  orphan_item item;
   int result;
-  do result = dead_next(reader->dead, reader->directory, &item);
+  do result = orphan_next(reader->orphan, reader->directory, &item);
   while (result == 1 && item.offset < reader->next);
   if (result < 0) return ring_failed(reader, result, error);
   if (result == 0) {
     reader->stage = AT_END;
     return STEP_END;
   }
-  weir_id id = item.kind == DEAD_RECORD ? id_of(reader->dead->header.opening, item.lane, item.from.position)
-                                        : id_of(reader->dead->header.opening, NOTICE_LANE, item.offset << 3);
-  const dead_ring *dead = reader->dead;
-  fill_event(reader, event, item.offset, id, &dead->calibration, dead->header.boot_id, (const uint8_t *)item.record);
+  weir_id id = item.kind == ORPHAN_RECORD ? id_of(reader->orphan->header.opening, item.lane, item.from.position)
+                                        : id_of(reader->orphan->header.opening, NOTICE_LANE, item.offset << 3);
+  const orphan *orphan = reader->orphan;
+  fill_event(reader, event, item.offset, id, &orphan->calibration, orphan->header.boot_id,
+             (const uint8_t *)item.record);
   return STEP_EVENT;
 }
 
@@ -532,7 +533,7 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
   if (!error) error = &unwanted;
   if (reader->stage == AT_END) {
     outlook before = take_outlook(reader);
-    if (reader->dead && dead_is_current(reader->dead, reader->directory) == 1) reader->quiet = before;
+    if (reader->orphan && orphan_is_current(reader->orphan, reader->directory) == 1) reader->quiet = before;
     else back_to_segments(reader); /* perhaps there is more now */
   }
   for (;;) {

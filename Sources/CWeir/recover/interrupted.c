@@ -62,31 +62,31 @@ typedef struct run {
 } run;
 
 /* Whether the ring's opening captured anything, or reported a refusal. */
-static int was_used(const dead_ring *dead, const unsealed *found, uint64_t count) {
+static int was_used(const orphan *orphan, const unsealed *found, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
-    if (found[i].salt != 0 && found[i].opening == dead->header.opening && !found[i].empty) return 1;
+    if (found[i].salt != 0 && found[i].opening == orphan->header.opening && !found[i].empty) return 1;
   }
-  for (uint32_t i = 0; i < dead->header.lane_count; i++) {
-    if (dead->controls[i].tail > 0) return 1;
+  for (uint32_t i = 0; i < orphan->header.lane_count; i++) {
+    if (orphan->controls[i].tail > 0) return 1;
   }
   return 0;
 }
 
 /* Whether an interrupted recovery left the last sealed segment. Needs no listing, because most openings find none. */
 static int is_left(const recovery *recovery, const unsealed *found, uint64_t count, const sealed *last) {
-  const dead_ring *dead = recovery->dead;
+  const orphan *orphan = recovery->orphan;
   if (!last->recovered || recovery->closed || recovery->made.closed) return 0;
-  if (!dead) return recovery->made.there;
-  if (last->opening == dead->header.opening) return 1;
+  if (!orphan) return recovery->made.there;
+  if (last->opening == orphan->header.opening) return 1;
   /* After a power cut an unused ring proves nothing: the cut may have taken all that was captured. */
-  return !dead->rebooted && !was_used(dead, found, count);
+  return !orphan->rebooted && !was_used(orphan, found, count);
 }
 
 /* The id of the boot in which the interrupted recovery ran. */
 static const uint8_t *boot_of_recovery(const recovery *recovery, uint64_t opening) {
-  uint64_t ring = recovery->dead ? recovery->dead->header.opening : recovery->made.opening;
+  uint64_t ring = recovery->orphan ? recovery->orphan->header.opening : recovery->made.opening;
   if (ring == opening || ring == 0) return recovery->boot_id;
-  return recovery->dead ? recovery->dead->header.boot_id : recovery->made.boot_id;
+  return recovery->orphan ? recovery->orphan->header.boot_id : recovery->made.boot_id;
 }
 
 /* Finds the run, going back from the last sealed segment. */
@@ -132,7 +132,7 @@ static void count_between(const recovery *recovery, const run *run, uint64_t end
   if (next > end) recovery->report->missing_events += next - end;
 }
 
-static int count_segment(const recovery *recovery, run *run, uint64_t index, handover *walk, uint64_t *end) {
+static int count_segment(const recovery *recovery, run *run, uint64_t index, drained *walk, uint64_t *end) {
   const segment_name *name = &run->list.items[index];
   sealed sealed;
   unsealed found = {0};
@@ -148,12 +148,12 @@ static int count_segment(const recovery *recovery, run *run, uint64_t index, han
 }
 
 static int count_run(recovery *recovery, const sealed *last) {
-  const dead_ring *dead = recovery->dead;
+  const orphan *orphan = recovery->orphan;
   run run = {0};
-  handover walk;
+  drained walk;
   recovery->interrupted = 1;
   int error = find_run(recovery, last, &run);
-  handover_start(&walk, run.opening, run.cut);
+  drained_start(&walk, run.opening, run.cut);
   if (run.before.opening == run.opening) walk.from_start = 0;
   uint64_t end = run.before.next_offset;
   for (uint64_t i = run.first; error == 0 && i < run.end; i++) error = count_segment(recovery, &run, i, &walk, &end);
@@ -165,8 +165,8 @@ static int count_run(recovery *recovery, const sealed *last) {
    * If the ring is still the interrupted opening's, its events are counted when it is drained. A newer ring's
    * base_offset is where that recovery ended: the offsets between the last segment and it are missing.
    */
-  if (error == 0 && !(dead && run.opening == dead->header.opening)) {
-    count_between(recovery, &run, end, dead ? dead->header.base_offset : recovery->least_offset);
+  if (error == 0 && !(orphan && run.opening == orphan->header.opening)) {
+    count_between(recovery, &run, end, orphan ? orphan->header.base_offset : recovery->least_offset);
   }
   segment_list_free(&run.list);
   return error;

@@ -4,12 +4,12 @@
  *   1. Scan the unsealed segments. Damaged blocks are copied to quarantine/.
  *   2. Set the lanes' heads to the positions in the log. Under another boot id the ring stays as it is.
  *   3. Seal those segments: write a seal after the last good block, truncate, sync, rename.
- *   4. Write what the replay of the ring yields (see dead.h) into new segments; seal and sync them.
+ *   4. Write what the replay of the ring yields (see orphan.h) into new segments; seal and sync them.
  *   5. If a ring is lost, write the notice in a segment of its own; then quarantine the ring's remains.
  *   6. Only then may the caller replace the ring: ring_create requires log->spent, which recovery sets at its end.
  *
  * If recovery is killed between two steps, the next opening gives the same offsets and ids. The blocks of an unsealed
- * segment say how far each lane was handed over. Once it is sealed the heads say so, because step 2 comes before step 3
+ * segment say how far each lane was drained. Once it is sealed the heads say so, because step 2 comes before step 3
  * and step 4 moves the heads before it seals a segment. Under another boot id only the log counts, and recovery's
  * own segments count only once they are sealed and thus on the disk: a power cut during recovery is like any other.
  * The ring needs no sync: a kill leaves the page cache, and after a power cut no head is trusted. Damage costs only
@@ -98,7 +98,7 @@ static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
   if (scan->header_valid && capacity > end && capacity <= MAX_SEGMENT_BYTES) end = capacity;
   uint64_t most = end > scan->position ? (end - scan->position) / sizeof(record_header) : 0;
   uint64_t offset = scan->next_offset + most;
-  if (!recovery->dead && offset > recovery->least_offset) recovery->least_offset = offset;
+  if (!recovery->orphan && offset > recovery->least_offset) recovery->least_offset = offset;
 }
 
 /*
@@ -130,10 +130,10 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, con
   }
   const seal_summary *seal = scan_summary(&scan);
   error = 0;
-  if (recovery->dead && seal && scan.header.opening == recovery->types.opening) {
-    error = dead_types_adopt(&recovery->types, scan_seal_definitions(&scan), seal->definition_bytes);
+  if (recovery->orphan && seal && scan.header.opening == recovery->types.opening) {
+    error = orphan_types_adopt(&recovery->types, scan_seal_definitions(&scan), seal->definition_bytes);
   }
-  if (error == 0) error = handover_sealed(&recovery->handover, &scan);
+  if (error == 0) error = drained_sealed(&recovery->drained, &scan);
   if (bytes_are_zero(recovery->last_boot_id, sizeof recovery->last_boot_id)) {
     memcpy(recovery->last_boot_id, scan.header.boot_id, sizeof recovery->last_boot_id);
   }
@@ -175,11 +175,11 @@ static weir_status take_last_sealed(recovery *recovery) {
  * indices count the missing events.
  */
 static void count_missing_before(recovery *recovery, const unsealed *found, uint64_t end) {
-  if (recovery->handover.rebooted || found->salt == 0) return;
-  const dead_ring *dead = recovery->dead;
-  int of_dead = dead && found->opening == dead->header.opening;
+  if (recovery->drained.rebooted || found->salt == 0) return;
+  const orphan *orphan = recovery->orphan;
+  int of_dead = orphan && found->opening == orphan->header.opening;
   if (!of_dead && found->opening != recovery->last_opening) return;
-  if (of_dead && end < dead->header.base_offset) end = dead->header.base_offset;
+  if (of_dead && end < orphan->header.base_offset) end = orphan->header.base_offset;
   if (end < recovery->log->start_offset) end = recovery->log->start_offset;
   if (found->base > end) recovery->report->missing_events += found->base - end;
 }
@@ -188,9 +188,9 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
-    uint64_t end = recovery->handover.log_end;
+    uint64_t end = recovery->drained.log_end;
     const log_lock *held = &recovery->log->held;
-    int error = unsealed_scan(&found[i], held->directory, held->log_id, name, recovery->dead, &recovery->handover,
+    int error = unsealed_scan(&found[i], held->directory, held->log_id, name, recovery->orphan, &recovery->drained,
                               recovery->report);
     if (error != 0) return segment_failure(recovery, error, "recover", name->name);
     count_missing_before(recovery, &found[i], end);
@@ -201,12 +201,14 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
       recovery->told = found[i].ring_told == 1 && sums->notices == 1 && sums->events == 0;
     }
     memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);
-    if (recovery->dead && found[i].opening == recovery->types.opening) {
-      error = dead_types_adopt(&recovery->types, found[i].definitions, found[i].definitions_bytes);
+    if (recovery->orphan && found[i].opening == recovery->types.opening) {
+      error = orphan_types_adopt(&recovery->types, found[i].definitions, found[i].definitions_bytes);
       if (error != 0) return segment_failure(recovery, error, "recover", name->name);
     }
     /* A ring knows exactly which offsets were given. Without one, the header of a damaged last block says so. */
-    if (!recovery->dead && found[i].damaged_end > recovery->least_offset) recovery->least_offset = found[i].damaged_end;
+    if (!recovery->orphan && recovery->least_offset < found[i].damaged_end) {
+      recovery->least_offset = found[i].damaged_end;
+    }
   }
   return WEIR_OK;
 }
@@ -215,7 +217,7 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
 static void pass_name(recovery *recovery) {
   uint64_t least = recovery->last.salt != 0 ? recovery->last.base + 1 : 0;
   if (recovery->least_offset < least) recovery->least_offset = least;
-  if (recovery->dead && recovery->dead->next_offset < least) recovery->dead->next_offset = least;
+  if (recovery->orphan && recovery->orphan->next_offset < least) recovery->orphan->next_offset = least;
 }
 
 static weir_status seal_segments(recovery *recovery, unsealed *found) {
@@ -249,27 +251,27 @@ static weir_status used_up(recovery *recovery) {
 
 /* Begins the replay of the ring, and sets each lane's head and tail in the ring to what is to be drained. */
 static weir_status begin_replay(recovery *recovery) {
-  dead_ring *dead = recovery->dead;
-  const handover *handover = &recovery->handover;
-  dead->handover = *handover;
-  dead_begin(dead);
-  if (handover->rebooted) {
-    recovery->report->missing_events += handover->missing;
+  orphan *orphan = recovery->orphan;
+  const drained *drained = &recovery->drained;
+  orphan->drained = *drained;
+  orphan_begin(orphan);
+  if (drained->rebooted) {
+    recovery->report->missing_events += drained->missing;
   } else {
-    uint64_t from = handover->log_end, known = ring_header_end(&dead->header);
-    if (from < dead->header.base_offset) from = dead->header.base_offset;
+    uint64_t from = drained->log_end, known = ring_header_end(&orphan->header);
+    if (from < orphan->header.base_offset) from = orphan->header.base_offset;
     if (from < recovery->log->start_offset) from = recovery->log->start_offset;
     if (known > from) recovery->report->missing_events += known - from;
   }
-  if (dead->start_offset > LAST_FIRST_OFFSET) return used_up(recovery);
+  if (orphan->start_offset > LAST_FIRST_OFFSET) return used_up(recovery);
   redo *redo = &recovery->redo;
   redo->log = recovery->log;
-  redo->ring = dead;
+  redo->ring = orphan;
   redo->types = &recovery->types;
   redo->sync_failed = recovery_sync_failed(recovery);
   int error = redo_begin(redo);
-  for (uint32_t i = 0; i < dead->header.lane_count; i++) {
-    recovery->report->lanes_drained += dead->from[i] < dead->to[i];
+  for (uint32_t i = 0; i < orphan->header.lane_count; i++) {
+    recovery->report->lanes_drained += orphan->from[i] < orphan->to[i];
   }
   if (error == 0) return WEIR_OK;
   return fail_system(recovery->error, error, "read the ring of", recovery->log->held.path, NULL);
@@ -324,7 +326,7 @@ static int note_leftover(void *context, const char *name) {
  */
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
-  if (!is_leftover(name) || (!recovery->dead && strcmp(name, RING_NEW_NAME) == 0)) return 0;
+  if (!is_leftover(name) || (!recovery->orphan && strcmp(name, RING_NEW_NAME) == 0)) return 0;
   if (batch_is_temporary(name)) return batch_remove_temporary(recovery->log->held.directory, name);
   int error = sys_unlink(recovery->log->held.directory, name);
   return error == -ENOENT ? 0 : error;
@@ -338,7 +340,7 @@ static weir_status remove_leftovers(recovery *recovery) {
   if (error == 0 && recovery->leftovers.more) {
     error = sys_list(recovery->log->held.directory, remove_leftover, recovery);
   }
-  if (error == 0) error = locator_clear(recovery->log->held.directory, &recovery->place, recovery->dead != NULL);
+  if (error == 0) error = locator_clear(recovery->log->held.directory, &recovery->place, recovery->orphan != NULL);
   if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NEW_NAME);
   if (error == 0) return WEIR_OK;
   return fail_system(recovery->error, error, "clear leftovers from", recovery->log->held.path, NULL);
@@ -350,11 +352,11 @@ static weir_status run(recovery *recovery) {
   if (status == WEIR_OK) status = recovery_open_ring(recovery);
   if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
-  const dead_ring *dead = recovery->dead;
-  handover_start(&recovery->handover, dead ? dead->header.opening : 0, dead && dead->rebooted);
+  const orphan *orphan = recovery->orphan;
+  drained_start(&recovery->drained, orphan ? orphan->header.opening : 0, orphan && orphan->rebooted);
   status = take_last_sealed(recovery);
   if (status != WEIR_OK) return status;
-  recovery->missing_in_last = recovery->handover.missing;
+  recovery->missing_in_last = recovery->drained.missing;
 
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   unsealed *found = calloc(count + 1, sizeof *found);
@@ -364,11 +366,11 @@ static weir_status run(recovery *recovery) {
   }
   status = recover_segments(recovery, found);
   if (status == WEIR_OK) status = recovery_count_interrupted(recovery, found, count);
-  if (status == WEIR_OK && recovery->dead) status = begin_replay(recovery);
+  if (status == WEIR_OK && recovery->orphan) status = begin_replay(recovery);
   if (status == WEIR_OK) status = seal_segments(recovery, found);
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
   free(found);
-  if (status == WEIR_OK && recovery->dead) status = write_replay(recovery);
+  if (status == WEIR_OK && recovery->orphan) status = write_replay(recovery);
   if (status == WEIR_OK && recovery->lost) status = recovery_tell_of_lost_ring(recovery);
   /* If an earlier recovery was killed after it quarantined the remains, it could not report the loss. */
   if (recovery->absent && recovery->told) recovery->report->ring_replaced = 1;
@@ -380,13 +382,13 @@ static weir_status run(recovery *recovery) {
  * which steps returned: records left in a lane, or a segment that is still open, are not on the disk.
  */
 static void vouch(const recovery *recovery) {
-  const dead_ring *dead = recovery->dead;
+  const orphan *orphan = recovery->orphan;
   const redo *redo = &recovery->redo;
-  int spent = recovery->sealed && !redo->active && (!dead || redo->complete);
-  for (uint32_t i = 0; dead && i < dead->header.lane_count; i++) {
-    spent &= dead->from[i] >= dead->to[i] || redo->handed[i].position >= dead->to[i];
+  int spent = recovery->sealed && !redo->active && (!orphan || redo->complete);
+  for (uint32_t i = 0; orphan && i < orphan->header.lane_count; i++) {
+    spent &= orphan->from[i] >= orphan->to[i] || redo->drained[i].position >= orphan->to[i];
   }
-  recovery->log->spent = (spent_ring){.certain = spent, .opening = dead ? dead->header.opening : 0};
+  recovery->log->spent = (spent_ring){.certain = spent, .opening = orphan ? orphan->header.opening : 0};
 }
 
 weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {
@@ -411,7 +413,7 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   }
   report->segments_scanned = recovery->list.count - recovery->first_unsealed;
   if (status == WEIR_OK) {
-    *next_offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
+    *next_offset = recovery->orphan ? recovery->orphan->next_offset : recovery->drained.log_end;
     if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;
     if (*next_offset < log->start_offset) *next_offset = log->start_offset;
     if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);

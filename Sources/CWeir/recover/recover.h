@@ -5,7 +5,7 @@
 #include "system/names.h"
 
 #include "log/log.h"
-#include "recover/dead_types.h"
+#include "recover/orphan_types.h"
 
 /* What a scan of an unsealed segment found, as far as its seal needs it. */
 typedef struct unsealed {
@@ -23,7 +23,7 @@ typedef struct unsealed {
   uint64_t holes;       /* number of notices of holes in lanes */
   uint64_t hole_events; /* events that these notices report as missing */
   int damaged;  /* part of the segment is damaged: definitions may be missing */
-  int redone;   /* the file is removed, its events are drained again: see handover_forgets */
+  int redone;   /* the file is removed, its events are drained again: see drained_forgets */
   int drained;  /* an earlier recovery wrote the segment, from the lanes */
   const char *foreign; /* why the file is no segment of the log; null: it is one, or holds only zeros */
   uint64_t next_offset;
@@ -38,20 +38,20 @@ typedef struct unsealed {
   uint64_t used[MAX_TYPES / 64];    /* those that records after damage, and notices, use */
 } unsealed;
 
-/* Scans the segment, adds its blocks to `handover`, copies damaged bytes to quarantine/. 0 or a negative errno. */
-int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const dead_ring *dead,
-                  handover *handover, weir_recovery *report);
+/* Scans the segment, adds its blocks to `drained`, copies damaged bytes to quarantine/. 0 or a negative errno. */
+int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const orphan *orphan,
+                  drained *drained, weir_recovery *report);
 
 /*
  * Seals the segment: appends the seal and truncates the file. Removes an empty segment, quarantines a foreign file, and
- * leaves a segment with a sealed name as it is. `types` are those of the dead ring. 0 or a negative errno.
+ * leaves a segment with a sealed name as it is. `types` are those of the orphaned ring. 0 or a negative errno.
  */
-int unsealed_seal(unsealed *found, int directory, const segment_name *name, const dead_types *types);
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const orphan_types *types);
 
 /*
  * Call after unsealed_seal, for each segment in order: syncs the file and renames it; the caller syncs the directory.
  * All segments are sealed first, so that the disk writes them at the same time. Sets `last` to what the next segment's
- * header says of this one. `sync_failed` is the flag in the dead ring, null without a ring: if it is null or set, a
+ * header says of this one. `sync_failed` is the flag in the orphaned ring, null without a ring: if it is null or set, a
  * sync may have failed, and a new file replaces the old one. 0 or a negative errno.
  */
 int unsealed_retire(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,

@@ -1,6 +1,6 @@
 /*
- * recovery.h: one recovery in progress, shared by recover.c (the steps), dead_ring.c (finding the dead process's ring,
- * and the notice if it is lost) and interrupted.c.
+ * recovery.h: one recovery in progress, shared by recover.c (the steps), orphan_ring.c (finding the dead process's
+ * ring, and the notice if it is lost) and interrupted.c.
  */
 #ifndef WEIR_RECOVERY_H
 #define WEIR_RECOVERY_H
@@ -8,10 +8,10 @@
 #include "system/names.h"
 
 #include "directory/directory.h"
-#include "recover/dead_types.h"
+#include "recover/orphan_types.h"
 #include "recover/recover.h"
 #include "recover/redo.h"
-#include "replay/dead.h"
+#include "replay/orphan.h"
 
 /* A ring that an opening left half made. All but `there` is from the ring's header, zeros if that is not valid. */
 typedef struct half_made {
@@ -30,13 +30,13 @@ typedef struct leftovers {
 
 typedef struct recovery {
   event_log *log;   /* the opening that recovers: path, directory, options */
-  dead_ring *dead;  /* the dead process's ring; null: there is none to recover */
+  orphan *orphan;  /* the dead process's ring; null: there is none to recover */
   uint8_t *ring_header; /* the first page of the ring, mapped, for the flag in it: see ring_sync_failed */
-  dead_types types;
+  orphan_types types;
   redo redo;
   uint8_t boot_id[16]; /* of the running kernel */
   ring_place place; /* where the dead process's ring is, or was */
-  handover handover;
+  drained drained;
   segment_list list;       /* of the sealed segments only the last: see segment_list_tail */
   int whole_list;          /* `list` has all sealed segments */
   uint64_t first_unsealed; /* index in list */
@@ -52,7 +52,7 @@ typedef struct recovery {
   int absent;            /* no ring was found, and no locator that names one */
   int closed;            /* the ring says that its opening ended by a close */
   half_made made;
-  uint64_t missing_in_last; /* missing events that `handover` counted in the last sealed segment */
+  uint64_t missing_in_last; /* missing events that `drained` counted in the last sealed segment */
   int interrupted;       /* an earlier recovery did not complete */
   int sealed;            /* every segment that was there is sealed and synced */
   int told;              /* the last record in the log is the notice of a lost ring */
@@ -61,7 +61,7 @@ typedef struct recovery {
 /* Finds the dead process's ring and maps it, or records that it is lost. */
 weir_status recovery_open_ring(recovery *recovery);
 
-/* The flag in the dead ring that a sync failed, or null. */
+/* The flag in the orphaned ring that a sync failed, or null. */
 uint64_t *recovery_sync_failed(const recovery *recovery);
 
 /*

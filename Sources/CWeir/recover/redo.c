@@ -3,7 +3,7 @@
  *
  * What redo keeps true: a block is appended before the segment is sealed, and the ring says how far the segment goes
  * before its seal does. So after a kill at any instruction either the blocks of an unsealed segment say how far each
- * lane was handed over, or the heads do.
+ * lane was drained, or the heads do.
  */
 #include "recover/redo.h"
 
@@ -32,15 +32,15 @@ enum { NO_DIRECTORY = -1 }; /* a ring that is held is not looked for again */
  * leaves the old ones or the new ones.
  */
 static int tell_ring(redo *redo) {
-  dead_ring *ring = redo->ring;
+  orphan *ring = redo->ring;
   const ring_header *header = &ring->header;
   if (ring->rebooted || ring->empty) return 0; /* only the log counts, and each attempt begins with the same ring */
   int error = 0;
   for (uint32_t i = 0; i < header->lane_count && error == 0; i++) {
     lane_control *control = &ring->controls[i], before = *control;
-    evicted evicted = handover_evicted(control);
-    uint64_t handed = redo->handed[i].position;
-    control->head = handed > ring->from[i] ? handed : ring->from[i];
+    evicted evicted = drained_evicted(control);
+    uint64_t drained = redo->drained[i].position;
+    control->head = drained > ring->from[i] ? drained : ring->from[i];
     control->tail = ring->to[i];
     control->evicted_to = evicted.to;
     control->evicted_total = evicted.total;
@@ -52,15 +52,15 @@ static int tell_ring(redo *redo) {
 }
 
 int redo_begin(redo *redo) {
-  dead_ring *ring = redo->ring;
-  const handover *handover = &ring->handover;
+  orphan *ring = redo->ring;
+  const drained *drained = &ring->drained;
   redo->next_offset = ring->next_offset;
   /* Segments just large enough, because the disk may be full; but any record of this ring fits into each. */
   uint64_t bytes = LEAST_RECOVERED_BYTES(ring->header.record_bytes) + 2 * ring->header.types_bytes;
   for (uint32_t i = 0; i < ring->header.lane_count; i++) {
-    int error = dead_settle(ring, NO_DIRECTORY, i);
+    int error = orphan_settle(ring, NO_DIRECTORY, i);
     if (error != 0) return error;
-    redo->handed[i] = (lane_mark){handover_accounted(handover, i, ring->from[i]), handover_records(handover, i)};
+    redo->drained[i] = (lane_mark){drained_accounted(drained, i, ring->from[i]), drained_records(drained, i)};
     uint64_t left = ring->to[i] - ring->from[i];
     bytes += left < ring->header.lane_bytes ? left : ring->header.lane_bytes;
   }
@@ -70,10 +70,10 @@ int redo_begin(redo *redo) {
   if (redo->segment_bytes > bytes) redo->segment_bytes = bytes;
   for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
-      redo->reported[i][reason] = handover_reported(handover, i, reason, ring->controls[i].reported[reason - 1]);
+      redo->reported[i][reason] = drained_reported(drained, i, reason, ring->controls[i].reported[reason - 1]);
     }
     redo->reported[WEIR_MAX_LANES][reason] =
-        handover_reported(handover, WEIR_MAX_LANES, reason, ring->header.unlaned_reported[reason]);
+        drained_reported(drained, WEIR_MAX_LANES, reason, ring->header.unlaned_reported[reason]);
   }
   return tell_ring(redo);
 }
@@ -100,7 +100,7 @@ static int begin_segment(redo *redo) {
   const ring_header *header = &redo->ring->header;
   int error = claim_bytes(log, redo->segment_bytes, 1);
   if (error != 0) return error;
-  uint64_t number = __atomic_fetch_add(&log->supply.next_prepared, 1, __ATOMIC_RELAXED);
+  uint64_t number = __atomic_fetch_add(&log->preparer.next_prepared, 1, __ATOMIC_RELAXED);
   segment *made = segment_prepare(log->held.directory, number, redo->segment_bytes, &error);
   if (!made) {
     byte_limit_give(log->retention, redo->segment_bytes);
@@ -110,7 +110,7 @@ static int begin_segment(redo *redo) {
   sigbus_watch(made->map, made->capacity, detach_page_lost, log);
   const segment_origin origin = {log->held.log_id, header->opening, header->boot_id};
   uint32_t flags = SEGMENT_RECOVERED | (redo->ring->rebooted ? SEGMENT_AFTER_CUT : 0);
-  error = segment_begin(made, &origin, redo->next_offset, &redo->previous, redo->handed, header->lane_count, flags);
+  error = segment_begin(made, &origin, redo->next_offset, &redo->previous, redo->drained, header->lane_count, flags);
   if (error != 0) {
     byte_limit_give(log->retention, segment_discard(made));
     return error;
@@ -147,7 +147,7 @@ static int end_segment(redo *redo) {
   redo->previous = (segment_end){.salt = full->salt, .end = full->at, .base = full->base_offset};
   redo->active = NULL;
   const finisher finisher = {.retention = redo->log->retention,
-                             .next_prepared = &redo->log->supply.next_prepared,
+                             .next_prepared = &redo->log->preparer.next_prepared,
                              .sync_failed = redo->sync_failed};
   finished finished = finish_segments(&finisher, full);
   error = finished.error;
@@ -164,7 +164,7 @@ static uint32_t find_undefined(const redo *redo, const uint32_t needed[2], uint3
   uint32_t count = 0;
   *bytes = 0;
   for (int i = 0; i < 2; i++) {
-    const definition_header *entry = dead_types_find(redo->types, needed[i]);
+    const definition_header *entry = orphan_types_find(redo->types, needed[i]);
     if (!entry || redo->defined_in[needed[i]] == redo->segments) continue; /* lost with its page, or there already */
     found[count++] = needed[i];
     *bytes += entry->bytes;
@@ -195,7 +195,7 @@ static int make_room(redo *redo, uint64_t bytes, const uint32_t needed[2]) {
   }
   int error = count > 0 ? end_block(redo) : 0;
   for (uint32_t i = 0; i < count && error == 0; i++) {
-    const definition_header *entry = dead_types_find(redo->types, undefined[i]);
+    const definition_header *entry = orphan_types_find(redo->types, undefined[i]);
     error = segment_append_definitions(redo->active, (const uint8_t *)entry, entry->bytes, redo->next_offset,
                                        &redo->ring->calibration);
     redo->defined_in[undefined[i]] = redo->segments;
@@ -206,7 +206,7 @@ static int make_room(redo *redo, uint64_t bytes, const uint32_t needed[2]) {
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
 
 /* Adds a record to the block that is being filled, if it goes on there; else begins a block with it. */
-static int write_record(redo *redo, const dead_item *item) {
+static int write_record(redo *redo, const orphan_item *item) {
   block_header *block = &redo->block;
   const record_header *record = item->record;
   const uint32_t needed[2] = {record_type(record->type), record_context(record->type)};
@@ -234,7 +234,7 @@ static int write_record(redo *redo, const dead_item *item) {
 }
 
 /* Copies the bytes of a hole to quarantine/, before they are passed over. */
-static int keep_damaged(redo *redo, const dead_item *item) {
+static int keep_damaged(redo *redo, const orphan_item *item) {
   const damaged_lane damaged = {.view = redo->ring->view,
                                 .opening = redo->ring->header.opening,
                                 .lane = item->lane,
@@ -247,15 +247,15 @@ static int keep_damaged(redo *redo, const dead_item *item) {
 }
 
 /* Counts what a notice says, in the active segment's seal and for the report. */
-static void count_notice(redo *redo, const dead_item *item) {
+static void count_notice(redo *redo, const orphan_item *item) {
   segment *active = redo->active;
-  if (item->kind == DEAD_GAP) {
+  if (item->kind == ORPHAN_GAP) {
     uint64_t *reported = &redo->reported[item->lane < WEIR_MAX_LANES ? item->lane : WEIR_MAX_LANES][item->reason];
     if (*reported == 0 && active->totals < segment_most_totals(active->capacity)) active->totals++;
     *reported += item->dropped;
     redo->dropped[item->reason] += item->dropped;
     active->summary.dropped[item->reason] += item->dropped;
-  } else if (item->kind == DEAD_HOLE) {
+  } else if (item->kind == ORPHAN_HOLE) {
     if (!redo->ring->rebooted) redo->damaged_records++;
     if (item->dropped == RECORDS_UNKNOWN) return;
     redo->missing += item->dropped;
@@ -267,12 +267,12 @@ static void count_notice(redo *redo, const dead_item *item) {
  * Writes a notice as a block of its own. A joined gap is kept back for the block of the notice that follows, so that no
  * segment has the one without the other.
  */
-static int write_notice(redo *redo, const dead_item *item) {
+static int write_notice(redo *redo, const orphan_item *item) {
   static const uint32_t needed[2] = {WEIR_TYPE_GAP, WEIR_TYPE_HOLE};
   block_header *block = &redo->block;
   int joins = block->kind == BLOCK_NOTICES; /* the one before was kept back */
   int error = joins ? 0 : end_block(redo);
-  if (error == 0 && item->kind == DEAD_HOLE && !redo->ring->rebooted) error = keep_damaged(redo, item);
+  if (error == 0 && item->kind == ORPHAN_HOLE && !redo->ring->rebooted) error = keep_damaged(redo, item);
   if (error == 0 && !joins) error = make_room(redo, sizeof redo->notices, needed);
   if (error != 0) return error;
   uint64_t bytes = record_size(item->record->length);
@@ -295,24 +295,24 @@ static int write_notice(redo *redo, const dead_item *item) {
   return 0;
 }
 
-static int write_item(redo *redo, const dead_item *item) {
+static int write_item(redo *redo, const orphan_item *item) {
   INVARIANT(item->offset == redo->next_offset);
-  int error = item->kind == DEAD_RECORD ? write_record(redo, item) : write_notice(redo, item);
+  int error = item->kind == ORPHAN_RECORD ? write_record(redo, item) : write_notice(redo, item);
   if (error != 0) return error;
   redo->next_offset = item->offset + 1;
   int of_lane = item->lane < redo->ring->header.lane_count;
-  int is_refusal = item->kind == DEAD_GAP && item->reason != WEIR_LOST_OVERWRITTEN;
-  if (of_lane && !is_refusal) redo->handed[item->lane] = item->to;
-  return item->kind == DEAD_RECORD || item->joined ? 0 : end_block(redo);
+  int is_refusal = item->kind == ORPHAN_GAP && item->reason != WEIR_LOST_OVERWRITTEN;
+  if (of_lane && !is_refusal) redo->drained[item->lane] = item->to;
+  return item->kind == ORPHAN_RECORD || item->joined ? 0 : end_block(redo);
 }
 
 int redo_run(redo *redo, const segment_end *previous) {
-  dead_ring *ring = redo->ring;
+  orphan *ring = redo->ring;
   redo->previous = *previous;
   redo->next_offset = ring->next_offset;
-  dead_item item;
+  orphan_item item;
   int result;
-  while ((result = dead_next(ring, NO_DIRECTORY, &item)) == 1) {
+  while ((result = orphan_next(ring, NO_DIRECTORY, &item)) == 1) {
     int error = write_item(redo, &item);
     if (error != 0) return error;
   }

@@ -1,5 +1,6 @@
 /*
- * redo.h: writes what the replay of a dead ring yields into new segments, each synced before the next one is begun.
+ * redo.h: writes what the replay of an orphaned ring yields into new segments, each synced before the next one is
+ * begun.
  */
 #ifndef WEIR_REDO_H
 #define WEIR_REDO_H
@@ -7,20 +8,20 @@
 #include "system/names.h"
 
 #include "log/log.h"
-#include "recover/dead_types.h"
-#include "replay/dead.h"
+#include "recover/orphan_types.h"
+#include "replay/orphan.h"
 
 typedef struct redo {
   event_log *log;          /* the opening that recovers: directory, id, bounds */
-  dead_ring *ring;
-  const dead_types *types;
-  uint64_t *sync_failed;   /* the flag in the dead ring: see ring_sync_failed */
+  orphan *ring;
+  const orphan_types *types;
+  uint64_t *sync_failed;   /* the flag in the orphaned ring: see ring_sync_failed */
   segment *active;         /* null: none is begun */
   segment_end previous;    /* the segment before `active` */
   uint64_t segment_bytes;
   uint32_t segments;       /* how many were begun: the number of `active` */
   uint32_t defined_in[MAX_TYPES];   /* the number of the last segment that has the definition */
-  lane_mark handed[WEIR_MAX_LANES]; /* how far the log accounts for each lane */
+  lane_mark drained[WEIR_MAX_LANES]; /* how far the log accounts for each lane */
   uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* by gap records of the log; last row: no lane */
   uint64_t next_offset;
   int complete;            /* everything is in segments that are on the disk */

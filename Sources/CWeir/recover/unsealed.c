@@ -123,18 +123,18 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
 }
 
 /* Sets `*used` to the end of the bytes that are not zero. */
-static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, handover *handover,
+static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, drained *drained,
                        weir_recovery *report, uint64_t *used) {
   for (;;) {
     scan_damage damage;
     int error = 0;
     switch (scan_next(scan, 1, &damage)) {
       case SCAN_BLOCK:
-        handover_block(handover, scan);
+        drained_block(drained, scan);
         error = take_block(found, scan, report);
         break;
       case SCAN_DAMAGE:
-        if (!handover->rebooted) report->missing_events += damage.count; /* else the records' indices count them */
+        if (!drained->rebooted) report->missing_events += damage.count; /* else the records' indices count them */
         error = take_damage(found, scan, directory, name, &damage, report);
         break;
       case SCAN_SEALED:
@@ -154,43 +154,43 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
 }
 
 /* Keeps the totals that the log reports as lost so far, for the seal. */
-static int keep_totals(unsealed *found, const handover *handover) {
-  if (found->opening != handover->opening) return 0;
+static int keep_totals(unsealed *found, const drained *drained) {
+  if (found->opening != drained->opening) return 0;
   uint64_t count = 0; /* no more than there are: recovery holds those of all unsealed segments */
   for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
-    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) count += handover->reported[row][reason] > 0;
+    for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) count += drained->reported[row][reason] > 0;
   }
   found->totals = calloc(count + 1, sizeof *found->totals);
   if (!found->totals) return -ENOMEM;
   for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
     uint32_t lane = row < WEIR_MAX_LANES ? row : (uint32_t)NOTICE_LANE;
     for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-      uint64_t total = handover->reported[row][reason];
+      uint64_t total = drained->reported[row][reason];
       if (total > 0) found->totals[found->summary.totals++] = (gap_total){lane, reason, total};
     }
   }
   return 0;
 }
 
-int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const dead_ring *dead,
-                  handover *handover, weir_recovery *report) {
+int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const orphan *orphan,
+                  drained *drained, weir_recovery *report) {
   segment_scan scan;
   scan_damage damage;
   int error = scan_open(&scan, directory, log_id, name->name, name->base, name->active, &damage);
   if (error != 0) return error;
   memcpy(found->boot_id, scan.header.boot_id, sizeof found->boot_id);
-  found->redone = handover_forgets(handover, &scan);
+  found->redone = drained_forgets(drained, &scan);
   if (found->redone) {
     scan_close(&scan);
     return 0;
   }
-  handover_segment(handover, &scan);
+  drained_segment(drained, &scan);
   found->drained = scan.header_valid && (scan.header.flags & SEGMENT_RECOVERED);
-  if (dead) found->calibration = dead->calibration;
+  if (orphan) found->calibration = orphan->calibration;
   /* Without a header nobody knows what lay before the first good block. */
   found->damaged = !scan.header_valid;
   uint64_t used = damage.to; /* without a header, scan_open has searched the file up to there */
-  error = scan_blocks(found, &scan, directory, name, handover, report, &used);
+  error = scan_blocks(found, &scan, directory, name, drained, report, &used);
   found->end = scan.position;
   found->log_id = scan.header.log_id;
   found->salt = scan.header.salt;
@@ -198,7 +198,7 @@ int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment
   found->base = scan.header.base_offset;
   found->next_offset = scan.next_offset;
   /* A seal says where the log ends even if the last block before it is damaged. */
-  if (found->salt != 0 && handover->log_end < scan.next_offset) handover->log_end = scan.next_offset;
+  if (found->salt != 0 && drained->log_end < scan.next_offset) drained->log_end = scan.next_offset;
   found->empty = found->summary.events + found->summary.notices == 0 && !found->complete;
   report->bytes_scanned += scan.file_bytes;
   if (error == 0 && !found->complete) {
@@ -208,14 +208,14 @@ int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment
     report->torn_bytes += torn;
   }
   scan_close(&scan);
-  return error == 0 ? keep_totals(found, handover) : error;
+  return error == 0 ? keep_totals(found, drained) : error;
 }
 
-/* Adds from the dead ring the definitions that records need and no good block has. */
-static int complete_definitions(unsealed *found, const dead_types *types) {
+/* Adds from the orphaned ring the definitions that records need and no good block has. */
+static int complete_definitions(unsealed *found, const orphan_types *types) {
   if (types->opening != found->opening) return 0;
   for (uint32_t type = 1; type < MAX_TYPES; type++) {
-    const definition_header *entry = dead_types_find(types, type);
+    const definition_header *entry = orphan_types_find(types, type);
     if (!entry || !has(found->used, type) || has(found->defined, type)) continue;
     int error = keep_definition(found, entry);
     if (error != 0) return error;
@@ -223,7 +223,7 @@ static int complete_definitions(unsealed *found, const dead_types *types) {
   return 0;
 }
 
-static int write_seal(unsealed *found, int fd, const dead_types *types) {
+static int write_seal(unsealed *found, int fd, const orphan_types *types) {
   int error = complete_definitions(found, types);
   if (error != 0) return error;
   found->summary.next_offset = found->next_offset;
@@ -271,7 +271,7 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
   return -EEXIST;
 }
 
-int unsealed_seal(unsealed *found, int directory, const segment_name *name, const dead_types *types) {
+int unsealed_seal(unsealed *found, int directory, const segment_name *name, const orphan_types *types) {
   /*
    * A segment with a sealed name is complete: it is listed because an earlier one could not be finished. A foreign file
    * is not left there: its name may be needed.

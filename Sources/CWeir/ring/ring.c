@@ -52,7 +52,7 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
                                  .tail = &lane->control->tail,
                                  .position = lane->control->tail,
                                  .own_tail = &lane->control->tail,
-                                 .limit = head_position(lane->control->head), /* room for one record, then room_find */
+                                 .limit = head_position(lane->control->head), /* for one record, then overflow_find */
                                  .id_bits = (uint64_t)i << 48,
                                  .seed = view.seed,
                                  .record_bytes = (uint32_t)view.record_bytes,

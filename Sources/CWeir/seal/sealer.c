@@ -70,7 +70,7 @@ static void queue(sealer *sealer, segment *done) {
 
 static finished finish(event_log *log, segment *first) {
   finisher finisher = {.retention = log->retention,
-                       .next_prepared = &log->supply.next_prepared,
+                       .next_prepared = &log->preparer.next_prepared,
                        .sync_failed = ring_sync_failed(log),
                        .named = log->named_segment,
                        .batcher = log->batcher};
@@ -255,19 +255,19 @@ static int sync_files(event_log *log, uint64_t offset) {
  */
 static int make_durable(event_log *log) {
   sealer *sealer = &log->sealer;
-  uint64_t number = sealer->passes + 1, handed[WEIR_MAX_LANES];
+  uint64_t number = sealer->passes + 1, drained[WEIR_MAX_LANES];
   __atomic_store_n(&sealer->passes, number, __ATOMIC_RELAXED);
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     if (is_drained(log, wait)) wait->pass = number;
   }
   /* D1: the offset after the positions, so that nothing handed is above it. */
-  for (uint32_t i = 0; i < log->lane_count; i++) handed[i] = __atomic_load_n(&log->lanes[i].handed, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < log->lane_count; i++) drained[i] = __atomic_load_n(&log->lanes[i].drained, __ATOMIC_ACQUIRE);
   uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
   int error = sync_files(log, offset);
   INVARIANT(offset >= log->durable_offset);
   for (uint32_t i = 0; error == 0 && i < log->lane_count; i++) {
-    INVARIANT(handed[i] >= log->lanes[i].durable);
-    __atomic_store_n(&log->lanes[i].durable, handed[i], __ATOMIC_RELEASE);
+    INVARIANT(drained[i] >= log->lanes[i].durable);
+    __atomic_store_n(&log->lanes[i].durable, drained[i], __ATOMIC_RELEASE);
   }
   if (error == 0) __atomic_store_n(&log->durable_offset, offset, __ATOMIC_RELEASE); /* D2 */
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {

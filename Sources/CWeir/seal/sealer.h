@@ -15,8 +15,8 @@ uint64_t sealer_waiting(const event_log *log); /* full segments that are not on 
 int sealer_trouble(const event_log *log);      /* negative errno of the disk while it takes none, 0 */
 void sealer_expect(event_log *log);            /* the log has grown: its files' times are to follow, and the disk */
 void sealer_drained(event_log *log);           /* a drain request is done with, one way or the other */
-void sealer_quarantine(event_log *log, const damaged_lane *lane); /* before it is handed over */
-void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `handed` moves past it */
+void sealer_quarantine(event_log *log, const damaged_lane *lane); /* before it is drained */
+void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to); /* before `drained` moves past it */
 int sealer_add(event_log *log, sync_wait *wait);  /* 1 if it is settled at once */
 sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline_ns); /* not of one with `announce` */
 

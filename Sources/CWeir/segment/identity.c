@@ -6,7 +6,7 @@
 #include "directory/directory.h"
 #include "directory/locator.h"
 #include "directory/log_lock.h"
-#include "directory/start.h"
+#include "directory/log_start.h"
 #include "format/ring_header.h"
 #include "segment/scan.h"
 #include "system/system.h"
@@ -64,7 +64,7 @@ enum { LOCK, RING, LOCATOR, START, NEWEST, OLDEST, FILES };
 
 /* What one file says; 0: nothing. 0 or a negative errno. */
 static int ask(int directory, int file, const ring_place *place, const segment_list *list, uint64_t *log_id) {
-  start_slot start;
+  log_start_slot start;
   int error = 0;
   *log_id = 0;
   switch (file) {
@@ -72,7 +72,7 @@ static int ask(int directory, int file, const ring_place *place, const segment_l
     case RING: error = ask_ring(place, log_id); break;
     case LOCATOR: *log_id = place->has_locator ? place->locator.log_id : 0; break;
     case START:
-      error = start_read(directory, 0, &start);
+      error = log_start_read(directory, 0, &start);
       if (error == 1) *log_id = start.log_id;
       break;
     case NEWEST:

@@ -343,7 +343,7 @@ const gap_total *scan_seal_totals(const segment_scan *scan) {
 
 int scan_room_is_empty(const segment_header *header) {
   return header->reserved0 == 0 &&
-         bytes_are_zero(&header->previous_chain, offsetof(segment_header, handed) -
+         bytes_are_zero(&header->previous_chain, offsetof(segment_header, drained) -
                                                      offsetof(segment_header, previous_chain));
 }
 
@@ -377,7 +377,7 @@ static void open_by_index(segment_scan *scan, scan_damage *damage) {
 /* Without a header to trust: salt, opening and base are those of the first good block. */
 static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int blank, scan_damage *damage) {
   memset(&scan->header, 0, sizeof scan->header);
-  memset(scan->handed, 0, sizeof scan->handed);
+  memset(scan->drained, 0, sizeof scan->drained);
   scan->header.lane_count = WEIR_MAX_LANES;
   scan->header.base_offset = base_from_name;
   block_header first;
@@ -444,7 +444,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
     return open_by_first_block(scan, base_from_name, bytes_are_zero(bytes, sizeof bytes), damage);
   }
   if (scan->header.incompatible != 0) return -ENOTSUP;
-  memcpy(scan->handed, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);
+  memcpy(scan->drained, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);
   scan->header_valid = 1;
   const batch_index *index = source_index(&scan->source);
   if (index && (index->log_id != scan->header.log_id || index->salt != scan->header.salt ||
@@ -463,7 +463,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
 /* Takes a segment of another log for what it is to this one: a file with a segment's name. */
 static void disown(segment_scan *scan, scan_damage *damage) {
   memset(&scan->header, 0, sizeof scan->header);
-  memset(scan->handed, 0, sizeof scan->handed);
+  memset(scan->drained, 0, sizeof scan->drained);
   scan->header.lane_count = WEIR_MAX_LANES;
   scan->header.base_offset = scan->name_base;
   scan->header_valid = 0;

@@ -19,8 +19,8 @@ typedef struct segment_scan {
   uint64_t disk_bytes;     /* of the file that it lies in: fewer of a batch */
   uint64_t inode;          /* which file it is, whatever its name has become */
   uint64_t name_base;      /* the base offset that its name says */
-  int header_valid;        /* its checksum vouches for salt, opening, base and `handed` */
-  lane_mark handed[WEIR_MAX_LANES];
+  int header_valid;        /* its checksum vouches for salt, opening, base and `drained` */
+  lane_mark drained[WEIR_MAX_LANES];
   int of_another_log;      /* so nothing below says anything */
   uint64_t start;          /* position of the first block */
   uint64_t position;       /* of the next block */
@@ -33,7 +33,7 @@ typedef struct segment_scan {
   uint8_t *rows;           /* a payload that lies in columns there, and what it takes to bring it back */
   uint64_t rows_room;
   /* The fixed part; with a damaged header: opening, salt, base from the first good block. Last, for its open end; what
-   * follows it in the file is in `handed`. */
+   * follows it in the file is in `drained`. */
   segment_header header;
 } segment_scan;
 

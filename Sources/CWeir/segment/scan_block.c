@@ -30,8 +30,8 @@ const char *scan_field_problem(const segment_scan *scan, const block_header *hea
   if (header->layout != 0 || header->key_id != 0 || !bytes_are_zero(header->tag, sizeof header->tag)) {
     return "block has a layout or a key, which this version does not know";
   }
-  int hands_over_none = header->kind != BLOCK_NOTICES || header->lane == NOTICE_LANE;
-  if (hands_over_none && header->index != 0) return "reserved bytes of a block are not zero";
+  int drains_none = header->kind != BLOCK_NOTICES || header->lane == NOTICE_LANE;
+  if (drains_none && header->index != 0) return "reserved bytes of a block are not zero";
   if (header->payload_bytes % 8 != 0 || header->payload_bytes > MAX_BLOCK_PAYLOAD_BYTES) {
     return "block has an impossible length";
   }
@@ -47,7 +47,7 @@ const char *scan_field_problem(const segment_scan *scan, const block_header *hea
     }
     return NULL;
   }
-  if (header->kind == BLOCK_NOTICES && header->lane < scan->header.lane_count) { /* hands over a hole */
+  if (header->kind == BLOCK_NOTICES && header->lane < scan->header.lane_count) { /* drains a hole */
     return header->lane_from % 8 == 0 && header->lane_to % 8 == 0 && header->lane_from < header->lane_to
                ? NULL
                : "block's lane positions are impossible";

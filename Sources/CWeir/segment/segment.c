@@ -42,14 +42,14 @@ segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int 
 }
 
 int segment_begin(segment *segment, const segment_origin *origin, uint64_t base_offset, const segment_end *previous,
-                  const lane_mark *handed, uint32_t lane_count, uint32_t flags) {
+                  const lane_mark *drained, uint32_t lane_count, uint32_t flags) {
   uint64_t salt = 0;
   while (salt == 0) {
     int error = sys_random(&salt, sizeof salt);
     if (error != 0) return error;
   }
   segment_header *header = (segment_header *)segment->map;
-  uint32_t bytes = SEGMENT_HEADER_BYTES + (uint32_t)sizeof *handed * lane_count;
+  uint32_t bytes = SEGMENT_HEADER_BYTES + (uint32_t)sizeof *drained * lane_count;
   memset(header, 0, bytes);
   header->magic = SEGMENT_MAGIC;
   header->major = FORMAT_MAJOR;
@@ -66,7 +66,7 @@ int segment_begin(segment *segment, const segment_origin *origin, uint64_t base_
   header->previous_base = previous->base;
   header->capacity = segment->capacity;
   header->lane_count = lane_count;
-  memcpy(header->handed, handed, sizeof *handed * lane_count);
+  memcpy(header->drained, drained, sizeof *drained * lane_count);
   int error = sys_boot_id(header->boot_id);
   if (error != 0 && error != -ENOENT) return error;
   memcpy(header->captured_boot_id, origin->boot_id, sizeof header->captured_boot_id);

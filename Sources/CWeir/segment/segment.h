@@ -73,7 +73,7 @@ typedef struct segment_origin {
 
 /* Writes the header and gives the file its active name. 0 or a negative errno; then it is still prepared. */
 int segment_begin(segment *segment, const segment_origin *origin, uint64_t base_offset, const segment_end *previous,
-                  const lane_mark *handed, uint32_t lane_count, uint32_t flags);
+                  const lane_mark *drained, uint32_t lane_count, uint32_t flags);
 
 /* Bytes of payload that one more block may have while the seal still fits. */
 uint64_t segment_room(const segment *segment);

@@ -1,5 +1,5 @@
-# file: Sources/CWeir/replay/handover.c
+# file: Sources/CWeir/replay/drained.c
 # sweep: drain
 # Recovery believes the lane's head and not the log: killed after a block was appended, before the head moved, the
 # events are there twice.
-/^void handover_lane/,/^}/ s/\*from = handover_from(handover, lane, head, tail, view->capacity);/*from = head;/
+/^void drained_lane/,/^}/ s/\*from = drained_from(drained, lane, head, tail, view->capacity);/*from = head;/

@@ -2,4 +2,4 @@
 # cases: power_cases
 # What `start` names goes at an opening although it may not be on the disk: killed before it was synced, and the power
 # cut after that, there is neither.
-s/^    if (!confirmed) error = start_confirm(directory, start);$//
+s/^    if (!confirmed) error = log_start_confirm(directory, start);$//

@@ -1,16 +1,16 @@
 /*
- * populator.c: the populator, a thread that keeps page faults out of captures where the ring lies on a disk.
+ * prefaulter.c: the prefaulter, a thread that keeps page faults out of captures where the ring lies on a disk.
  *
  * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us,
  * paid by whoever captures next, once a page and writeback. So while events flow, this thread asks for the pages that
  * the lanes' producers will come to next to be made writable (MADV_POPULATE_WRITE), and for the page of their tails.
- * That may wait for the disk; nobody waits for this thread. On tmpfs there is no writeback, and no populator; before
+ * That may wait for the disk; nobody waits for this thread. On tmpfs there is no writeback, and no prefaulter; before
  * Linux 5.14 it ends at once, and captures fault as they would without it.
  *
- * It wakes up by the drainer, which has something to hand over only if something was captured, and sleeps without end
+ * It wakes up by the drainer, which has something to drain only if something was captured, and sleeps without end
  * once nothing moves.
  */
-#include "drain/populator.h"
+#include "drain/prefaulter.h"
 
 #include <errno.h>
 
@@ -54,7 +54,7 @@ static int populate_lane(const event_log *log, uint32_t number, uint64_t from, u
 }
 
 /*
- * Looks at every lane once. Adds up in `*moved` what was handed over since the last look. It goes by the heads, which
+ * Looks at every lane once. Adds up in `*moved` what was drained since the last look. It goes by the heads, which
  * the drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture
  * there 0.1 to 0.3 us. Between two passes of the drainer it asks for the same pages again, because a writeback may have
  * come in between. 0 or a negative errno.
@@ -85,55 +85,55 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved) {
 
 static void *populate_main(void *argument) {
   event_log *log = argument;
-  populator *populator = &log->populator;
+  prefaulter *prefaulter = &log->prefaulter;
   stretch stretches[WEIR_MAX_LANES] = {0};
   uint64_t tick = LEAST_TICK_NS;
   uint32_t quiet = 0;
   for (uint32_t i = 0; i < log->lane_count; i++) {
     stretches[i].head = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
   }
-  while (!__atomic_load_n(&populator->stopping, __ATOMIC_ACQUIRE)) {
-    uint32_t bell = __atomic_load_n(&populator->bell, __ATOMIC_ACQUIRE);
+  while (!__atomic_load_n(&prefaulter->stopping, __ATOMIC_ACQUIRE)) {
+    uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE);
     uint64_t moved;
     /* Whatever else it fails for concerns a range, or passes: the capture faults, and the next look may succeed. */
     if (populate_once(log, stretches, &moved) == -EINVAL) return NULL;
     quiet = moved > 0 ? 0 : quiet + 1;
     if (moved > 0) tick = next_tick(tick, moved);
     if (quiet < QUIET_TICKS) {
-      sys_futex_wait(&populator->bell, bell, tick);
+      sys_futex_wait(&prefaulter->bell, bell, tick);
       continue;
     }
-    /* A block that is handed over just before the flag is seen wakes nobody: then the next one does. */
-    __atomic_store_n(&populator->asleep, 1, __ATOMIC_SEQ_CST);
-    sys_futex_wait(&populator->bell, bell, UINT64_MAX);
-    __atomic_store_n(&populator->asleep, 0, __ATOMIC_RELAXED);
+    /* A block that is drained just before the flag is seen wakes nobody: then the next one does. */
+    __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_SEQ_CST);
+    sys_futex_wait(&prefaulter->bell, bell, UINT64_MAX);
+    __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);
     quiet = 0;
   }
   return NULL;
 }
 
-static void ring(populator *populator) {
-  __atomic_store_n(&populator->asleep, 0, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&populator->bell, 1, __ATOMIC_RELEASE);
-  sys_futex_wake(&populator->bell);
+static void ring(prefaulter *prefaulter) {
+  __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&prefaulter->bell, 1, __ATOMIC_RELEASE);
+  sys_futex_wake(&prefaulter->bell);
 }
 
-void populator_wake(event_log *log) {
-  if (__atomic_load_n(&log->populator.asleep, __ATOMIC_RELAXED)) ring(&log->populator);
+void prefaulter_wake(event_log *log) {
+  if (__atomic_load_n(&log->prefaulter.asleep, __ATOMIC_RELAXED)) ring(&log->prefaulter);
 }
 
-int populator_start(event_log *log) {
+int prefaulter_start(event_log *log) {
   if (log->ring_in_memory) return 0;
-  int error = thread_start(&log->populator.thread, populate_main, log, "weir-populate");
-  log->populator.runs = error == 0;
+  int error = thread_start(&log->prefaulter.thread, populate_main, log, "weir-prefault");
+  log->prefaulter.runs = error == 0;
   return error;
 }
 
-void populator_stop(event_log *log) {
-  populator *populator = &log->populator;
-  if (!populator->runs) return;
-  __atomic_store_n(&populator->stopping, 1, __ATOMIC_RELEASE);
-  ring(populator);
-  pthread_join(populator->thread, NULL);
-  populator->runs = 0;
+void prefaulter_stop(event_log *log) {
+  prefaulter *prefaulter = &log->prefaulter;
+  if (!prefaulter->runs) return;
+  __atomic_store_n(&prefaulter->stopping, 1, __ATOMIC_RELEASE);
+  ring(prefaulter);
+  pthread_join(prefaulter->thread, NULL);
+  prefaulter->runs = 0;
 }

@@ -1,10 +1,10 @@
 /*
- * handover.h: up to which position the log says that each lane was handed over. The log wins over a lane's head,
+ * drained.h: up to which position the log says that each lane was drained. The log wins over a lane's head,
  * because a block is appended before the head moves. Recovery and readers of a dead log both use this, so that they
  * give the same offsets.
  */
-#ifndef WEIR_HANDOVER_H
-#define WEIR_HANDOVER_H
+#ifndef WEIR_DRAINED_H
+#define WEIR_DRAINED_H
 
 #include "system/names.h"
 
@@ -12,7 +12,7 @@
 #include "format/record.h"
 #include "segment/scan.h"
 
-typedef struct handover {
+typedef struct drained {
   uint64_t opening;                     /* the ring's; blocks and segments of other openings do not count */
   int rebooted;                         /* the ring is of another boot: see lane_survivors */
   int after_cut;                        /* a recovery after the reboot has already drained part of the ring */
@@ -21,30 +21,30 @@ typedef struct handover {
   uint64_t missing;                     /* events that the log's blocks skip between them */
   uint8_t known[WEIR_MAX_LANES];        /* the log states `position`; if 0, only the lane's head is known */
   int unsealed;                         /* an unsealed segment of the opening was seen */
-  int from_start;                       /* a lane that the log does not mention has handed over nothing yet */
+  int from_start;                       /* a lane that the log does not mention has drained nothing yet */
   int totals_known;                     /* `reported` has every total of the log; the ring's own are not needed */
   calibration calibration;              /* of the last block of the opening; multiplier 0: none was seen */
   uint64_t log_end;                     /* the offset after the last event of all segments seen */
   uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* highest totals in gap records; last row: no lane */
-} handover;
+} drained;
 
-void handover_start(handover *handover, uint64_t opening, int rebooted);
+void drained_start(drained *drained, uint64_t opening, int rebooted);
 
 /* Takes in the header of an unsealed segment; call in order of base offset, before its blocks. */
-void handover_segment(handover *handover, const segment_scan *scan);
+void drained_segment(drained *drained, const segment_scan *scan);
 
 /*
  * Whether to ignore an unsealed segment: recovery under another boot id wrote it, and the ring is unchanged, so its
  * events are drained again and get the same offsets. The file may be only partly on the disk, if that recovery was cut
  * off.
  */
-int handover_forgets(const handover *handover, const segment_scan *scan);
+int drained_forgets(const drained *drained, const segment_scan *scan);
 
-/* How many records of a lane come before its handed-over position, or RECORDS_UNKNOWN. */
-uint64_t handover_records(const handover *handover, uint32_t lane);
+/* How many records of a lane come before its drained position, or RECORDS_UNKNOWN. */
+uint64_t drained_records(const drained *drained, uint32_t lane);
 
 /* Takes in one good block. */
-void handover_block(handover *handover, const segment_scan *scan);
+void drained_block(drained *drained, const segment_scan *scan);
 
 /*
  * Takes in the last sealed segment, after scan_seal, or after reading it to its end if it has no good seal. The
@@ -52,13 +52,13 @@ void handover_block(handover *handover, const segment_scan *scan);
  * power cut the ring may be older than what was sealed. Call first, whether or not there are unsealed segments. 0 or a
  * negative errno.
  */
-int handover_sealed(handover *handover, const segment_scan *scan);
+int drained_sealed(drained *drained, const segment_scan *scan);
 
 /*
- * Does all of this for a directory: handover_start, the last sealed segment, then every later one. 0 or a negative
+ * Does all of this for a directory: drained_start, the last sealed segment, then every later one. 0 or a negative
  * errno. -EAGAIN: a file disappeared meanwhile, so a writer is at work.
  */
-int handover_read(handover *handover, int directory, uint64_t log_id, const segment_list *list, uint64_t opening,
+int drained_read(drained *drained, int directory, uint64_t log_id, const segment_list *list, uint64_t opening,
                   int rebooted);
 
 /*
@@ -66,26 +66,26 @@ int handover_read(handover *handover, int directory, uint64_t log_id, const segm
  * counts, even below the head: records that a damaged block held are drained again if they are still in the lane.
  * Otherwise the higher of head and log counts. Never below tail - capacity.
  */
-uint64_t handover_from(const handover *handover, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity);
+uint64_t drained_from(const drained *drained, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity);
 
 /* Whether a lane's head and tail can be what a writer left there. */
-int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity);
+int drained_plausible(uint64_t head, uint64_t tail, uint64_t capacity);
 
-/* What was evicted from a dead lane: up to which position, and how many events ever. Zeros if nothing was. */
+/* What was evicted from an orphaned lane: up to which position, and how many events ever. Zeros if nothing was. */
 typedef struct evicted {
   uint64_t to;
   uint64_t total;
 } evicted;
-evicted handover_evicted(const lane_control *control);
+evicted drained_evicted(const lane_control *control);
 
 /*
- * The stretch [from, to) of a dead lane to drain: records, and holes where no checksum matches. If head and tail are
- * not plausible, only checksums decide. Then the stretch starts at the log's position (or the head), or at the end of
- * an eviction if a record is there. It ends at the tail if that is possible, else where the records stop following one
- * another. The view's bytes are read only in this case, or if the view is `rebooted`. Evicted records are never in the
- * stretch.
+ * The stretch [from, to) of an orphaned lane to drain: records, and holes where no checksum matches. If head and tail
+ * are not plausible, only checksums decide. Then the stretch starts at the log's position (or the head), or at the end
+ * of an eviction if a record is there. It ends at the tail if that is possible, else where the records stop following
+ * one another. The view's bytes are read only in this case, or if the view is `rebooted`. Evicted records are never in
+ * the stretch.
  */
-void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
+void drained_lane(const drained *drained, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to);
 
 /*
@@ -93,26 +93,26 @@ void handover_lane(const handover *handover, const lane_view *view, uint32_t lan
  * those that the ring counts and the log does not report. Ring and log may be of different ages, so the result is at
  * most `skipped`; 0 if that is RECORDS_UNKNOWN.
  */
-uint64_t handover_overwritten(const handover *handover, uint32_t lane, const lane_control *control, uint64_t from,
+uint64_t drained_overwritten(const drained *drained, uint32_t lane, const lane_control *control, uint64_t from,
                               uint64_t to, uint64_t skipped);
 
 /* The first offset that recovery gives, if `ring_end` is the log's end by the ring. */
-uint64_t handover_start_offset(const handover *handover, uint64_t ring_end);
+uint64_t drained_start_offset(const drained *drained, uint64_t ring_end);
 
 /*
  * The position up to which the log accounts for a lane that is drained from `from` on. Records between the two were
  * evicted.
  */
-uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t from);
+uint64_t drained_accounted(const drained *drained, uint32_t lane, uint64_t from);
 
 /*
  * The calibration for the events left in the ring: the ring's own; if that is damaged, the log's last one; else zeros.
  */
-calibration handover_calibration(const handover *handover, const ring_header *ring);
+calibration drained_calibration(const drained *drained, const ring_header *ring);
 
 /*
  * The refusals of a lane (WEIR_MAX_LANES: without a lane) that the log reports; `in_ring` is the ring's count of them.
  */
-uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring);
+uint64_t drained_reported(const drained *drained, uint32_t lane, int32_t reason, uint64_t in_ring);
 
 #endif

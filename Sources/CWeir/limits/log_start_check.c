@@ -1,5 +1,5 @@
-/* start_check.c: see start_check.h. */
-#include "limits/start_check.h"
+/* log_start_check.c: see log_start_check.h. */
+#include "limits/log_start_check.h"
 
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 enum { SAYS_NO = -1, SAYS_NOTHING, SAYS_YES };
 
 /* What a segment below the start says. Sealed ones are leftovers, which end with the last one that was removed. */
-static int ask_below(const start_slot *slot, const segment_name *name, const segment_scan *scan) {
+static int ask_below(const log_start_slot *slot, const segment_name *name, const segment_scan *scan) {
   if (name->active || name->base > slot->base) return SAYS_NO;
   if (name->base < slot->base) return SAYS_NOTHING;
   return scan->header.salt == slot->salt ? SAYS_YES : SAYS_NO;
@@ -19,14 +19,14 @@ static int ask_below(const start_slot *slot, const segment_name *name, const seg
  * What the first segment that was kept says. Its header names its predecessor: the last removed segment, if `start` is
  * of this log. A predecessor of 0, or one at or above first_offset, was deleted by hand and proves nothing.
  */
-static int ask_above(const start_slot *slot, const segment_scan *scan) {
+static int ask_above(const log_start_slot *slot, const segment_scan *scan) {
   const segment_header *header = &scan->header;
   if (!scan->header_valid || header->previous_salt == 0) return SAYS_NOTHING;
   if (header->previous_salt == slot->salt) return SAYS_YES;
   return header->previous_base < slot->first_offset ? SAYS_NO : SAYS_NOTHING;
 }
 
-int start_check_fits(int directory, const start_slot *slot) {
+int log_start_check_fits(int directory, const log_start_slot *slot) {
   segment_list list;
   int error = segment_list_read(directory, &list), proven = 0, leftovers = 0, above = 0, foreign = 0;
   for (uint64_t i = 0; error == 0 && !foreign && !above && i < list.count; i++) {

@@ -1,10 +1,10 @@
 /*
- * start.h: the file `start`, which says where a log begins once retention has removed its oldest segments, and what was
- * in them. It is on the disk before a segment is unlinked, so what it names as removed is never taken for missing, and
- * what is still there below it is a leftover that the next opening removes.
+ * log_start.h: the file `start`, which says where a log begins once retention has removed its oldest segments, and what
+ * was in them. It is on the disk before a segment is unlinked, so what it names as removed is never taken for missing,
+ * and what is still there below it is a leftover that the next opening removes.
  */
-#ifndef WEIR_START_H
-#define WEIR_START_H
+#ifndef WEIR_LOG_START_H
+#define WEIR_LOG_START_H
 
 #include "system/names.h"
 
@@ -15,20 +15,20 @@
  * -EBADMSG if neither slot is good, -ELOOP for what is no plain file, -ESTALE for that of another log, -ENOTSUP for a
  * newer version, or another negative errno.
  */
-int start_read(int directory, uint64_t log_id, start_slot *slot);
+int log_start_read(int directory, uint64_t log_id, log_start_slot *slot);
 
-/* What is wrong, where start_read answers one of the first three errors: it counts as absent. Null for any other. */
-const char *start_problem(int error);
+/* What is wrong, if log_start_read answers one of the first three errors: `start` counts as absent. Null for others. */
+const char *log_start_problem(int error);
 
 #define START_FOREIGN "the file that says what was removed is of another log: what retention removed counts as missing"
 
 /* Writes the next one, in the place of the older; after 0 it is on the disk. Makes the file if there is none. */
-int start_write(int directory, start_slot *slot);
+int log_start_write(int directory, log_start_slot *slot);
 
 /*
  * Has the slot that was read on the disk, content and name. The process that wrote it may have been killed before it
  * had synced it: nothing that it names may go before that, or a power cut leaves neither. 0 or a negative errno.
  */
-int start_confirm(int directory, const start_slot *slot);
+int log_start_confirm(int directory, const log_start_slot *slot);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * handover_model.c: the process is killed before every single store to the ring or to a segment, and before every
+ * drained_model.c: the process is killed before every single store to the ring or to a segment, and before every
  * change of the directory, in every interleaving of a capture with the drainer; what is left is recovered by
  * recover.c, twice. Every accepted event is then in the log once, in order, or counted as overwritten; an event whose
  * capture was cut off may be there or not. In the -again model, the recovery is killed in the same way, too.
@@ -199,35 +199,35 @@ static const twin no_twins[] = {{0}};
 
 #define PROVES "a kill at any store: each accepted event is recovered once"
 
-const model handover_model = {
-    .name = "handover", .labels = "L4", .proves = PROVES, .set_up = set_up, .threads = {four, drain_once},
+const model drained_model = {
+    .name = "drained", .labels = "L4", .proves = PROVES, .set_up = set_up, .threads = {four, drain_once},
     .at_end = at_end, .before_store = before_store, .done = done, .twins = twins,
 };
-const model handover_32_model = {
-    .name = "handover-2^32", .labels = "L4", .proves = PROVES, .set_up = set_up_at_32, .threads = {four, drain_once},
+const model drained_32_model = {
+    .name = "drained-2^32", .labels = "L4", .proves = PROVES, .set_up = set_up_at_32, .threads = {four, drain_once},
     .at_end = at_end, .before_store = before_store, .done = done, .twins = twins,
 };
-const model handover_63_model = {
-    .name = "handover-2^63", .labels = "L4", .proves = PROVES, .set_up = set_up_at_63, .threads = {four, drain_once},
+const model drained_63_model = {
+    .name = "drained-2^63", .labels = "L4", .proves = PROVES, .set_up = set_up_at_63, .threads = {four, drain_once},
     .at_end = at_end, .before_store = before_store, .done = done, .twins = twins,
 };
-const model handover_roll_model = {
-    .name = "handover-roll", .labels = "L4", .proves = PROVES ", over a change of segments", .set_up = set_up,
+const model drained_roll_model = {
+    .name = "drained-roll", .labels = "L4", .proves = PROVES ", over a change of segments", .set_up = set_up,
     .threads = {two, drain_and_roll}, .at_end = at_end, .before_store = before_store, .done = done, .twins = no_twins,
 };
-const model handover_evict_model = {
-    .name = "handover-evict", .labels = "L8, L9", .proves = PROVES " or counted as overwritten",
+const model drained_evict_model = {
+    .name = "drained-evict", .labels = "L8, L9", .proves = PROVES " or counted as overwritten",
     .set_up = set_up_evicting, .threads = {three, drain_once}, .at_end = at_end, .sleeps_run_out = 1,
     .before_store = before_store, .done = done, .twins = evict_twins,
 };
-const model handover_evict_again_model = {
-    .name = "handover-evict-again", .labels = "L8, L9",
+const model drained_evict_again_model = {
+    .name = "drained-evict-again", .labels = "L8, L9",
     .proves = PROVES " or counted as overwritten, the recovery's own included", .set_up = set_up_evicting,
     .threads = {three, drain_once}, .at_end = at_end, .before_store = before_any_store, .done = done,
     .twins = no_twins,
 };
-const model handover_again_model = {
-    .name = "handover-again", .labels = "L4", .proves = PROVES ", the recovery's own included", .set_up = set_up,
+const model drained_again_model = {
+    .name = "drained-again", .labels = "L4", .proves = PROVES ", the recovery's own included", .set_up = set_up,
     .threads = {four, drain_once}, .at_end = at_end, .before_store = before_any_store, .done = done,
     .twins = no_twins,
 };

@@ -1,5 +1,5 @@
-/* handover.c: see handover.h. */
-#include "replay/handover.h"
+/* drained.c: see drained.h. */
+#include "replay/drained.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,56 +13,56 @@ static void raise_to(uint64_t *value, uint64_t least) {
   if (*value < least) *value = least;
 }
 
-void handover_start(handover *handover, uint64_t opening, int rebooted) {
-  memset(handover, 0, sizeof *handover);
-  handover->opening = opening;
-  handover->rebooted = rebooted;
-  handover->totals_known = 1; /* unless a seal that has them can't be read */
-  handover->from_start = rebooted; /* unless a segment of the opening was sealed */
+void drained_start(drained *drained, uint64_t opening, int rebooted) {
+  memset(drained, 0, sizeof *drained);
+  drained->opening = opening;
+  drained->rebooted = rebooted;
+  drained->totals_known = 1; /* unless a seal that has them can't be read */
+  drained->from_start = rebooted; /* unless a segment of the opening was sealed */
 }
 
-uint64_t handover_records(const handover *handover, uint32_t lane) {
-  if (handover->known[lane]) return handover->records[lane];
-  return handover->from_start ? 0 : RECORDS_UNKNOWN;
+uint64_t drained_records(const drained *drained, uint32_t lane) {
+  if (drained->known[lane]) return drained->records[lane];
+  return drained->from_start ? 0 : RECORDS_UNKNOWN;
 }
 
 /*
  * Notes that the log accounts for a lane up to `mark`. `first` records come before the stretch that ends there: those
  * between the known records and `first` are missing.
  */
-static void advance(handover *handover, uint32_t lane, uint64_t first, lane_mark mark) {
-  if (handover->known[lane] && mark.position <= handover->position[lane]) return;
-  uint64_t before = handover_records(handover, lane);
-  if (before != RECORDS_UNKNOWN && first != RECORDS_UNKNOWN && first > before) handover->missing += first - before;
-  handover->position[lane] = mark.position;
-  handover->records[lane] = mark.records;
-  handover->known[lane] = 1;
+static void advance(drained *drained, uint32_t lane, uint64_t first, lane_mark mark) {
+  if (drained->known[lane] && mark.position <= drained->position[lane]) return;
+  uint64_t before = drained_records(drained, lane);
+  if (before != RECORDS_UNKNOWN && first != RECORDS_UNKNOWN && first > before) drained->missing += first - before;
+  drained->position[lane] = mark.position;
+  drained->records[lane] = mark.records;
+  drained->known[lane] = 1;
 }
 
-static void take_header(handover *handover, const segment_scan *scan) {
+static void take_header(drained *drained, const segment_scan *scan) {
   /* A file with neither a good header nor a good block says nothing; its name may be anyone's. */
   if (scan->header.salt == 0) return;
-  raise_to(&handover->log_end, scan->header.base_offset);
+  raise_to(&drained->log_end, scan->header.base_offset);
   /*
    * New offsets start above the name of every segment that stays: one that somebody renamed, or copied under another
    * name, must not have the name of a new segment.
    */
-  if (!scan->active || scan->name_base != scan->header.base_offset) raise_to(&handover->log_end, scan->name_base + 1);
-  if (scan->header.opening != handover->opening || !scan->header_valid) return;
+  if (!scan->active || scan->name_base != scan->header.base_offset) raise_to(&drained->log_end, scan->name_base + 1);
+  if (scan->header.opening != drained->opening || !scan->header_valid) return;
   for (uint32_t lane = 0; lane < scan->header.lane_count; lane++) {
-    if (scan->handed[lane].position % 8 != 0) continue; /* every lane position is a multiple of eight */
-    advance(handover, lane, scan->handed[lane].records, scan->handed[lane]);
+    if (scan->drained[lane].position % 8 != 0) continue; /* every lane position is a multiple of eight */
+    advance(drained, lane, scan->drained[lane].records, scan->drained[lane]);
   }
-  handover->after_cut |= (scan->header.flags & SEGMENT_AFTER_CUT) != 0;
+  drained->after_cut |= (scan->header.flags & SEGMENT_AFTER_CUT) != 0;
 }
 
-void handover_segment(handover *handover, const segment_scan *scan) {
-  take_header(handover, scan);
-  if (scan->header.salt != 0 && scan->header.opening == handover->opening) handover->unsealed = 1;
+void drained_segment(drained *drained, const segment_scan *scan) {
+  take_header(drained, scan);
+  if (scan->header.salt != 0 && scan->header.opening == drained->opening) drained->unsealed = 1;
 }
 
-int handover_forgets(const handover *handover, const segment_scan *scan) {
-  return handover->rebooted && scan->active && scan->header_valid && scan->header.opening == handover->opening &&
+int drained_forgets(const drained *drained, const segment_scan *scan) {
+  return drained->rebooted && scan->active && scan->header_valid && scan->header.opening == drained->opening &&
          (scan->header.flags & SEGMENT_RECOVERED);
 }
 
@@ -70,7 +70,7 @@ int handover_forgets(const handover *handover, const segment_scan *scan) {
  * Takes in the totals of the gap records in a block of notices. Returns how many records of a lane the block stands
  * for, or RECORDS_UNKNOWN.
  */
-static uint64_t take_notices(handover *handover, const segment_scan *scan) {
+static uint64_t take_notices(drained *drained, const segment_scan *scan) {
   uint64_t at = 0, records = 0;
   for (uint32_t i = 0; i < scan->block.count; i++) {
     record_header record;
@@ -81,7 +81,7 @@ static uint64_t take_notices(handover *handover, const segment_scan *scan) {
     if (record.type == WEIR_TYPE_GAP &&
         notice_read_gap(scan->payload + at + sizeof record, record.length, &lane, &reason, &total, &dropped)) {
       uint32_t row = lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES;
-      raise_to(&handover->reported[row][reason], total);
+      raise_to(&drained->reported[row][reason], total);
       if (records != RECORDS_UNKNOWN && reason == WEIR_LOST_OVERWRITTEN) records += dropped;
     } else if (record.type == WEIR_TYPE_HOLE && records != RECORDS_UNKNOWN) {
       uint64_t events = notice_read_hole(scan->payload + at + sizeof record, record.length);
@@ -104,42 +104,42 @@ static void take_indices(const segment_scan *scan, uint32_t *first, uint32_t *la
   }
 }
 
-void handover_block(handover *handover, const segment_scan *scan) {
+void drained_block(drained *drained, const segment_scan *scan) {
   const block_header *block = &scan->block;
-  raise_to(&handover->log_end, block->base_offset + block->count);
-  if (block->opening != handover->opening) return;
-  handover->calibration = block->calibration;
-  uint64_t stands_for = block->kind == BLOCK_NOTICES ? take_notices(handover, scan) : 0;
+  raise_to(&drained->log_end, block->base_offset + block->count);
+  if (block->opening != drained->opening) return;
+  drained->calibration = block->calibration;
+  uint64_t stands_for = block->kind == BLOCK_NOTICES ? take_notices(drained, scan) : 0;
   if (block->lane >= WEIR_MAX_LANES) return;
-  uint64_t before = handover_records(handover, block->lane);
-  if (block->kind == BLOCK_NOTICES) { /* hands over a hole, or what was overwritten */
+  uint64_t before = drained_records(drained, block->lane);
+  if (block->kind == BLOCK_NOTICES) { /* drains a hole, or what was overwritten */
     uint64_t first = block->index == INDEX_UNKNOWN ? before : record_number(before, block->index);
     uint64_t after = first == RECORDS_UNKNOWN || stands_for == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : first + stands_for;
-    advance(handover, block->lane, first, (lane_mark){block->lane_to, after});
+    advance(drained, block->lane, first, (lane_mark){block->lane_to, after});
   } else if (block->count > 0) {
     uint32_t first = 0, last = 0;
     take_indices(scan, &first, &last);
     uint64_t number = record_number(before, first);
-    advance(handover, block->lane, number, (lane_mark){block->lane_to, record_number(number, last) + 1});
+    advance(drained, block->lane, number, (lane_mark){block->lane_to, record_number(number, last) + 1});
   }
 }
 
-int handover_sealed(handover *handover, const segment_scan *scan) {
-  if (scan->header.opening == handover->opening) handover->from_start = 0;
-  take_header(handover, scan);
+int drained_sealed(drained *drained, const segment_scan *scan) {
+  if (scan->header.opening == drained->opening) drained->from_start = 0;
+  take_header(drained, scan);
   if (scan->header.salt == 0) return 0;
-  raise_to(&handover->log_end, scan->next_offset);
-  if (scan->header.opening != handover->opening) return 0;
+  raise_to(&drained->log_end, scan->next_offset);
+  if (scan->header.opening != drained->opening) return 0;
   const seal_summary *seal = scan_summary(scan);
   if (seal) {
     const gap_total *totals = scan_seal_totals(scan);
     for (uint32_t i = 0; i < seal->totals; i++) {
       if (totals[i].reason >= WEIR_DROP_REASONS) continue;
       uint32_t row = totals[i].lane < WEIR_MAX_LANES ? totals[i].lane : WEIR_MAX_LANES;
-      raise_to(&handover->reported[row][totals[i].reason], totals[i].total);
+      raise_to(&drained->reported[row][totals[i].reason], totals[i].total);
     }
   } else {
-    handover->totals_known = 0;
+    drained->totals_known = 0;
   }
   /*
    * A second scan, so that `scan` stays as it is. Only whole blocks count, as they did before the segment was sealed.
@@ -149,7 +149,7 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
   scan_damage damage;
   do {
     result = scan_next(&walk, 1, &damage);
-    if (result == SCAN_BLOCK) handover_block(handover, &walk);
+    if (result == SCAN_BLOCK) drained_block(drained, &walk);
   } while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
   scan_again_close(&walk);
   return result == SCAN_ERROR ? damage.error : 0;
@@ -159,7 +159,7 @@ int handover_sealed(handover *handover, const segment_scan *scan) {
  * Takes in one segment. Sets `*settled` if its file name agrees with its header: earlier segments then cannot move the
  * end of the log.
  */
-static int take_segment(handover *handover, int directory, uint64_t log_id, const segment_name *name, int sealed,
+static int take_segment(drained *drained, int directory, uint64_t log_id, const segment_name *name, int sealed,
                         int *settled) {
   segment_name found = *name;
   segment_scan scan;
@@ -169,68 +169,68 @@ static int take_segment(handover *handover, int directory, uint64_t log_id, cons
   if (error == -ELOOP) return 0; /* not a plain file, so not ours: readers and verify report it */
   if (error != 0) return error;
   *settled = scan.header.salt != 0 && scan.header.base_offset == name->base;
-  if (!sealed && handover_forgets(handover, &scan)) {
+  if (!sealed && drained_forgets(drained, &scan)) {
     scan_close(&scan);
     return 0;
   }
-  if (!sealed) handover_segment(handover, &scan);
+  if (!sealed) drained_segment(drained, &scan);
   scan_result result = SCAN_SEALED;
   if (!sealed || scan_seal(&scan) != 0) {
     do {
       result = scan_next(&scan, 1, &damage);
-      if (!sealed && result == SCAN_BLOCK) handover_block(handover, &scan);
+      if (!sealed && result == SCAN_BLOCK) drained_block(drained, &scan);
     } while (result == SCAN_BLOCK || result == SCAN_DAMAGE);
     if (result == SCAN_ERROR) error = damage.error;
   }
-  if (error == 0 && sealed) error = handover_sealed(handover, &scan);
-  if (scan.header.salt != 0) raise_to(&handover->log_end, scan.next_offset);
+  if (error == 0 && sealed) error = drained_sealed(drained, &scan);
+  if (scan.header.salt != 0) raise_to(&drained->log_end, scan.next_offset);
   scan_close(&scan);
   return error;
 }
 
-int handover_read(handover *handover, int directory, uint64_t log_id, const segment_list *list, uint64_t opening,
+int drained_read(drained *drained, int directory, uint64_t log_id, const segment_list *list, uint64_t opening,
                   int rebooted) {
-  handover_start(handover, opening, rebooted);
+  drained_start(drained, opening, rebooted);
   uint64_t unsealed = 0;
   while (unsealed < list->count && !list->items[unsealed].active) unsealed++;
   int error = 0, settled = 0;
   for (uint64_t left = unsealed; error == 0 && left > 0 && !settled; left--) {
-    error = take_segment(handover, directory, log_id, &list->items[left - 1], 1, &settled);
+    error = take_segment(drained, directory, log_id, &list->items[left - 1], 1, &settled);
   }
   for (uint64_t i = unsealed; error == 0 && i < list->count; i++) {
-    error = take_segment(handover, directory, log_id, &list->items[i], 0, &settled);
+    error = take_segment(drained, directory, log_id, &list->items[i], 0, &settled);
   }
   return error;
 }
 
-uint64_t handover_from(const handover *handover, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity) {
+uint64_t drained_from(const drained *drained, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity) {
   uint64_t from = head;
-  if (handover->known[lane] && (handover->unsealed || handover->position[lane] > head)) from = handover->position[lane];
-  if (from > tail) return tail; /* the ring is older than the log: all of it has been handed over */
+  if (drained->known[lane] && (drained->unsealed || drained->position[lane] > head)) from = drained->position[lane];
+  if (from > tail) return tail; /* the ring is older than the log: all of it has been drained */
   return tail - from > capacity ? tail - capacity : from;
 }
 
-int handover_plausible(uint64_t head, uint64_t tail, uint64_t capacity) {
+int drained_plausible(uint64_t head, uint64_t tail, uint64_t capacity) {
   return head % 8 == 0 && tail % 8 == 0 && head <= tail && tail - head <= capacity;
 }
 
-evicted handover_evicted(const lane_control *control) {
+evicted drained_evicted(const lane_control *control) {
   if ((control->head & HEAD_EVICTED) && control->evicting_to == head_position(control->head)) {
     return (evicted){control->evicting_to, control->evicting_total};
   }
   return (evicted){control->evicted_to, control->evicted_total};
 }
 
-uint64_t handover_accounted(const handover *handover, uint32_t lane, uint64_t from) {
-  uint64_t accounted = handover->known[lane] ? handover->position[lane] : from;
+uint64_t drained_accounted(const drained *drained, uint32_t lane, uint64_t from) {
+  uint64_t accounted = drained->known[lane] ? drained->position[lane] : from;
   return accounted < from ? accounted : from;
 }
 
 /* The end of an eviction that the log does not report yet, or 0. One flipped bit does not make an eviction. */
-static uint64_t evicted_unknown_to_log(const handover *handover, uint32_t lane, const lane_control *control) {
-  evicted evicted = handover_evicted(control);
+static uint64_t evicted_unknown_to_log(const drained *drained, uint32_t lane, const lane_control *control) {
+  evicted evicted = drained_evicted(control);
   uint64_t in_ring = control->reported[WEIR_LOST_OVERWRITTEN - 1];
-  uint64_t reported = handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, in_ring);
+  uint64_t reported = drained_reported(drained, lane, WEIR_LOST_OVERWRITTEN, in_ring);
   return evicted.to % 8 == 0 && evicted.total > reported ? evicted.to : 0;
 }
 
@@ -239,29 +239,29 @@ static uint64_t evicted_unknown_to_log(const handover *handover, uint32_t lane, 
  * from the same moment. A word may also be older than the ring. So head and tail are only hints: from the log's
  * position on, the checksums and indices of the records decide.
  */
-static void lane_survivors(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
+static void lane_survivors(const drained *drained, const lane_view *view, uint32_t lane, const lane_control *control,
                            uint64_t *from, uint64_t *to) {
-  uint64_t records = handover_records(handover, lane);
-  *from = handover->known[lane] ? handover->position[lane] : 0;
+  uint64_t records = drained_records(drained, lane);
+  *from = drained->known[lane] ? drained->position[lane] : 0;
   *to = record_last(view, *from, records, control->tail);
   if (*to == *from) *to = record_last(view, *from, records, head_position(control->head));
 }
 
-void handover_lane(const handover *handover, const lane_view *view, uint32_t lane, const lane_control *control,
+void drained_lane(const drained *drained, const lane_view *view, uint32_t lane, const lane_control *control,
                    uint64_t *from, uint64_t *to) {
   if (view->rebooted) {
-    lane_survivors(handover, view, lane, control, from, to);
+    lane_survivors(drained, view, lane, control, from, to);
     return;
   }
   uint64_t head = head_position(control->head), tail = control->tail, size;
-  uint64_t evicted = evicted_unknown_to_log(handover, lane, control);
-  if (handover_plausible(head, tail, view->capacity)) {
-    *from = handover_from(handover, lane, head, tail, view->capacity);
+  uint64_t evicted = evicted_unknown_to_log(drained, lane, control);
+  if (drained_plausible(head, tail, view->capacity)) {
+    *from = drained_from(drained, lane, head, tail, view->capacity);
     *to = tail;
     if (evicted <= head) raise_to(from, evicted);
     return;
   }
-  *from = handover->known[lane] ? handover->position[lane] : head & ~UINT64_C(7);
+  *from = drained->known[lane] ? drained->position[lane] : head & ~UINT64_C(7);
   /*
    * The records after the drained position were evicted. If a valid record starts where the eviction ended, resume
    * there.
@@ -278,28 +278,28 @@ void handover_lane(const handover *handover, const lane_view *view, uint32_t lan
   while (*to < end && record_at(view, *to, end, &size)) *to += size;
 }
 
-calibration handover_calibration(const handover *handover, const ring_header *ring) {
+calibration drained_calibration(const drained *drained, const ring_header *ring) {
   calibration value;
-  return ring_header_calibration(ring, &value) ? value : handover->calibration;
+  return ring_header_calibration(ring, &value) ? value : drained->calibration;
 }
 
-uint64_t handover_reported(const handover *handover, uint32_t lane, int32_t reason, uint64_t in_ring) {
-  uint64_t in_log = handover->reported[lane][reason];
+uint64_t drained_reported(const drained *drained, uint32_t lane, int32_t reason, uint64_t in_ring) {
+  uint64_t in_log = drained->reported[lane][reason];
   /* Under another boot id the ring may count gap records that never reached the disk. */
-  if (handover->rebooted && handover->totals_known) return in_log;
+  if (drained->rebooted && drained->totals_known) return in_log;
   return in_log > in_ring ? in_log : in_ring;
 }
 
-uint64_t handover_overwritten(const handover *handover, uint32_t lane, const lane_control *control, uint64_t from,
+uint64_t drained_overwritten(const drained *drained, uint32_t lane, const lane_control *control, uint64_t from,
                               uint64_t to, uint64_t skipped) {
-  evicted evicted = handover_evicted(control);
+  evicted evicted = drained_evicted(control);
   uint64_t reported =
-      handover_reported(handover, lane, WEIR_LOST_OVERWRITTEN, control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+      drained_reported(drained, lane, WEIR_LOST_OVERWRITTEN, control->reported[WEIR_LOST_OVERWRITTEN - 1]);
   if (skipped == RECORDS_UNKNOWN || evicted.to <= from || evicted.to > to || evicted.total <= reported) return 0;
   return evicted.total - reported < skipped ? evicted.total - reported : skipped;
 }
 
-uint64_t handover_start_offset(const handover *handover, uint64_t ring_end) {
-  uint64_t end = handover->log_end > ring_end ? handover->log_end : ring_end;
-  return handover->rebooted && !handover->after_cut ? end + OFFSETS_LEFT_OUT : end;
+uint64_t drained_start_offset(const drained *drained, uint64_t ring_end) {
+  uint64_t end = drained->log_end > ring_end ? drained->log_end : ring_end;
+  return drained->rebooted && !drained->after_cut ? end + OFFSETS_LEFT_OUT : end;
 }

@@ -1,6 +1,6 @@
 /*
- * dead_ring.c: the ring that a dead process left: where it is, whether it can be trusted, and the notice in the log if
- * it is lost. See recovery.h.
+ * orphan_ring.c: the ring that a dead process left: where it is, whether it can be trusted, and the notice in the log
+ * if it is lost. See recovery.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -64,7 +64,7 @@ static int put_away(recovery *recovery, const char *remains, int ours) {
 
 /* Whether the lost ring was of another boot; then nobody knows which offsets were given. */
 static int lost_with_boot(const recovery *recovery) {
-  if (recovery->dead) return 0;
+  if (recovery->orphan) return 0;
   if (recovery->report->ring_vanished) return !sys_same_boot(recovery->place.locator.boot_id, recovery->boot_id);
   const uint8_t *boot_id = recovery->last_boot_id;
   const uint64_t size = sizeof recovery->boot_id;
@@ -78,13 +78,13 @@ static int lost_with_boot(const recovery *recovery) {
 
 /* The log gets one notice of a lost ring, even if an earlier recovery was killed here. */
 weir_status recovery_tell_of_lost_ring(recovery *recovery) {
-  uint64_t offset = recovery->dead ? recovery->dead->next_offset : recovery->handover.log_end;
+  uint64_t offset = recovery->orphan ? recovery->orphan->next_offset : recovery->drained.log_end;
   if (offset < recovery->least_offset) offset = recovery->least_offset;
   int left_out = lost_with_boot(recovery);
   if (left_out) recovery->report->rebooted = recovery->report->unknown_tail = 1;
   if (!recovery->told) {
     if (left_out) offset += OFFSETS_LEFT_OUT;
-    int error = lost_ring_tell(recovery->log, recovery->dead ? &recovery->redo : NULL, recovery->lost, offset,
+    int error = lost_ring_tell(recovery->log, recovery->orphan ? &recovery->redo : NULL, recovery->lost, offset,
                                left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
     if (error != 0) {
       return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->held.path, NULL);
@@ -113,19 +113,19 @@ uint64_t *recovery_sync_failed(const recovery *recovery) {
   return header ? &header->sync_failed : NULL;
 }
 
-/* Reads the dead ring behind `fd`, which stays open with it. */
+/* Reads the orphaned ring behind `fd`, which stays open with it. */
 static int read_dead(recovery *recovery, int fd) {
-  int error = dead_hold(fd, &recovery->dead);
+  int error = orphan_hold(fd, &recovery->orphan);
   if (error != 0) return error;
-  const dead_ring *dead = recovery->dead;
+  const orphan *orphan = recovery->orphan;
   error = sys_map(fd, RING_HEADER_BYTES, &recovery->ring_header);
   if (error != 0) return error;
   sigbus_watch(recovery->ring_header, RING_HEADER_BYTES, detach_page_lost, recovery->log);
-  recovery->report->previous_opening = dead->header.opening;
-  recovery->closed = dead->header.closed == 1;
-  if (dead->rebooted || dead->empty) recovery->report->rebooted = 1;
-  if (dead->rebooted) recovery->report->unknown_tail = 1;
-  return dead_types_read(&recovery->types, dead);
+  recovery->report->previous_opening = orphan->header.opening;
+  recovery->closed = orphan->header.closed == 1;
+  if (orphan->rebooted || orphan->empty) recovery->report->rebooted = 1;
+  if (orphan->rebooted) recovery->report->unknown_tail = 1;
+  return orphan_types_read(&recovery->types, orphan);
 }
 
 static weir_status attach_dead(recovery *recovery, int fd) {
@@ -289,7 +289,7 @@ weir_status recovery_open_ring(recovery *recovery) {
   if (header) status = take_ring(recovery, fd, header);
   else status = fail_system(recovery->error, -ENOMEM, "read", ring_path(recovery), place->name);
   free(header);
-  if (!recovery->dead) sys_close(fd);
+  if (!recovery->orphan) sys_close(fd);
   return status;
 }
 
@@ -297,6 +297,6 @@ void recovery_detach_ring(recovery *recovery) {
   redo_free(&recovery->redo);
   sigbus_forget(recovery->ring_header);
   if (recovery->ring_header) sys_unmap(recovery->ring_header, RING_HEADER_BYTES);
-  dead_close(recovery->dead);
-  dead_types_free(&recovery->types);
+  orphan_close(recovery->orphan);
+  orphan_types_free(&recovery->types);
 }

@@ -1,5 +1,5 @@
 /*
- * room.c: what a capture does about a full lane: wait, refuse, or evict the oldest events.
+ * overflow.c: what a capture does about a full lane: wait, refuse, or evict the oldest events.
  *
  * An eviction moves the lane's head as the drainer does, by a compare-and-swap that fails while the drainer has claimed
  * the lane (L8). Evicted events were accepted, so they must be counted whatever happens. The producer first stores the
@@ -77,7 +77,7 @@ static int32_t full_reason(const event_log *log) {
 static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
 
 /*
- * Whether there is room, given how far the drainer has handed over. The first refresh sets the fast path's limit to
+ * Whether there is room, given how far the drainer has drained. The first refresh sets the fast path's limit to
  * half the lane. Reaching it brings the capture here, which ends the drainer's nap early; the fast path still compares
  * with one limit only.
  */
@@ -94,7 +94,7 @@ static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail
   return *tail <= full;
 }
 
-weir_place room_find(weir_lane *lane, int may_wait) {
+weir_place overflow_find(weir_lane *lane, int may_wait) {
   event_log *log = log_of(lane->log);
   lane_view view = {.data = lane->data, .capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
   int evicts = log->options.full_policy == WEIR_FULL_DROP_OLDEST;

@@ -1,5 +1,5 @@
-/* start.c: see start.h. */
-#include "directory/start.h"
+/* log_start.c: see log_start.h. */
+#include "directory/log_start.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "system/crc32c.h"
 #include "system/system.h"
 
-static uint32_t checksum(const start_slot *slot) {
-  uint64_t state = crc_extend(CRC_START, slot, offsetof(start_slot, crc));
-  return crc_end(crc_extend(state, &slot->sequence, sizeof *slot - offsetof(start_slot, sequence)));
+static uint32_t checksum(const log_start_slot *slot) {
+  uint64_t state = crc_extend(CRC_START, slot, offsetof(log_start_slot, crc));
+  return crc_end(crc_extend(state, &slot->sequence, sizeof *slot - offsetof(log_start_slot, sequence)));
 }
 
-static int check(const start_slot *slot) {
+static int check(const log_start_slot *slot) {
   if (slot->magic != START_MAGIC) return -EBADMSG;
   int intact = slot->crc == checksum(slot);
   /* As with the locator: no single flipped bit makes version 1 the next one. */
@@ -24,11 +24,11 @@ static int check(const start_slot *slot) {
   return slot->missing > slot->first_offset - slot->events - slot->notices ? -EBADMSG : 0;
 }
 
-static int read_slots(int fd, start_slot *best) {
+static int read_slots(int fd, log_start_slot *best) {
   int found = -EBADMSG;
   memset(best, 0, sizeof *best);
   for (uint64_t i = 0; i < START_SLOTS; i++) {
-    start_slot slot;
+    log_start_slot slot;
     int64_t got = sys_read_at(fd, &slot, sizeof slot, i * START_SLOT_STRIDE);
     if (got < 0) return (int)got;
     int error = got == sizeof slot ? check(&slot) : -EBADMSG;
@@ -40,7 +40,7 @@ static int read_slots(int fd, start_slot *best) {
   return found;
 }
 
-int start_read(int directory, uint64_t log_id, start_slot *slot) {
+int log_start_read(int directory, uint64_t log_id, log_start_slot *slot) {
   memset(slot, 0, sizeof *slot);
   int fd = sys_open_read(directory, START_NAME);
   if (fd < 0) return fd == -ENOENT ? 0 : fd;
@@ -51,7 +51,7 @@ int start_read(int directory, uint64_t log_id, start_slot *slot) {
   return result == 1 && log_id != 0 && slot->log_id != log_id ? -ESTALE : result;
 }
 
-const char *start_problem(int error) {
+const char *log_start_problem(int error) {
   if (error == -ESTALE) return START_FOREIGN;
   if (error != -EBADMSG && error != -ELOOP) return NULL;
   return "the file that says what was removed is damaged: what retention removed counts as missing";
@@ -60,7 +60,7 @@ const char *start_problem(int error) {
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 /* The file under its temporary name, with both slots, so that none is ever one that nothing was written to. */
-static int make(int directory, const start_slot *slot) {
+static int make(int directory, const log_start_slot *slot) {
   static const uint8_t zeros[START_SLOTS * START_SLOT_STRIDE];
   int error = sys_unlink(directory, START_NEW_NAME);
   if (error != 0 && error != -ENOENT) return error;
@@ -76,8 +76,8 @@ static int make(int directory, const start_slot *slot) {
   return error == 0 ? sys_sync_directory(directory) : error;
 }
 
-int start_write(int directory, start_slot *slot) {
-  start_slot next = *slot;
+int log_start_write(int directory, log_start_slot *slot) {
+  log_start_slot next = *slot;
   next.magic = START_MAGIC;
   next.major = FORMAT_MAJOR;
   next.minor = FORMAT_MINOR;
@@ -99,7 +99,7 @@ int start_write(int directory, start_slot *slot) {
   return error;
 }
 
-int start_confirm(int directory, const start_slot *slot) {
+int log_start_confirm(int directory, const log_start_slot *slot) {
   int fd = sys_open_write(directory, START_NAME);
   if (fd < 0) return fd;
   /* In its own place: the other slot may be the only one that the disk has. */

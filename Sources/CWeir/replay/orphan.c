@@ -1,5 +1,5 @@
-/* dead.c: see dead.h. handover.c decides where each lane starts and ends, for recovery and for readers alike. */
-#include "replay/dead.h"
+/* orphan.c: see orphan.h. drained.c decides where each lane starts and ends, for recovery and for readers alike. */
+#include "replay/orphan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int read_whole(int fd, void *bytes, uint64_t count, uint64_t at) {
 }
 
 /* Reads and checks the header of the ring file. */
-static int read_header(dead_ring *ring) {
+static int read_header(orphan *ring) {
   struct stat status;
   int error = sys_status(ring->fd, &status);
   if (error == 0) error = read_whole(ring->fd, &ring->header, sizeof ring->header, 0);
@@ -34,7 +34,7 @@ static int read_header(dead_ring *ring) {
 }
 
 /* Opens the ring file and checks its header; the descriptor goes to ring->fd. */
-static int open_ring(dead_ring *ring, int directory) {
+static int open_ring(orphan *ring, int directory) {
   ring->fd = -1;
   int error = locator_find(directory, &ring->place);
   if (error != 0) return error;
@@ -44,7 +44,7 @@ static int open_ring(dead_ring *ring, int directory) {
   return ring->fd < 0 ? ring->fd : read_header(ring);
 }
 
-static int read_controls(dead_ring *ring) {
+static int read_controls(orphan *ring) {
   int error = 0;
   ring->controls = calloc(ring->header.lane_count, sizeof *ring->controls);
   if (!ring->controls) return -ENOMEM;
@@ -58,14 +58,14 @@ static int read_controls(dead_ring *ring) {
   return error;
 }
 
-int dead_read_ring(dead_ring *ring, int directory) {
+int orphan_read_ring(orphan *ring, int directory) {
   memset(ring, 0, sizeof *ring);
   int error = open_ring(ring, directory);
   return error == 0 ? read_controls(ring) : error;
 }
 
-int dead_hold(int fd, dead_ring **made) {
-  dead_ring *ring = *made = calloc(1, sizeof *ring);
+int orphan_hold(int fd, orphan **made) {
+  orphan *ring = *made = calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   ring->fd = fd;
   ring->held = 1;
@@ -75,7 +75,7 @@ int dead_hold(int fd, dead_ring **made) {
   return error;
 }
 
-int dead_is_current(const dead_ring *ring, int directory) {
+int orphan_is_current(const orphan *ring, int directory) {
   if (ring->held) return 1;
   struct stat status;
   if (directory_is_live(directory)) return 0;
@@ -100,7 +100,7 @@ static int check_owner(int directory, const segment_list *list, const ring_word 
 /*
  * For a log whose locator says that a close removed the ring: -ENOENT, or -ESTALE if the locator is of another opening.
  */
-static int check_closed(const dead_ring *ring, int directory, uint64_t log_id, const segment_list *list) {
+static int check_closed(const orphan *ring, int directory, uint64_t log_id, const segment_list *list) {
   const ring_locator *closed = &ring->place.locator;
   const ring_word word = {log_id, closed->log_id, closed->opening, closed->next_offset};
   int error = check_owner(directory, list, &word, -ESTALE);
@@ -111,19 +111,19 @@ static int check_closed(const dead_ring *ring, int directory, uint64_t log_id, c
   return same ? error : -EAGAIN;
 }
 
-static int check_dead(dead_ring *ring, int directory, uint64_t log_id, const segment_list *list) {
+static int check_dead(orphan *ring, int directory, uint64_t log_id, const segment_list *list) {
   const ring_header *header = &ring->header;
   const ring_word word = {log_id, header->log_id, header->opening, header->base_offset};
   int error = check_owner(directory, list, &word, -EIDRM);
-  if (error == 0) error = handover_read(&ring->handover, directory, log_id, list, header->opening, ring->rebooted);
+  if (error == 0) error = drained_read(&ring->drained, directory, log_id, list, header->opening, ring->rebooted);
   if (error != 0 && error != -EIDRM) return error;
   /* What was read is consistent only if no writer was at work meanwhile. */
-  int current = dead_is_current(ring, directory);
+  int current = orphan_is_current(ring, directory);
   return current == 1 ? error : current < 0 ? current : -EAGAIN;
 }
 
-static int open_dead(dead_ring *ring, int directory, uint64_t log_id) {
-  int error = dead_read_ring(ring, directory);
+static int open_dead(orphan *ring, int directory, uint64_t log_id) {
+  int error = orphan_read_ring(ring, directory);
   int closed = error == -ENOENT && ring->place.where == RING_CLOSED;
   if (error != 0 && !closed) return error;
   segment_list list;
@@ -132,16 +132,16 @@ static int open_dead(dead_ring *ring, int directory, uint64_t log_id) {
   error = closed ? check_closed(ring, directory, log_id, &list)
                  : check_dead(ring, directory, log_id, &list);
   segment_list_free(&list);
-  if (error == 0) dead_begin(ring);
+  if (error == 0) orphan_begin(ring);
   return error;
 }
 
-void dead_begin(dead_ring *ring) {
-  ring->calibration = handover_calibration(&ring->handover, &ring->header);
-  ring->log_end = ring->handover.log_end;
-  ring->start_offset = handover_start_offset(&ring->handover, ring_header_end(&ring->header));
-  ring->known_end = ring->start_offset - (ring->rebooted && !ring->handover.after_cut ? OFFSETS_LEFT_OUT : 0);
-  ring->tail_told = !ring->rebooted || ring->handover.after_cut;
+void orphan_begin(orphan *ring) {
+  ring->calibration = drained_calibration(&ring->drained, &ring->header);
+  ring->log_end = ring->drained.log_end;
+  ring->start_offset = drained_start_offset(&ring->drained, ring_header_end(&ring->header));
+  ring->known_end = ring->start_offset - (ring->rebooted && !ring->drained.after_cut ? OFFSETS_LEFT_OUT : 0);
+  ring->tail_told = !ring->rebooted || ring->drained.after_cut;
   ring->next_offset = ring->start_offset;
   /* No lane uses the bytes after its overhang, however large the header's lane_stride is. */
   ring->lane_room = ring->header.lane_bytes + ring->header.record_bytes + RECORD_SLACK_BYTES;
@@ -149,9 +149,9 @@ void dead_begin(dead_ring *ring) {
   ring->reason = 1;
 }
 
-int dead_open(int directory, uint64_t log_id, dead_ring **made) {
+int orphan_open(int directory, uint64_t log_id, orphan **made) {
   *made = NULL;
-  dead_ring *ring = malloc(sizeof *ring);
+  orphan *ring = malloc(sizeof *ring);
   if (!ring) return -ENOMEM;
   int error = open_dead(ring, directory, log_id);
   if (error == 0) {
@@ -160,11 +160,11 @@ int dead_open(int directory, uint64_t log_id, dead_ring **made) {
   }
   /* A writer that is at work by now may have moved the ring meanwhile. */
   if (error == -ESTALE && directory_is_live(directory)) error = -EAGAIN;
-  dead_close(ring);
+  orphan_close(ring);
   return error == -ENOENT ? 0 : error;
 }
 
-const char *dead_problem(int error) {
+const char *orphan_problem(int error) {
   if (error == -EBADMSG || error == -ELOOP) return "the ring is damaged: events that no segment had yet can't be read";
   if (error == -ESTALE) {
     return "the ring is not where it was: events that no segment had yet are lost, and how many is not known";
@@ -176,7 +176,7 @@ const char *dead_problem(int error) {
   return NULL;
 }
 
-int dead_being_made(int directory) {
+int orphan_being_made(int directory) {
   ring_place place;
   struct stat status;
   if (locator_find(directory, &place) != 0) return 0;
@@ -185,7 +185,7 @@ int dead_being_made(int directory) {
   return there;
 }
 
-int dead_closed_end(int directory, uint64_t *next_offset) {
+int orphan_closed_end(int directory, uint64_t *next_offset) {
   ring_place place;
   if (locator_find(directory, &place) != 0) return 0;
   *next_offset = place.locator.next_offset;
@@ -195,7 +195,7 @@ int dead_closed_end(int directory, uint64_t *next_offset) {
 }
 
 /* Turns `view` to a lane, whose bytes are not read yet. */
-static void view_lane(dead_ring *ring, uint32_t lane) {
+static void view_lane(orphan *ring, uint32_t lane) {
   if (ring->viewed == lane) return;
   record_sums_free(&ring->sums);
   ring->viewed = lane;
@@ -209,10 +209,10 @@ static void view_lane(dead_ring *ring, uint32_t lane) {
 }
 
 /*
- * Reads of the lane that `view` is of what [from, to) of its positions takes: behind the end of the lane its last record
- * goes on in the overhang, and the next one is at the start.
+ * Reads of the lane that `view` is of what [from, to) of its positions takes: behind the end of the lane its last
+ * record goes on in the overhang, and the next one is at the start.
  */
-static int read_bytes(dead_ring *ring, int directory, uint64_t from, uint64_t to) {
+static int read_bytes(orphan *ring, int directory, uint64_t from, uint64_t to) {
   if (ring->viewed_bytes) return 0;
   if (!ring->bytes) ring->bytes = malloc(ring->lane_room);
   if (!ring->bytes) return -ENOMEM;
@@ -223,33 +223,33 @@ static int read_bytes(dead_ring *ring, int directory, uint64_t from, uint64_t to
   int error = read_whole(ring->fd, ring->bytes + start, first_end - start, lane + start);
   if (error == 0 && start > 0 && end > capacity) error = read_whole(ring->fd, ring->bytes, end - capacity, lane);
   if (error != 0) return error;
-  int current = dead_is_current(ring, directory);
+  int current = orphan_is_current(ring, directory);
   if (current != 1) return current < 0 ? current : -EAGAIN;
   ring->viewed_bytes = 1;
   return 0;
 }
 
-int dead_settle(dead_ring *ring, int directory, uint32_t lane) {
+int orphan_settle(orphan *ring, int directory, uint32_t lane) {
   if (ring->settled[lane]) return 0;
   const lane_control *control = &ring->controls[lane];
   view_lane(ring, lane);
-  int plausible = handover_plausible(head_position(control->head), control->tail, ring->view.capacity);
+  int plausible = drained_plausible(head_position(control->head), control->tail, ring->view.capacity);
   if (ring->rebooted || !plausible) {
     /* All of it, overhang included. */
     int error = read_bytes(ring, directory, 0, ring->lane_room);
     if (error != 0) return error;
   }
-  handover_lane(&ring->handover, &ring->view, lane, control, &ring->from[lane], &ring->to[lane]);
+  drained_lane(&ring->drained, &ring->view, lane, control, &ring->from[lane], &ring->to[lane]);
   ring->settled[lane] = 1;
   return 0;
 }
 
 /* Begins the walk through a lane. */
-static int load_lane(dead_ring *ring, int directory) {
-  int error = dead_settle(ring, directory, ring->lane);
+static int load_lane(orphan *ring, int directory) {
+  int error = orphan_settle(ring, directory, ring->lane);
   ring->position = ring->from[ring->lane];
   ring->end = ring->to[ring->lane];
-  ring->records = handover_records(&ring->handover, ring->lane);
+  ring->records = drained_records(&ring->drained, ring->lane);
   ring->hole_to = 0;
   view_lane(ring, ring->lane);
   if (error != 0 || ring->position >= ring->end) return error;
@@ -260,10 +260,10 @@ static int load_lane(dead_ring *ring, int directory) {
 }
 
 /* Where the walk is in its lane. */
-static lane_mark here(const dead_ring *ring) { return (lane_mark){ring->position, ring->records}; }
+static lane_mark here(const orphan *ring) { return (lane_mark){ring->position, ring->records}; }
 
-static void take_record(dead_ring *ring, const record_header *record, uint64_t size, dead_item *item) {
-  *item = (dead_item){.kind = DEAD_RECORD,
+static void take_record(orphan *ring, const record_header *record, uint64_t size, orphan_item *item) {
+  *item = (orphan_item){.kind = ORPHAN_RECORD,
                       .offset = ring->next_offset++,
                       .lane = ring->lane,
                       .from = here(ring),
@@ -274,9 +274,9 @@ static void take_record(dead_ring *ring, const record_header *record, uint64_t s
 }
 
 /* A notice of `bytes` of a lane, or of the unknown tail. */
-static void take_hole_notice(dead_ring *ring, dead_kind kind, uint32_t lane, uint64_t bytes, const char *reason,
-                             uint64_t events, dead_item *item) {
-  *item = (dead_item){.kind = kind,
+static void take_hole_notice(orphan *ring, orphan_kind kind, uint32_t lane, uint64_t bytes, const char *reason,
+                             uint64_t events, orphan_item *item) {
+  *item = (orphan_item){.kind = kind,
                       .offset = ring->next_offset++,
                       .lane = lane,
                       .dropped = events,
@@ -289,9 +289,9 @@ static void take_hole_notice(dead_ring *ring, dead_kind kind, uint32_t lane, uin
  * A notice of what a lane, or captures without a lane, lost for `reason`: `total` in all, of which the log reports
  * `reported`.
  */
-static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t total, uint64_t reported,
-                     dead_item *item) {
-  *item = (dead_item){.kind = DEAD_GAP,
+static void take_gap(orphan *ring, uint32_t lane, int32_t reason, uint64_t total, uint64_t reported,
+                     orphan_item *item) {
+  *item = (orphan_item){.kind = ORPHAN_GAP,
                       .offset = ring->next_offset++,
                       .lane = lane,
                       .reason = reason,
@@ -304,7 +304,7 @@ static void take_gap(dead_ring *ring, uint32_t lane, int32_t reason, uint64_t to
 /*
  * A stretch without a record: one notice, or two if part of it had been overwritten before a power cut took the rest.
  */
-static void take_hole(dead_ring *ring, dead_item *item) {
+static void take_hole(orphan *ring, orphan_item *item) {
   const lane_mark from = here(ring);
   uint64_t overwritten = 0;
   int begins = ring->hole_to == 0;
@@ -312,13 +312,13 @@ static void take_hole(dead_ring *ring, dead_item *item) {
     const lane_control *control = &ring->controls[ring->lane];
     ring->hole_to = record_resync(&ring->view, ring->position, ring->end, ring->records, &ring->hole_events);
     if (ring->rebooted) {
-      overwritten = handover_overwritten(&ring->handover, ring->lane, control, ring->position, ring->hole_to,
+      overwritten = drained_overwritten(&ring->drained, ring->lane, control, ring->position, ring->hole_to,
                                          ring->hole_events);
     }
   }
   if (overwritten > 0) {
     const lane_control *control = &ring->controls[ring->lane];
-    uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
+    uint64_t reported = drained_reported(&ring->drained, ring->lane, WEIR_LOST_OVERWRITTEN,
                                           control->reported[WEIR_LOST_OVERWRITTEN - 1]);
     take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, reported + overwritten, reported, item);
     ring->hole_events -= overwritten;
@@ -327,7 +327,7 @@ static void take_hole(dead_ring *ring, dead_item *item) {
     item->joined = ring->hole_events > 0;
     if (item->joined) return;
   } else {
-    take_hole_notice(ring, DEAD_HOLE, ring->lane, ring->hole_to - ring->position,
+    take_hole_notice(ring, ORPHAN_HOLE, ring->lane, ring->hole_to - ring->position,
                      ring->rebooted ? HOLE_LOST : HOLE_DAMAGED, ring->hole_events, item);
     ring->records = ring->hole_events == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : ring->records + ring->hole_events;
     item->from = from;
@@ -338,22 +338,22 @@ static void take_hole(dead_ring *ring, dead_item *item) {
 }
 
 /* The notice of events that the lane's later ones overwrote, if the log does not report them yet: 1, or 0. */
-static int evicted_gap(dead_ring *ring, dead_item *item) {
+static int evicted_gap(orphan *ring, orphan_item *item) {
   if (ring->rebooted) return 0; /* see take_hole */
   const lane_control *control = &ring->controls[ring->lane];
-  uint64_t total = handover_evicted(control).total;
-  uint64_t reported = handover_reported(&ring->handover, ring->lane, WEIR_LOST_OVERWRITTEN,
+  uint64_t total = drained_evicted(control).total;
+  uint64_t reported = drained_reported(&ring->drained, ring->lane, WEIR_LOST_OVERWRITTEN,
                                         control->reported[WEIR_LOST_OVERWRITTEN - 1]);
   if (total <= reported) return 0;
   take_gap(ring, ring->lane, WEIR_LOST_OVERWRITTEN, total, reported, item);
-  item->from = (lane_mark){handover_accounted(&ring->handover, ring->lane, ring->position), ring->records};
+  item->from = (lane_mark){drained_accounted(&ring->drained, ring->lane, ring->position), ring->records};
   if (ring->records != RECORDS_UNKNOWN) ring->records += total - reported;
   item->to = here(ring);
   return 1;
 }
 
 /* The notice for the next reason with unreported refusals in gap_lane (lane_count: without a lane): 1, or 0. */
-static int next_gap(dead_ring *ring, dead_item *item) {
+static int next_gap(orphan *ring, orphan_item *item) {
   int unlaned = ring->gap_lane == ring->header.lane_count;
   const lane_control *control = unlaned ? NULL : &ring->controls[ring->gap_lane];
   while (ring->reason < WEIR_DROP_REASONS) {
@@ -362,7 +362,7 @@ static int next_gap(dead_ring *ring, dead_item *item) {
     uint64_t total = unlaned ? ring->header.unlaned_dropped[reason] : control->dropped[reason - 1];
     uint64_t in_ring = unlaned ? ring->header.unlaned_reported[reason] : control->reported[reason - 1];
     uint64_t row = unlaned ? WEIR_MAX_LANES : ring->gap_lane;
-    uint64_t reported = handover_reported(&ring->handover, (uint32_t)row, reason, in_ring);
+    uint64_t reported = drained_reported(&ring->drained, (uint32_t)row, reason, in_ring);
     if (total <= reported) continue;
     take_gap(ring, unlaned ? NOTICE_LANE : ring->gap_lane, reason, total, reported, item);
     return 1;
@@ -370,10 +370,10 @@ static int next_gap(dead_ring *ring, dead_item *item) {
   return 0;
 }
 
-int dead_next(dead_ring *ring, int directory, dead_item *item) {
+int orphan_next(orphan *ring, int directory, orphan_item *item) {
   if (!ring->tail_told) {
     ring->tail_told = 1;
-    take_hole_notice(ring, DEAD_TAIL, NOTICE_LANE, 0, HOLE_TAIL, RECORDS_UNKNOWN, item);
+    take_hole_notice(ring, ORPHAN_TAIL, NOTICE_LANE, 0, HOLE_TAIL, RECORDS_UNKNOWN, item);
     return 1;
   }
   for (; ring->lane < ring->header.lane_count; ring->lane++, ring->loaded = 0) {
@@ -397,7 +397,7 @@ int dead_next(dead_ring *ring, int directory, dead_item *item) {
   return 0;
 }
 
-int dead_types_region(const dead_ring *ring, uint8_t **region, uint64_t *bytes) {
+int orphan_types_region(const orphan *ring, uint8_t **region, uint64_t *bytes) {
   const ring_header *header = &ring->header;
   *bytes = ring->rebooted || header->types_end > header->types_bytes ? header->types_bytes : header->types_end;
   *region = malloc(*bytes + 8);
@@ -421,23 +421,23 @@ static int take_definitions(definition_table *table, uint64_t opening, const uin
   return error;
 }
 
-int dead_definitions(int directory, uint64_t opening, definition_table *table) {
-  dead_ring *ring = calloc(1, sizeof *ring);
+int orphan_definitions(int directory, uint64_t opening, definition_table *table) {
+  orphan *ring = calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   int error = 0;
   if (open_ring(ring, directory) == 0 && ring->header.opening == opening) {
     uint8_t *region = NULL;
     uint64_t bytes;
-    error = dead_types_region(ring, &region, &bytes);
+    error = orphan_types_region(ring, &region, &bytes);
     if (region) error = take_definitions(table, opening, region, bytes);
     else if (error != -ENOMEM) error = 0;
     free(region);
   }
-  dead_close(ring);
+  orphan_close(ring);
   return error;
 }
 
-void dead_close(dead_ring *ring) {
+void orphan_close(orphan *ring) {
   if (!ring) return;
   if (ring->fd >= 0) sys_close(ring->fd);
   locator_leave(&ring->place);

@@ -1,10 +1,10 @@
 /*
- * supply.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer does not
- * wait for that. It still waits for the disk where it renames the segment that it begins, and where it stores to a page
- * that is being written back. Without the preparer (in recovery) all of it happens in place.
+ * preparer.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer does
+ * not wait for that. It still waits for the disk where it renames the segment that it begins, and where it stores to a
+ * page that is being written back. Without the preparer (in recovery) all of it happens in place.
  */
 #define _GNU_SOURCE
-#include "drain/supply.h"
+#include "drain/preparer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "capture/bell.h"
 #include "capture/detach.h"
-#include "drain/populator.h"
+#include "drain/prefaulter.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
 #include "limits/retention.h"
@@ -24,21 +24,21 @@
 #include "system/thread.h"
 
 /* Under the mutex, like take_ready. */
-static void put_ready(supply *supply, segment *made) {
-  INVARIANT(supply->ready_count < MAX_READY_SEGMENTS && made->at == 0);
-  segment **last = &supply->ready;
+static void put_ready(preparer *preparer, segment *made) {
+  INVARIANT(preparer->ready_count < MAX_READY_SEGMENTS && made->at == 0);
+  segment **last = &preparer->ready;
   while (*last) last = &(*last)->next;
   made->next = NULL;
   *last = made;
-  supply->ready_count++;
+  preparer->ready_count++;
 }
 
-static segment *take_ready(supply *supply) {
-  segment *taken = supply->ready;
+static segment *take_ready(preparer *preparer) {
+  segment *taken = preparer->ready;
   if (!taken) return NULL;
-  supply->ready = taken->next;
+  preparer->ready = taken->next;
   taken->next = NULL;
-  supply->ready_count--;
+  preparer->ready_count--;
   return taken;
 }
 
@@ -77,60 +77,60 @@ static segment *prepare(event_log *log, uint64_t number, int urgent, int write_a
 
 static void *prepare_main(void *argument) {
   event_log *log = argument;
-  supply *supply = &log->supply;
+  preparer *preparer = &log->preparer;
   uint64_t passes = 0;
-  pthread_mutex_lock(&supply->mutex);
+  pthread_mutex_lock(&preparer->mutex);
   for (;;) {
-    while (!supply->stopping && (!supply->wanted || supply->ready_count >= supply->depth)) {
-      pthread_cond_wait(&supply->preparer_wakes, &supply->mutex);
+    while (!preparer->stopping && (!preparer->wanted || preparer->ready_count >= preparer->depth)) {
+      pthread_cond_wait(&preparer->wakes, &preparer->mutex);
     }
-    if (supply->stopping) break;
-    uint64_t number = __atomic_fetch_add(&supply->next_prepared, 1, __ATOMIC_RELAXED);
-    int urgent = supply->ready_count == 0;
-    pthread_mutex_unlock(&supply->mutex);
+    if (preparer->stopping) break;
+    uint64_t number = __atomic_fetch_add(&preparer->next_prepared, 1, __ATOMIC_RELAXED);
+    int urgent = preparer->ready_count == 0;
+    pthread_mutex_unlock(&preparer->mutex);
     uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE);
     uint64_t synced = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
     int error = 0, write_ahead = log->options.sync_interval_ns != 0 || synced != passes;
     segment *made = prepare(log, number, urgent, write_ahead, &error);
     passes = synced;
-    pthread_mutex_lock(&supply->mutex);
-    if (made) put_ready(supply, made);
+    pthread_mutex_lock(&preparer->mutex);
+    if (made) put_ready(preparer, made);
     /* Of a try ahead of its time nobody is told, who needs one by now either: at the byte limit nothing goes for it. */
-    supply->prepare_error = urgent ? error : 0;
-    supply->prepared_for = requested;
+    preparer->prepare_error = urgent ? error : 0;
+    preparer->prepared_for = requested;
     /* After a failure the drainer asks again when it retries. */
-    supply->wanted = made && supply->ready_count < supply->depth;
-    int hungry = supply->hungry;
-    supply->hungry = 0;
-    if (!hungry) continue;
-    pthread_mutex_unlock(&supply->mutex);
+    preparer->wanted = made && preparer->ready_count < preparer->depth;
+    int drainer_waits = preparer->drainer_waits;
+    preparer->drainer_waits = 0;
+    if (!drainer_waits) continue;
+    pthread_mutex_unlock(&preparer->mutex);
     bell_ring(log);
-    pthread_mutex_lock(&supply->mutex);
+    pthread_mutex_lock(&preparer->mutex);
   }
-  pthread_mutex_unlock(&supply->mutex);
+  pthread_mutex_unlock(&preparer->mutex);
   return NULL;
 }
 
-void supply_make(event_log *log) {
-  pthread_mutex_init(&log->supply.mutex, NULL);
-  pthread_cond_init(&log->supply.preparer_wakes, NULL);
+void preparer_make(event_log *log) {
+  pthread_mutex_init(&log->preparer.mutex, NULL);
+  pthread_cond_init(&log->preparer.wakes, NULL);
 }
 
-void supply_free(event_log *log) {
-  pthread_mutex_destroy(&log->supply.mutex);
-  pthread_cond_destroy(&log->supply.preparer_wakes);
+void preparer_free(event_log *log) {
+  pthread_mutex_destroy(&log->preparer.mutex);
+  pthread_cond_destroy(&log->preparer.wakes);
 }
 
-weir_status supply_start(event_log *log, weir_error *error) {
-  supply *supply = &log->supply;
+weir_status preparer_start(event_log *log, weir_error *error) {
+  preparer *preparer = &log->preparer;
   int result = sealer_start(log);
   if (result == 0) {
-    supply->depth = 1;
-    result = thread_start(&supply->preparer, prepare_main, log, "weir-prepare");
-    supply->running = result == 0;
-    if (result == 0) result = populator_start(log);
+    preparer->depth = 1;
+    result = thread_start(&preparer->thread, prepare_main, log, "weir-prepare");
+    preparer->running = result == 0;
+    if (result == 0) result = prefaulter_start(log);
     if (result != 0) {
-      supply_stop(log);
+      preparer_stop(log);
       sealer_stop(log);
     }
   }
@@ -138,16 +138,16 @@ weir_status supply_start(event_log *log, weir_error *error) {
   return WEIR_OK;
 }
 
-void supply_want(event_log *log) {
-  supply *supply = &log->supply;
-  if (!supply->running) return;
-  populator_wake(log);
-  pthread_mutex_lock(&supply->mutex);
-  if (supply->ready_count < supply->depth && !supply->wanted) {
-    supply->wanted = 1;
-    pthread_cond_signal(&supply->preparer_wakes);
+void preparer_want(event_log *log) {
+  preparer *preparer = &log->preparer;
+  if (!preparer->running) return;
+  prefaulter_wake(log);
+  pthread_mutex_lock(&preparer->mutex);
+  if (preparer->ready_count < preparer->depth && !preparer->wanted) {
+    preparer->wanted = 1;
+    pthread_cond_signal(&preparer->wakes);
   }
-  pthread_mutex_unlock(&supply->mutex);
+  pthread_mutex_unlock(&preparer->mutex);
 }
 
 /* How many full segments may wait to be synced: what they hold is what a recovery would have to scan. */
@@ -162,52 +162,52 @@ static uint64_t waiting_limit(const event_log *log) {
  * of time says nothing, for the disk may have been freed since; and each failure is told of once, so that whoever asks
  * again has the disk asked again. Under the mutex.
  */
-static int take_failure(supply *supply) {
-  if (supply->wanted) {
-    supply->needed = 1;
+static int take_failure(preparer *preparer) {
+  if (preparer->wanted) {
+    preparer->needed = 1;
     return 0;
   }
-  int error = supply->needed ? supply->prepare_error : 0;
-  supply->needed = error == 0;
-  supply->prepare_error = 0;
+  int error = preparer->needed ? preparer->prepare_error : 0;
+  preparer->needed = error == 0;
+  preparer->prepare_error = 0;
   return error;
 }
 
-segment *supply_take(event_log *log, int *error) {
-  supply *supply = &log->supply;
+segment *preparer_take(event_log *log, int *error) {
+  preparer *preparer = &log->preparer;
   *error = 0;
-  if (!supply->running) {
-    return make(log, supply->next_prepared++, 1, error);
+  if (!preparer->running) {
+    return make(log, preparer->next_prepared++, 1, error);
   }
-  pthread_mutex_lock(&supply->mutex);
+  pthread_mutex_lock(&preparer->mutex);
   segment *taken = NULL;
   /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
   *error = sealer_trouble(log);
   if (sealer_waiting(log) < (*error == 0 ? waiting_limit(log) : LEAST_WAITING_SEGMENTS)) {
     *error = 0;
-    taken = take_ready(supply);
+    taken = take_ready(preparer);
     if (!taken) {
-      *error = take_failure(supply);
-      log->stalled_for = supply->prepared_for;
-      supply->hungry = 1;
-      if (supply->depth < MAX_READY_SEGMENTS) supply->depth++;
+      *error = take_failure(preparer);
+      log->stalled_for = preparer->prepared_for;
+      preparer->drainer_waits = 1;
+      if (preparer->depth < MAX_READY_SEGMENTS) preparer->depth++;
     }
   }
-  pthread_mutex_unlock(&supply->mutex);
-  if (!taken && *error == 0) supply_want(log);
+  pthread_mutex_unlock(&preparer->mutex);
+  if (!taken && *error == 0) preparer_want(log);
   return taken;
 }
 
-void supply_stop(event_log *log) {
-  supply *supply = &log->supply;
-  populator_stop(log);
-  if (supply->running) {
-    pthread_mutex_lock(&supply->mutex);
-    supply->stopping = 1;
-    pthread_cond_broadcast(&supply->preparer_wakes);
-    pthread_mutex_unlock(&supply->mutex);
-    pthread_join(supply->preparer, NULL);
-    supply->running = 0;
+void preparer_stop(event_log *log) {
+  preparer *preparer = &log->preparer;
+  prefaulter_stop(log);
+  if (preparer->running) {
+    pthread_mutex_lock(&preparer->mutex);
+    preparer->stopping = 1;
+    pthread_cond_broadcast(&preparer->wakes);
+    pthread_mutex_unlock(&preparer->mutex);
+    pthread_join(preparer->thread, NULL);
+    preparer->running = 0;
   }
-  for (segment *left; (left = take_ready(supply));) byte_limit_give(log->retention, segment_discard(left));
+  for (segment *left; (left = take_ready(preparer));) byte_limit_give(log->retention, segment_discard(left));
 }
