@@ -115,7 +115,7 @@ uint64_t *recovery_sync_failed(const recovery *recovery) {
 
 /* Reads the orphaned ring behind `fd`, which stays open with it. */
 static int read_dead(recovery *recovery, int fd) {
-  int error = orphan_hold(fd, &recovery->orphan);
+  int error = orphan_hold(fd, recovery->boot_id, &recovery->orphan);
   if (error != 0) return error;
   const orphan *orphan = recovery->orphan;
   error = sys_map(fd, RING_HEADER_BYTES, &recovery->ring_header);

@@ -24,13 +24,14 @@ static int read_header(orphan *ring) {
   if (error == 0) error = read_whole(ring->fd, &ring->header, sizeof ring->header, 0);
   if (error == 0) error = ring_header_check(&ring->header, (uint64_t)status.st_size);
   if (error == 0) ring->inode = (uint64_t)status.st_ino;
-  uint8_t boot_id[16];
-  if (error == 0) error = sys_boot_id(boot_id);
-  if (error == -ENOENT) error = 0;
-  int other = error == 0 && !sys_same_boot(boot_id, ring->header.boot_id);
+  return error;
+}
+
+/* Holds the ring's boot against the one that is running. */
+static void compare_boots(orphan *ring, const uint8_t running[16]) {
+  int other = !sys_same_boot(running, ring->header.boot_id);
   ring->rebooted = other && ring->header.closed != 1;
   ring->empty = other && ring->header.closed == 1;
-  return error;
 }
 
 /* Opens the ring file and checks its header; the descriptor goes to ring->fd. */
@@ -41,7 +42,13 @@ static int open_ring(orphan *ring, int directory) {
   if (ring->place.where == RING_VANISHED) return -ESTALE;
   if (ring->place.where == RING_CLOSED) return -ENOENT;
   ring->fd = sys_open_read(ring->place.directory, ring->place.name);
-  return ring->fd < 0 ? ring->fd : read_header(ring);
+  if (ring->fd < 0) return ring->fd;
+  uint8_t running[16];
+  error = read_header(ring);
+  if (error == 0) error = sys_boot_id(running);
+  if (error == -ENOENT) error = 0; /* zeros: see sys_same_boot */
+  if (error == 0) compare_boots(ring, running);
+  return error;
 }
 
 static int read_controls(orphan *ring) {
@@ -64,12 +71,13 @@ int orphan_read_ring(orphan *ring, int directory) {
   return error == 0 ? read_controls(ring) : error;
 }
 
-int orphan_hold(int fd, orphan **made) {
+int orphan_hold(int fd, const uint8_t running[16], orphan **made) {
   orphan *ring = *made = calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   ring->fd = fd;
   ring->held = 1;
   int error = read_header(ring);
+  if (error == 0) compare_boots(ring, running);
   if (error == 0) error = read_controls(ring);
   if (error == 0) ring_header_calibration(&ring->header, &ring->calibration);
   return error;

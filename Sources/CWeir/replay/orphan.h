@@ -96,7 +96,7 @@ int orphan_next(orphan *ring, int directory, orphan_item *item);
  * the descriptor; orphan_begin begins the replay once `drained` is known; orphan_settle sets `from` and `to` of one
  * lane ahead of its turn. 0 or a negative errno.
  */
-int orphan_hold(int fd, orphan **made);
+int orphan_hold(int fd, const uint8_t running[16], orphan **made); /* `running`: the kernel's boot */
 void orphan_begin(orphan *ring);
 int orphan_settle(orphan *ring, int directory, uint32_t lane);
 
