@@ -408,6 +408,7 @@ int orphan_next(orphan *ring, int directory, orphan_item *item) {
 int orphan_types_region(const orphan *ring, uint8_t **region, uint64_t *bytes) {
   const ring_header *header = &ring->header;
   *bytes = ring->rebooted || header->types_end > header->types_bytes ? header->types_bytes : header->types_end;
+  *bytes -= *bytes % 8; /* entries are multiples of eight; a damaged end is not */
   *region = malloc(*bytes + 8);
   if (!*region) return -ENOMEM;
   int error = read_whole(ring->fd, *region, *bytes, header->types_at);
