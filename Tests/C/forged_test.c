@@ -148,6 +148,30 @@ static void largest_definitions(void) {
   scratch_remove(folder);
 }
 
+static void damaged_end_of_types(void) {
+  test("a ring whose types end within an entry's first word: the definition comes from the segment");
+  char *folder = scratch();
+  built file;
+  built_begin(&file, OPENING, 0, no_lanes, NULL, 0);
+  built_define(&file);
+  uint64_t position = 0;
+  built_events(&file, 0, &position, 0, 10);
+  write_file(join(folder, "00000000000000000000.weir.active"), file.bytes, file.count);
+  built_ring ring;
+  built_ring_begin(&ring, OPENING, 0);
+  ring.header->log_end = file.next_offset;
+  ring.control[0]->head = ring.control[0]->tail = position;
+  built_ring_record(&ring, 0, 10);
+  ring.header->types_end = 7;
+  write_file(join(folder, RING_NAME), ring.bytes, ring.count);
+  free(ring.bytes);
+  built_free(&file);
+  CHECK_EQUAL(open_and_close(folder).events_from_lanes, 1);
+  CHECK_EQUAL(count_events(folder), 11);
+  check_intact(folder);
+  scratch_remove(folder);
+}
+
 /* ---- As many definitions as a seal holds ------------------------------------------------------------------------- */
 
 static void full_seal(void) {
@@ -338,6 +362,7 @@ static void same_records(void) {
 int main(void) {
   random_start("forged_test");
   largest_definitions();
+  damaged_end_of_types();
   full_seal();
   looks_like_records();
   same_records();
