@@ -713,7 +713,7 @@ crash-replay-kill: $(REPLAY)/kill_replay
 crash-replay-power: $(REPLAY)/power_replay
 	$(LIMITED) $< --rounds 500 $(REPLAY_OPTIONS)
 
-crash-replay-step-%: $(REPLAY)/step_replay
+$(filter crash-replay-step-%,$(REPLAY_SHORT_RUNS)): crash-replay-step-%: $(REPLAY)/step_replay
 	$(LIMITED) $< --only '$(REPLAY_SWEEP_$*)' $(if $(SEED),--seed $(SEED))
 
 crash-replay-cases: $(REPLAY_CASE_RUNS)
