@@ -364,11 +364,12 @@ static double scan_rate(const char *path, uint64_t *bytes) {
   drained *drained = malloc(sizeof *drained);
   REQUIRE(drained && directory >= 0 && segment_list_read(directory, &list) == 0);
   weir_recovery report = {0};
+  unreported losses = {0};
   uint64_t started = now_ns();
   drained_start(drained, 0, 0);
   for (uint64_t i = 0; i < list.count; i++) {
     unsealed found = {0};
-    REQUIRE(unsealed_scan(&found, directory, 0, &list.items[i], NULL, drained, &report) == 0);
+    REQUIRE(unsealed_scan(&found, directory, 0, &list.items[i], NULL, drained, &losses, &report) == 0);
     unsealed_free(&found);
   }
   uint64_t took = now_ns() - started;

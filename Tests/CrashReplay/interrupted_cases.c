@@ -15,6 +15,7 @@
 #include "directory/directory.h"
 #include "directory/quarantine.h"
 #include "format/format.h"
+#include "system/crc32c.h"
 #include "system/system.h"
 
 enum { FILLER = 100, DRAINED = 200, IN_LANE = 20, EACH = 40, MOST_CALLS = 1000 };
@@ -218,6 +219,83 @@ static void interrupted(const char *folder, damage damage, int everything) {
   free(path);
 }
 
+/* ---- The file with the counts ------------------------------------------------------------------------------------ */
+
+/* A log whose recovery was killed after it had stored its counts. */
+static void leave_stored(const char *path) {
+  const char *file = strdup(join(path, RECOVERY_NAME));
+  remove_tree(path);
+  for (uint64_t nth = 40; access(file, F_OK) != 0; nth++) {
+    REQUIRE(nth < MOST_CALLS);
+    leave_dead(path);
+    do_damage(path, LAST_BLOCK);
+    open_struck(path, nth, WEIR_FAULT_KILL);
+  }
+  free((char *)file);
+}
+
+/* Opens and closes; answers how much the opening says is lost. */
+static uint64_t recovered(const char *path, weir_status wanted) {
+  weir_log *log = NULL;
+  weir_recovery recovery = {0};
+  CHECK_EQUAL(open_tiny(path, &log, &recovery), wanted);
+  if (log) weir_free(log);
+  return recovery.damaged_blocks + recovery.damaged_records + recovery.missing_events;
+}
+
+/* Changes the file as its writer would: with the right checksum. */
+static void change_stored(const char *file, void (*change)(unreported *)) {
+  unreported stored;
+  int fd = open(file, O_RDWR | O_CLOEXEC);
+  REQUIRE(fd >= 0 && read(fd, &stored, sizeof stored) == sizeof stored);
+  change(&stored);
+  uint64_t state = crc_extend(CRC_START, &stored, offsetof(unreported, crc));
+  stored.crc = crc_end(crc_extend(state, &stored.log_id, sizeof stored - offsetof(unreported, log_id)));
+  REQUIRE(pwrite(fd, &stored, sizeof stored, 0) == sizeof stored);
+  close(fd);
+}
+
+static void of_another_log(unreported *stored) { stored->log_id++; }
+static void newer(unreported *stored) { stored->major = FORMAT_MAJOR + 1; }
+static void with_a_feature(unreported *stored) { stored->incompatible = 1; }
+static void unchanged(unreported *stored) { (void)stored; }
+
+static void stored_counts(const char *folder) {
+  test("the counts that a killed recovery stored: as they are, damaged, another log's, a newer version's");
+  char *whole = strdup(join(folder, "whole")), *path = strdup(join(folder, "stored"));
+  char *file = strdup(join(path, RECOVERY_NAME));
+  leave_stored(whole);
+  REQUIRE(replay_copy(whole, path) == 0);
+  change_stored(file, unchanged);
+  CHECK(recovered(path, WEIR_OK) > 1);
+  /* That opening was closed: whoever comes next is told of nothing, and the file is gone. */
+  CHECK_EQUAL(recovered(path, WEIR_OK), 0);
+  CHECK(access(file, F_OK) != 0);
+  remove_tree(path);
+  for (int i = 0; i < 2; i++) {
+    REQUIRE(replay_copy(whole, path) == 0);
+    change_stored(file, i ? with_a_feature : newer);
+    uint64_t before = tree_checksum(path);
+    recovered(path, WEIR_ERROR_VERSION);
+    CHECK_EQUAL(tree_checksum(path), before);
+    remove_tree(path);
+  }
+  /* One that does not count is as good as none: nothing is made up, and every event is there. */
+  for (uint64_t at = 0; at <= sizeof(unreported); at += 1 + random_below(9)) {
+    REQUIRE(replay_copy(whole, path) == 0);
+    if (at < sizeof(unreported)) flip(file, at);
+    else change_stored(file, of_another_log);
+    recovered(path, WEIR_OK);
+    CHECK_EQUAL(recovered(path, WEIR_OK), 0);
+    CHECK_EQUAL(count_events(path), DRAINED + IN_LANE);
+    remove_tree(path);
+  }
+  remove_tree(whole);
+  free(whole);
+  free(path);
+  free(file);
+}
+
 int main(int count, char **arguments) {
   int everything = count > 1 && strcmp(arguments[1], "--long") == 0;
   setvbuf(stdout, NULL, _IOLBF, 0);
@@ -226,6 +304,7 @@ int main(int count, char **arguments) {
   REQUIRE(opened != MAP_FAILED);
   char *folder = scratch();
   for (int damage = 0; damage < DAMAGES; damage++) interrupted(folder, (enum damage)damage, everything);
+  stored_counts(folder);
   scratch_remove(folder);
   return finish();
 }

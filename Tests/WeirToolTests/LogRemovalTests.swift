@@ -79,8 +79,8 @@ struct LogRemovalTests {
     let number = "00000000000000001234"
     let parts = [
       "lock", "ring", "ring.at", "ring.at.new", "ring.new", "\(number).weir", "\(number).weir.active",
-      "\(number).weir.lz4", "batch-\(number)", "start", "start.new", "prepared-0", "prepared-17", "quarantine",
-      "cursors", "violations", "dead-letters", "attempts",
+      "\(number).weir.lz4", "batch-\(number)", "start", "start.new", "recovery", "recovery.new", "prepared-0",
+      "prepared-17", "quarantine", "cursors", "violations", "dead-letters", "attempts",
     ]
     for name in parts { #expect(LogRemoval.isPart(name), "\(name)") }
   }

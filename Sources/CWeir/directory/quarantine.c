@@ -140,18 +140,6 @@ static void block_name(char copy[NAME_ROOM], const segment_name *name, uint64_t 
   snprintf(copy, NAME_ROOM, "block-%020llu-%llu", (unsigned long long)name->base, (unsigned long long)from);
 }
 
-int quarantine_has_block(int directory, const segment_name *name, uint64_t from, uint64_t *bytes) {
-  char copy[NAME_ROOM];
-  struct stat status;
-  int quarantine = sys_open_directory_at(directory, QUARANTINE_NAME);
-  if (quarantine < 0) return quarantine == -ENOENT ? 0 : quarantine;
-  block_name(copy, name, from);
-  int error = sys_status_at(quarantine, copy, &status);
-  sys_close(quarantine);
-  if (error == 0) *bytes = (uint64_t)status.st_size;
-  return error == 0 ? 1 : error == -ENOENT ? 0 : error;
-}
-
 int quarantine_block(int directory, const segment_name *name, const damaged_block *block) {
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;

@@ -36,9 +36,6 @@ typedef struct damaged_block {
  */
 int quarantine_block(int directory, const segment_name *name, const damaged_block *block);
 
-/* Whether there is such a copy: 1 and how long it is, 0, or a negative errno. */
-int quarantine_has_block(int directory, const segment_name *name, uint64_t from, uint64_t *bytes);
-
 /* Damaged bytes of a lane. */
 typedef struct damaged_lane {
   lane_view view;

@@ -28,6 +28,8 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 #define LOCATOR_NEW_NAME "ring.at.new"
 #define START_NAME "start"
 #define START_NEW_NAME "start.new"
+#define RECOVERY_NAME "recovery"
+#define RECOVERY_NEW_NAME "recovery.new"
 #define QUARANTINE_NAME "quarantine"
 #define PREPARED_PREFIX "prepared-"
 #define SEALED_SUFFIX ".weir"
@@ -39,6 +41,7 @@ enum { FORMAT_MAJOR = 1, FORMAT_MINOR = 0 };
 #define RING_MAGIC UINT64_C(0x474e495252494557)    /* "WEIRRING" */
 #define LOCATOR_MAGIC UINT64_C(0x41434f4c52494557) /* "WEIRLOCA" */
 #define START_MAGIC UINT64_C(0x5452545352494557)   /* "WEIRSTRT" */
+#define RECOVERY_MAGIC UINT64_C(0x4f43455252494557) /* "WEIRRECO" */
 #define SEGMENT_MAGIC UINT64_C(0x4d47455352494557) /* "WEIRSEGM" */
 #define BLOCK_MAGIC UINT32_C(0x4b4c4257)           /* "WBLK" */
 #define BATCH_MAGIC UINT64_C(0x4843544252494557)   /* "WEIRBTCH" */
@@ -228,6 +231,33 @@ static_assert(offsetof(log_start_slot, missing) == 96, "start slot");
 static_assert(offsetof(log_start_slot, lost) == 128, "start slot");
 static_assert(offsetof(log_start_slot, reserved1) == 384, "start slot");
 static_assert(sizeof(log_start_slot) == 512, "start slot");
+
+/* ---- Recovery -------------------------------------------------------------------------------------------------- */
+
+/* What a recovery found that has not ended, or whose report nobody got. */
+typedef struct unreported {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t crc;            /* CRC32C of bytes 0 to 11 and 16 to 127 */
+  uint64_t log_id;
+  uint64_t opening;        /* of the ring that was recovered; 0: there was none */
+  uint64_t counted_to;     /* segments and offsets below this offset are in the counts */
+  uint64_t incompatible;
+  uint64_t missing_events; /* as in weir_recovery, like the next four */
+  uint64_t damaged_blocks;
+  uint64_t damaged_bytes;
+  uint64_t damaged_records;
+  uint64_t unkept_bytes;
+  uint32_t flags;
+  uint8_t reserved[36];
+} unreported;
+
+/* Flags of `unreported`. UNREPORTED_TAIL: the machine went down, and events without a trace may be missing. */
+enum { UNREPORTED_TAIL = 1 };
+
+static_assert(offsetof(unreported, counted_to) == 32, "recovery");
+static_assert(sizeof(unreported) == 128, "recovery");
 
 /* ---- Record ---------------------------------------------------------------------------------------------------- */
 

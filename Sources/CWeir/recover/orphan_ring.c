@@ -58,7 +58,7 @@ static int put_away(recovery *recovery, const char *remains, int ours) {
   } else {
     result = quarantine_file(home, remains, recovery->lost, ours);
   }
-  if (result == QUARANTINE_FULL) recovery->report->unkept_bytes += (uint64_t)status.st_size;
+  if (result == QUARANTINE_FULL) recovery->found.unkept_bytes += (uint64_t)status.st_size;
   return result < 0 ? result : 0;
 }
 

@@ -74,7 +74,7 @@ static weir_status remove_foreign(recovery *recovery, uint64_t index, const char
   memmove(name, name + 1, (list->count - index - 1) * sizeof *name);
   recovery->first_unsealed--;
   list->count--;
-  recovery->report->damaged_blocks++;
+  recovery->found.damaged_blocks++;
   return WEIR_OK;
 }
 
@@ -181,7 +181,23 @@ static void count_missing_before(recovery *recovery, const unsealed *found, uint
   if (!of_dead && found->opening != recovery->last_opening) return;
   if (of_dead && end < orphan->header.base_offset) end = orphan->header.base_offset;
   if (end < recovery->log->start_offset) end = recovery->log->start_offset;
-  if (found->base > end) recovery->report->missing_events += found->base - end;
+  if (end < recovery->counted_to) end = recovery->counted_to;
+  if (found->base > end) recovery->found.missing_events += found->base - end;
+}
+
+/* Adds what a scan found to the losses, and what the notices of a segment say that an earlier recovery wrote. */
+static void count_losses(recovery *recovery, const unsealed *found, const segment_name *name,
+                         const unreported *losses) {
+  unreported *sums = &recovery->found;
+  uint64_t base = found->salt != 0 ? found->base : name->base;
+  if (base < recovery->counted_to) return;
+  sums->missing_events += losses->missing_events;
+  sums->damaged_blocks += losses->damaged_blocks;
+  sums->damaged_bytes += losses->damaged_bytes;
+  sums->unkept_bytes += losses->unkept_bytes;
+  if (!found->drained) return;
+  sums->missing_events += found->hole_events;
+  sums->damaged_records += found->holes;
 }
 
 static weir_status recover_segments(recovery *recovery, unsealed *found) {
@@ -190,9 +206,11 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
     uint64_t end = recovery->drained.log_end;
     const log_lock *held = &recovery->log->held;
+    unreported losses = {0};
     int error = unsealed_scan(&found[i], held->directory, held->log_id, name, recovery->orphan, &recovery->drained,
-                              recovery->report);
+                              &losses, recovery->report);
     if (error != 0) return segment_failure(recovery, error, "recover", name->name);
+    count_losses(recovery, &found[i], name, &losses);
     count_missing_before(recovery, &found[i], end);
     if (found[i].salt != 0) recovery->last_opening = found[i].opening;
     /* The notice of a lost ring is a segment by itself, which a kill may have left unsealed. */
@@ -256,12 +274,13 @@ static weir_status begin_replay(recovery *recovery) {
   orphan->drained = *drained;
   orphan_begin(orphan);
   if (drained->rebooted) {
-    recovery->report->missing_events += drained->missing;
+    recovery->found.missing_events += drained->missing;
   } else {
     uint64_t from = drained->log_end, known = ring_header_end(&orphan->header);
+    if (from < recovery->counted_to) from = recovery->counted_to;
     if (from < orphan->header.base_offset) from = orphan->header.base_offset;
     if (from < recovery->log->start_offset) from = recovery->log->start_offset;
-    if (known > from) recovery->report->missing_events += known - from;
+    if (known > from) recovery->found.missing_events += known - from;
   }
   if (orphan->start_offset > LAST_FIRST_OFFSET) return used_up(recovery);
   redo *redo = &recovery->redo;
@@ -269,6 +288,8 @@ static weir_status begin_replay(recovery *recovery) {
   redo->ring = orphan;
   redo->types = &recovery->types;
   redo->sync_failed = recovery_sync_failed(recovery);
+  redo->found = &recovery->found;
+  redo->counted_to = recovery->counted_to;
   int error = redo_begin(redo);
   for (uint32_t i = 0; i < orphan->header.lane_count; i++) {
     recovery->report->lanes_drained += orphan->from[i] < orphan->to[i];
@@ -281,10 +302,7 @@ static weir_status write_replay(recovery *recovery) {
   redo *redo = &recovery->redo;
   weir_recovery *report = recovery->report;
   int error = redo_run(redo, &recovery->last);
-  report->missing_events += redo->missing;
   report->events_from_lanes = redo->events;
-  report->damaged_records += redo->damaged_records;
-  report->unkept_bytes += redo->unkept_bytes;
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     if (reason == WEIR_LOST_OVERWRITTEN) report->overwritten += redo->dropped[reason];
     else if (reason == WEIR_DROP_SAMPLED) report->sampled += redo->dropped[reason];
@@ -303,6 +321,7 @@ static weir_status write_replay(recovery *recovery) {
 static int is_leftover(const char *name) {
   uint64_t prefix = strlen(PREPARED_PREFIX);
   if (batch_is_temporary(name)) return 1;
+  if (strcmp(name, RECOVERY_NEW_NAME) == 0) return 1;
   if (strncmp(name, PREPARED_PREFIX, prefix) != 0) return strcmp(name, RING_NEW_NAME) == 0;
   return name[prefix] != 0 && name[prefix + strspn(name + prefix, "0123456789")] == 0; /* else the file is not Weir's */
 }
@@ -346,17 +365,28 @@ static weir_status remove_leftovers(recovery *recovery) {
   return fail_system(recovery->error, error, "clear leftovers from", recovery->log->held.path, NULL);
 }
 
+/* Before anything is sealed: see unreported.h. */
+static weir_status store_losses(recovery *recovery) {
+  uint64_t end = recovery->orphan ? recovery->orphan->start_offset : recovery->drained.log_end;
+  if (end < recovery->least_offset) end = recovery->least_offset;
+  if (recovery->report->unknown_tail) recovery->found.flags |= UNREPORTED_TAIL;
+  int error = unreported_store(&recovery->log->held, &recovery->found, end);
+  if (error == 0) return WEIR_OK;
+  return fail_system(recovery->error, error, "store what was found to be lost in", recovery->log->held.path, NULL);
+}
+
 static weir_status run(recovery *recovery) {
   event_log *log = recovery->log;
   weir_status status = check_versions(recovery);
   if (status == WEIR_OK) status = recovery_open_ring(recovery);
+  if (status == WEIR_OK) status = recovery_take_unreported(recovery);
   if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
   const orphan *orphan = recovery->orphan;
   drained_start(&recovery->drained, orphan ? orphan->header.opening : 0, orphan && orphan->rebooted);
+  recovery->drained.counted_to = recovery->counted_to;
   status = take_last_sealed(recovery);
   if (status != WEIR_OK) return status;
-  recovery->missing_in_last = recovery->drained.missing;
 
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   unsealed *found = calloc(count + 1, sizeof *found);
@@ -365,8 +395,8 @@ static weir_status run(recovery *recovery) {
                 log->held.path);
   }
   status = recover_segments(recovery, found);
-  if (status == WEIR_OK) status = recovery_count_interrupted(recovery, found, count);
   if (status == WEIR_OK && recovery->orphan) status = begin_replay(recovery);
+  if (status == WEIR_OK) status = store_losses(recovery);
   if (status == WEIR_OK) status = seal_segments(recovery, found);
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
   free(found);
@@ -412,6 +442,11 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
     status = run(recovery);
   }
   report->segments_scanned = recovery->list.count - recovery->first_unsealed;
+  report->missing_events = recovery->found.missing_events;
+  report->damaged_blocks = recovery->found.damaged_blocks;
+  report->damaged_bytes = recovery->found.damaged_bytes;
+  report->damaged_records = recovery->found.damaged_records;
+  report->unkept_bytes = recovery->found.unkept_bytes;
   if (status == WEIR_OK) {
     *next_offset = recovery->orphan ? recovery->orphan->next_offset : recovery->drained.log_end;
     if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;

@@ -16,8 +16,6 @@ typedef struct unsealed {
   uint64_t base;     /* its first offset */
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
   int complete; /* it has its seal: the writer died before the rename */
-  uint64_t seal_at; /* the position of the seal, or where it is to be written */
-  int end_damaged;  /* at seal_at lies a damaged block */
   int empty;    /* no event and no notice, so that the next segment has the same base offset */
   int ring_told; /* number of notices that a whole ring is lost */
   uint64_t holes;       /* number of notices of holes in lanes */
@@ -38,9 +36,12 @@ typedef struct unsealed {
   uint64_t used[MAX_TYPES / 64];    /* those that records after damage, and notices, use */
 } unsealed;
 
-/* Scans the segment, adds its blocks to `drained`, copies damaged bytes to quarantine/. 0 or a negative errno. */
+/*
+ * Scans the segment, adds its blocks to `drained` and its losses to `losses`, copies damaged bytes to quarantine/. 0 or
+ * a negative errno.
+ */
 int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const orphan *orphan,
-                  drained *drained, weir_recovery *report);
+                  drained *drained, unreported *losses, weir_recovery *report);
 
 /*
  * Seals the segment: appends the seal and truncates the file. Removes an empty segment, quarantines a foreign file, and

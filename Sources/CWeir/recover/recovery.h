@@ -11,6 +11,7 @@
 #include "recover/orphan_types.h"
 #include "recover/recover.h"
 #include "recover/redo.h"
+#include "recover/unreported.h"
 #include "replay/orphan.h"
 
 /* A ring that an opening left half made. All but `there` is from the ring's header, zeros if that is not valid. */
@@ -52,7 +53,8 @@ typedef struct recovery {
   int absent;            /* no ring was found, and no locator that names one */
   int closed;            /* the ring says that its opening ended by a close */
   half_made made;
-  uint64_t missing_in_last; /* missing events that `drained` counted in the last sealed segment */
+  unreported found;      /* losses found so far, those included that an earlier recovery reported to nobody */
+  uint64_t counted_to;   /* what lies below this offset is in the counts of that earlier recovery */
   int interrupted;       /* an earlier recovery did not complete */
   int sealed;            /* every segment that was there is sealed and synced */
   int told;              /* the last record in the log is the notice of a lost ring */
@@ -65,10 +67,10 @@ weir_status recovery_open_ring(recovery *recovery);
 uint64_t *recovery_sync_failed(const recovery *recovery);
 
 /*
- * Counts what an earlier, incomplete recovery found, because nobody got its report: see interrupted.c. Call after the
- * unsealed segments were scanned into `found`, which has `count` entries.
+ * Takes what an earlier recovery found and reported to nobody: see interrupted.c. Call once the ring is known, before
+ * anything is counted.
  */
-weir_status recovery_count_interrupted(recovery *recovery, const unsealed *found, uint64_t count);
+weir_status recovery_take_unreported(recovery *recovery);
 
 /*
  * Writes the notice of a lost ring, only once even if an earlier recovery was killed; then quarantines the ring's

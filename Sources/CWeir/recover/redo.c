@@ -117,6 +117,7 @@ static int begin_segment(redo *redo) {
   }
   made->totals = collect_totals(redo, NULL, segment_most_totals(made->capacity));
   redo->active = made;
+  redo->before = *redo->found;
   redo->segments++;
   return 0;
 }
@@ -137,6 +138,7 @@ static int end_block(redo *redo) {
 static int end_segment(redo *redo) {
   int error = end_block(redo);
   if (error == 0) error = tell_ring(redo);
+  if (error == 0) error = unreported_store(&redo->log->held, redo->found, redo->next_offset);
   if (error != 0) return error;
   segment *full = redo->active;
   gap_total *totals = malloc(full->totals * sizeof *totals + 1);
@@ -153,8 +155,13 @@ static int end_segment(redo *redo) {
   error = finished.error;
   if (!finished.failed) return error;
   /* What the disk has lost of it is in the ring still. The next opening gives the same offsets to the same events. */
-  redo->next_offset = finished.failed->lost > 0 ? finished.failed->lost_from : redo->next_offset;
-  tell_ring(redo);
+  if (finished.failed->lost > 0) {
+    redo->next_offset = finished.failed->lost_from;
+    tell_ring(redo);
+    *redo->found = redo->before;
+    redo->found->magic = RECOVERY_MAGIC; /* the file is there, and says too much */
+    unreported_store(&redo->log->held, redo->found, 0);
+  }
   segment_abandon(finished.failed);
   return error;
 }
@@ -242,7 +249,9 @@ static int keep_damaged(redo *redo, const orphan_item *item) {
                                 .to = item->to.position,
                                 .first_offset = item->offset};
   int result = quarantine_lane(redo->log->held.directory, &damaged);
-  if (result == QUARANTINE_FULL) redo->unkept_bytes += damaged.to - damaged.from;
+  if (result == QUARANTINE_FULL && item->offset >= redo->counted_to) {
+    redo->found->unkept_bytes += damaged.to - damaged.from;
+  }
   return result < 0 ? result : 0;
 }
 
@@ -256,10 +265,11 @@ static void count_notice(redo *redo, const orphan_item *item) {
     redo->dropped[item->reason] += item->dropped;
     active->summary.dropped[item->reason] += item->dropped;
   } else if (item->kind == ORPHAN_HOLE) {
-    if (!redo->ring->rebooted) redo->damaged_records++;
-    if (item->dropped == RECORDS_UNKNOWN) return;
-    redo->missing += item->dropped;
-    active->summary.dropped[LOST_IN_HOLES] += item->dropped;
+    uint64_t missing = item->dropped == RECORDS_UNKNOWN ? 0 : item->dropped;
+    active->summary.dropped[LOST_IN_HOLES] += missing;
+    if (item->offset < redo->counted_to) return;
+    redo->found->missing_events += missing;
+    redo->found->damaged_records += !redo->ring->rebooted;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "log/log.h"
 #include "recover/orphan_types.h"
+#include "recover/unreported.h"
 #include "replay/orphan.h"
 
 typedef struct redo {
@@ -31,17 +32,18 @@ typedef struct redo {
   uint64_t first_ticks, last_ticks;
   uint64_t notices[2 * NOTICE_MAX_BYTES / 8]; /* of a block of notices */
 
-  /* What the notices that were written say, for the report. */
+  /* For the report. */
   uint64_t events;
-  uint64_t damaged_records;
-  uint64_t missing;
-  uint64_t dropped[WEIR_DROP_REASONS];
-  uint64_t unkept_bytes;   /* damaged, and too many for quarantine/ */
+  uint64_t dropped[WEIR_DROP_REASONS]; /* by notices that were written */
+  unreported *found;       /* losses found so far */
+  unreported before;       /* the same before `active` was begun */
+  uint64_t counted_to;     /* those below this offset are counted */
 } redo;
 
 /*
  * Settles every lane of the ring, whose replay has begun, and says in the ring where draining starts. Under another
- * boot id the ring stays as it is. Begins with zeros but for log, ring, types and sync_failed. 0 or a negative errno.
+ * boot id the ring stays as it is. Begins with zeros but for log, ring, types, sync_failed, found and counted_to. 0 or
+ * a negative errno.
  */
 int redo_begin(redo *redo);
 

@@ -105,10 +105,10 @@ static int take_block(unsealed *found, const segment_scan *scan, weir_recovery *
  * against the ring later.
  */
 static int take_damage(unsealed *found, const segment_scan *scan, int directory, const segment_name *name,
-                       const scan_damage *damage, weir_recovery *report) {
+                       const scan_damage *damage, unreported *losses) {
   found->damaged = 1;
-  report->damaged_blocks++;
-  report->damaged_bytes += damage->to - damage->from;
+  losses->damaged_blocks++;
+  losses->damaged_bytes += damage->to - damage->from;
   uint64_t end = damage->first_offset + damage->count;
   if (end > found->damaged_end) found->damaged_end = end;
   damaged_block block = {.fd = scan->source.fd,
@@ -118,13 +118,13 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
                          .reason = damage->reason};
   source_place(&scan->source, damage->from, damage->to, &block.file_from, &block.file_to);
   int result = quarantine_block(directory, name, &block);
-  if (result == QUARANTINE_FULL) report->unkept_bytes += damage->to - damage->from;
+  if (result == QUARANTINE_FULL) losses->unkept_bytes += damage->to - damage->from;
   return result < 0 ? result : 0;
 }
 
 /* Sets `*used` to the end of the bytes that are not zero. */
 static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, drained *drained,
-                       weir_recovery *report, uint64_t *used) {
+                       unreported *losses, weir_recovery *report, uint64_t *used) {
   for (;;) {
     scan_damage damage;
     int error = 0;
@@ -134,18 +134,15 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
         error = take_block(found, scan, report);
         break;
       case SCAN_DAMAGE:
-        if (!drained->rebooted) report->missing_events += damage.count; /* else the records' indices count them */
-        error = take_damage(found, scan, directory, name, &damage, report);
+        if (!drained->rebooted) losses->missing_events += damage.count; /* else the records' indices count them */
+        error = take_damage(found, scan, directory, name, &damage, losses);
         break;
       case SCAN_SEALED:
         found->complete = 1;
-        found->seal_at = scan->block.position;
         return 0;
       case SCAN_TAIL:
         if (damage.to > damage.from) *used = damage.to;
-        found->seal_at = scan->position;
-        found->end_damaged = damage.reason != NULL;
-        return damage.reason ? take_damage(found, scan, directory, name, &damage, report) : 0;
+        return damage.reason ? take_damage(found, scan, directory, name, &damage, losses) : 0;
       case SCAN_ERROR:
         return damage.error;
     }
@@ -173,7 +170,7 @@ static int keep_totals(unsealed *found, const drained *drained) {
 }
 
 int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const orphan *orphan,
-                  drained *drained, weir_recovery *report) {
+                  drained *drained, unreported *losses, weir_recovery *report) {
   segment_scan scan;
   scan_damage damage;
   int error = scan_open(&scan, directory, log_id, name->name, name->base, name->active, &damage);
@@ -190,7 +187,7 @@ int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment
   /* Without a header nobody knows what lay before the first good block. */
   found->damaged = !scan.header_valid;
   uint64_t used = damage.to; /* without a header, scan_open has searched the file up to there */
-  error = scan_blocks(found, &scan, directory, name, drained, report, &used);
+  error = scan_blocks(found, &scan, directory, name, drained, losses, report, &used);
   found->end = scan.position;
   found->log_id = scan.header.log_id;
   found->salt = scan.header.salt;

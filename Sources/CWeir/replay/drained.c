@@ -28,12 +28,13 @@ uint64_t drained_records(const drained *drained, uint32_t lane) {
 
 /*
  * Notes that the log accounts for a lane up to `mark`. `first` records come before the stretch that ends there: those
- * between the known records and `first` are missing.
+ * between the known records and `first` are missing. `offset` is that of the block or segment that says so.
  */
-static void advance(drained *drained, uint32_t lane, uint64_t first, lane_mark mark) {
+static void advance(drained *drained, uint64_t offset, uint32_t lane, uint64_t first, lane_mark mark) {
   if (drained->known[lane] && mark.position <= drained->position[lane]) return;
   uint64_t before = drained_records(drained, lane);
-  if (before != RECORDS_UNKNOWN && first != RECORDS_UNKNOWN && first > before) drained->missing += first - before;
+  int is_gap = before != RECORDS_UNKNOWN && first != RECORDS_UNKNOWN && first > before;
+  if (is_gap && offset >= drained->counted_to) drained->missing += first - before;
   drained->position[lane] = mark.position;
   drained->records[lane] = mark.records;
   drained->known[lane] = 1;
@@ -51,7 +52,7 @@ static void take_header(drained *drained, const segment_scan *scan) {
   if (scan->header.opening != drained->opening || !scan->header_valid) return;
   for (uint32_t lane = 0; lane < scan->header.lane_count; lane++) {
     if (scan->drained[lane].position % 8 != 0) continue; /* every lane position is a multiple of eight */
-    advance(drained, lane, scan->drained[lane].records, scan->drained[lane]);
+    advance(drained, scan->header.base_offset, lane, scan->drained[lane].records, scan->drained[lane]);
   }
   drained->after_cut |= (scan->header.flags & SEGMENT_AFTER_CUT) != 0;
 }
@@ -115,12 +116,13 @@ void drained_block(drained *drained, const segment_scan *scan) {
   if (block->kind == BLOCK_NOTICES) { /* drains a hole, or what was overwritten */
     uint64_t first = block->index == INDEX_UNKNOWN ? before : record_number(before, block->index);
     uint64_t after = first == RECORDS_UNKNOWN || stands_for == RECORDS_UNKNOWN ? RECORDS_UNKNOWN : first + stands_for;
-    advance(drained, block->lane, first, (lane_mark){block->lane_to, after});
+    advance(drained, block->base_offset, block->lane, first, (lane_mark){block->lane_to, after});
   } else if (block->count > 0) {
     uint32_t first = 0, last = 0;
     take_indices(scan, &first, &last);
     uint64_t number = record_number(before, first);
-    advance(drained, block->lane, number, (lane_mark){block->lane_to, record_number(number, last) + 1});
+    const lane_mark mark = {block->lane_to, record_number(number, last) + 1};
+    advance(drained, block->base_offset, block->lane, number, mark);
   }
 }
 

@@ -18,7 +18,8 @@ typedef struct drained {
   int after_cut;                        /* a recovery after the reboot has already drained part of the ring */
   uint64_t position[WEIR_MAX_LANES];
   uint64_t records[WEIR_MAX_LANES];     /* how many records come before `position`, or RECORDS_UNKNOWN */
-  uint64_t missing;                     /* events that the log's blocks skip between them */
+  uint64_t missing;                     /* events that the log's blocks skip between them, */
+  uint64_t counted_to;                  /* of segments and blocks from this offset on */
   uint8_t known[WEIR_MAX_LANES];        /* the log states `position`; if 0, only the lane's head is known */
   int unsealed;                         /* an unsealed segment of the opening was seen */
   int from_start;                       /* a lane that the log does not mention has drained nothing yet */

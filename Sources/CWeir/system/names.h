@@ -188,7 +188,6 @@
 #define quarantine_block weir_core_quarantine_block
 #define quarantine_copy weir_core_quarantine_copy
 #define quarantine_file weir_core_quarantine_file
-#define quarantine_has_block weir_core_quarantine_has_block
 #define quarantine_lane weir_core_quarantine_lane
 #define quarantine_stretch weir_core_quarantine_stretch
 #define quarantine_take weir_core_quarantine_take
@@ -201,11 +200,11 @@
 #define record_seed weir_core_record_seed
 #define record_sums_free weir_core_record_sums_free
 #define recover weir_core_recover
-#define recovery_count_interrupted weir_core_recovery_count_interrupted
 #define recovery_detach_ring weir_core_recovery_detach_ring
 #define recovery_newer_version weir_core_recovery_newer_version
 #define recovery_open_ring weir_core_recovery_open_ring
 #define recovery_sync_failed weir_core_recovery_sync_failed
+#define recovery_take_unreported weir_core_recovery_take_unreported
 #define recovery_tell_of_lost_ring weir_core_recovery_tell_of_lost_ring
 #define redo_begin weir_core_redo_begin
 #define redo_free weir_core_redo_free
@@ -372,6 +371,9 @@
 #define unpack_block weir_core_unpack_block
 #define unpack_count weir_core_unpack_count
 #define unpack_get weir_core_unpack_get
+#define unreported_read weir_core_unreported_read
+#define unreported_remove weir_core_unreported_remove
+#define unreported_store weir_core_unreported_store
 #define unsealed_free weir_core_unsealed_free
 #define unsealed_retire weir_core_unsealed_retire
 #define unsealed_scan weir_core_unsealed_scan

@@ -49,8 +49,8 @@ enum LogRemoval {
   }
 
   private static let parts: Set<String> = [
-    "lock", "ring", "ring.at", "ring.at.new", "ring.new", "start", "start.new", "quarantine", "cursors", "violations",
-    "dead-letters", "attempts",
+    "lock", "ring", "ring.at", "ring.at.new", "ring.new", "start", "start.new", "recovery", "recovery.new",
+    "quarantine", "cursors", "violations", "dead-letters", "attempts",
   ]
 
   private static func isNumber(_ text: Substring) -> Bool {

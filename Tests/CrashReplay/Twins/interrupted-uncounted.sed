@@ -1,4 +1,4 @@
 # file: Sources/CWeir/recover/recover.c
 # cases: interrupted_cases
 # Damage that a recovery found which did not get to its end is not told of by the next.
-s/^  if (status == WEIR_OK) status = recovery_count_interrupted(recovery, found, count);$//
+s/^  if (status == WEIR_OK) status = store_losses(recovery);$//
