@@ -472,7 +472,7 @@ MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory di
                 recover/unsealed replay/orphan replay/drained ring/ring_owner segment/batch_frame segment/batch_source \
                 segment/contents segment/definitions segment/identity segment/scan segment/scan_block segment/source \
                 segment/unpack segment/window system/crc32c system/error system/failing system/system
-MODELS_INCLUDED = capture/lane drain/drain
+MODELS_INCLUDED = capture/lane drain/drainer
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
 MODELS_OWN = $(filter-out under_test_%,$(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/*.c)))

@@ -80,7 +80,7 @@ static void test_captures(uint32_t threads, uint64_t more) {
   CHECK_EQUAL(counters.storage, WEIR_OK);
   holding = 0;
   CHECK_AWAIT(counters_of(log).batch_waiting == 0);
-  CHECK_AWAIT(__atomic_load_n(&((event_log *)log)->retention->batch_taken, __ATOMIC_ACQUIRE) == 0);
+  CHECK_AWAIT(__atomic_load_n(&((event_log *)log)->intake.retention->batch_taken, __ATOMIC_ACQUIRE) == 0);
   weir_fault_observe(NULL);
   CHECK(stat_of(directory).total_bytes <= options.max_bytes);
   close_and_free(log);
@@ -142,12 +142,12 @@ static void test_room_for_all(void) {
 /* Has the preparer try to make one more segment than there is; how many there are then. */
 static uint32_t try_ahead(event_log *log) {
   preparer *preparer = &log->preparer;
-  preparer_want(log);
+  preparer_want(preparer);
   for (int busy = 1; busy;) {
     sleep_ns(1000000);
-    pthread_mutex_lock(&preparer->mutex);
+    pthread_mutex_lock(&preparer->worker.mutex);
     busy = preparer->wanted;
-    pthread_mutex_unlock(&preparer->mutex);
+    pthread_mutex_unlock(&preparer->worker.mutex);
   }
   return (uint32_t)preparer->ready_count;
 }
@@ -165,18 +165,18 @@ static void test_ahead(void) {
   CHECK_EQUAL(weir_sync(log, HANG_NS, NULL, NULL), WEIR_OK);
   /* Nobody captures now, so the drainer leaves the supply alone. It has needed one before, and found none. */
   event_log *inside = (event_log *)log;
-  pthread_mutex_lock(&inside->preparer.mutex);
+  pthread_mutex_lock(&inside->preparer.worker.mutex);
   inside->preparer.depth = MAX_READY_SEGMENTS;
   inside->preparer.needed = 1;
-  pthread_mutex_unlock(&inside->preparer.mutex);
+  pthread_mutex_unlock(&inside->preparer.worker.mutex);
   uint32_t ready = try_ahead(inside);
   CHECK(ready >= 1 && ready < MAX_READY_SEGMENTS && try_ahead(inside) == ready);
   segment *taken[MAX_READY_SEGMENTS + 1] = {0};
   int error = 0;
-  for (uint32_t i = 0; i <= ready; i++) taken[i] = preparer_take(inside, &error);
+  for (uint32_t i = 0; i <= ready; i++) taken[i] = preparer_take(&inside->preparer, &error);
   CHECK(taken[ready - 1] && !taken[ready]);
   CHECK_EQUAL(error, 0);
-  for (uint32_t i = 0; i < ready; i++) byte_limit_give(inside->retention, segment_discard(taken[i]));
+  for (uint32_t i = 0; i < ready; i++) byte_limit_give(inside->intake.retention, segment_discard(taken[i]));
   for (int i = 0; i < 1500; i++) CHECK_EQUAL(capture_noise(log, type), WEIR_ACCEPTED);
   CHECK_EQUAL(counters_of(log).dropped[WEIR_DROP_STORAGE], 0);
   close_and_free(log);

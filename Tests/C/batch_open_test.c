@@ -171,7 +171,7 @@ static void test_retained_bytes(void) {
 
 /* What it has in its books is what is there, once no thread of its own makes or removes anything. */
 static int books_are_right(weir_log *log, const char *directory) {
-  uint64_t used = __atomic_load_n(&((event_log *)log)->retention->used, __ATOMIC_ACQUIRE);
+  uint64_t used = __atomic_load_n(&((event_log *)log)->intake.retention->used, __ATOMIC_ACQUIRE);
   uint64_t there = stat_of(directory).total_bytes;
   return used + SEGMENT > there && used < there + SEGMENT;
 }

@@ -480,7 +480,7 @@ static void ids_past_their_bits(void) {
   weir_log *log = open_small(directory, UINT64_MAX, 4, NULL);
   REQUIRE(log);
   uint32_t type = define_numbered(log);
-  lane *first = &((event_log *)log)->lanes[0];
+  lane *first = &((event_log *)log)->intake.lanes[0];
   uint64_t start = (UINT64_C(1) << 51) - 1024;
   first->drained = start;
   first->producer.limit = start;

@@ -140,7 +140,7 @@ static void test_rate(void) {
   for (uint64_t i = 0; i < ROUNDS; i++) {
     CHECK_EQUAL(capture_numbered(log, type, 0, i, 10, NULL), WEIR_ACCEPTED);
     CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
-    while (!__atomic_load_n(&((event_log *)log)->producer.asleep, __ATOMIC_RELAXED)) sleep_ns(100000);
+    while (!__atomic_load_n(&((event_log *)log)->intake.producer.asleep, __ATOMIC_RELAXED)) sleep_ns(100000);
   }
   uint64_t seconds = (now_ns() - begin) / 1000000000;
   CHECK(touches <= seconds + 1);

@@ -62,7 +62,7 @@ static void drain(weir_log *log) {
 static uint64_t capture_damaged(weir_log *log, uint32_t type, uint64_t number, uint64_t filler, weir_id *id,
                                 uint8_t *bytes) {
   CHECK_EQUAL(capture_numbered(log, type, 0, number, filler, id), WEIR_ACCEPTED);
-  lane *lane = &((event_log *)log)->lanes[id->sequence >> 48];
+  lane *lane = &((event_log *)log)->intake.lanes[id->sequence >> 48];
   uint64_t position = (id->sequence & ((UINT64_C(1) << 48) - 1)) * 8;
   uint8_t *record = lane->producer.data + (position & lane->producer.mask);
   record[sizeof(record_header) + 4] ^= 0x10;
@@ -216,7 +216,7 @@ static void no_room(void) {
   }
   drain(log);
   CHECK(damaged > MAX_DAMAGED_BYTES);
-  uint64_t unkept = __atomic_load_n(&((event_log *)log)->unkept_bytes, __ATOMIC_RELAXED);
+  uint64_t unkept = __atomic_load_n(&((event_log *)log)->sealer.unkept_bytes, __ATOMIC_RELAXED);
   CHECK(unkept > 0 && unkept >= damaged - MAX_DAMAGED_BYTES - RECORDS * 100);
   CHECK_EQUAL(counters_of(log).storage, WEIR_OK);
   CHECK_EQUAL(drainer_syncs + drainer_writes, 0);

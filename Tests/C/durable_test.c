@@ -71,13 +71,13 @@ static void step_on(int signal, siginfo_t *info, void *context) {
  */
 static void on_step(int signal, siginfo_t *info, void *context) {
   (void)signal, (void)info;
-  uint64_t requested = __atomic_load_n(&stepped->drains_requested, __ATOMIC_ACQUIRE);
+  uint64_t requested = __atomic_load_n(&stepped->intake.requests.made, __ATOMIC_ACQUIRE);
   if (requested == requests_before) return;
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
   if (__atomic_load_n(&stepped->sealer.wait_count, __ATOMIC_ACQUIRE) != waits_before) return;
-  bell_ring(stepped);
-  while (__atomic_load_n(&stepped->drains_done, __ATOMIC_ACQUIRE) < requested ||
-         !__atomic_load_n(&stepped->producer.asleep, __ATOMIC_ACQUIRE)) {
+  bell_ring(&stepped->intake);
+  while (__atomic_load_n(&stepped->intake.requests.done, __ATOMIC_ACQUIRE) < requested ||
+         !__atomic_load_n(&stepped->intake.producer.asleep, __ATOMIC_ACQUIRE)) {
     sleep_ns(100000);
   }
 }
@@ -88,20 +88,20 @@ static void test_early_drainer(void) {
   weir_log *log = open_rolling(path);
   stepped = (event_log *)log;
   /* All is drained and touched, so that nothing but the wait has a thread to wake. */
-  while (!__atomic_load_n(&stepped->producer.asleep, __ATOMIC_ACQUIRE) ||
+  while (!__atomic_load_n(&stepped->intake.producer.asleep, __ATOMIC_ACQUIRE) ||
          __atomic_load_n(&stepped->sealer.stale, __ATOMIC_ACQUIRE)) {
     sleep_ns(1000000);
   }
   struct sigaction start = {.sa_sigaction = step_on, .sa_flags = SA_SIGINFO}, step = start, before[2];
   step.sa_sigaction = on_step;
   REQUIRE(sigaction(SIGUSR2, &start, &before[0]) == 0 && sigaction(SIGTRAP, &step, &before[1]) == 0);
-  requests_before = __atomic_load_n(&stepped->drains_requested, __ATOMIC_ACQUIRE);
+  requests_before = __atomic_load_n(&stepped->intake.requests.made, __ATOMIC_ACQUIRE);
   waits_before = __atomic_load_n(&stepped->sealer.wait_count, __ATOMIC_ACQUIRE);
   weir_error error = {0};
   REQUIRE(raise(SIGUSR2) == 0); /* from its return on, instruction by instruction */
   weir_status status = weir_sync(log, UINT64_C(60000000000), NULL, &error);
   CHECK_EQUAL(status, WEIR_OK);
-  CHECK(__atomic_load_n(&stepped->drains_requested, __ATOMIC_ACQUIRE) != requests_before);
+  CHECK(__atomic_load_n(&stepped->intake.requests.made, __ATOMIC_ACQUIRE) != requests_before);
   sigaction(SIGUSR2, &before[0], NULL);
   sigaction(SIGTRAP, &before[1], NULL);
   REQUIRE(weir_close(log, NULL) == WEIR_OK);

@@ -10,7 +10,7 @@
 
 /* Makes the first lane begin at `start`, a multiple of 8. Before the first capture: then nobody looks at it. */
 static void begin_lane_at(weir_log *handle, uint64_t start) {
-  lane *first = &((event_log *)handle)->lanes[0];
+  lane *first = &((event_log *)handle)->intake.lanes[0];
   first->drained = start;
   first->producer.limit = start;
   first->producer.position = start;
@@ -159,8 +159,8 @@ static void counter_steps_back(uint32_t clock) {
     if (n == 25) {
       /* The drainer measures when it next wakes up: at its next pass, seconds from now or with the next capture. */
       CHECK_EQUAL(weir_drain(handle, UINT64_MAX, NULL, NULL), WEIR_OK);
-      log->clock_start_ticks += UINT64_C(1) << 50;
-      log->calibrate_at = 0;
+      log->drainer.clock.start_ticks += UINT64_C(1) << 50;
+      log->drainer.clock.measure_at = 0;
     }
     CHECK_EQUAL(capture_numbered(handle, type, 0, n, 10, NULL), WEIR_ACCEPTED);
   }

@@ -338,7 +338,7 @@ static void memory_of_others_stays(void) {
   char *folder = scratch();
   weir_log *log = open_default(join(folder, "log"), NULL);
   REQUIRE(log);
-  ring_address = ((event_log *)log)->ring;
+  ring_address = ((event_log *)log)->intake.ring.bytes;
   pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

@@ -145,12 +145,12 @@ static void check_all_there(const char *directory) {
 static void wait_until_idle(weir_log *producer) {
   event_log *log = (event_log *)producer;
   for (int busy = 1; busy;) {
-    pthread_mutex_lock(&log->preparer.mutex);
+    pthread_mutex_lock(&log->preparer.worker.mutex);
     busy = log->preparer.ready_count < log->preparer.depth || log->preparer.wanted;
-    pthread_mutex_unlock(&log->preparer.mutex);
-    pthread_mutex_lock(&log->sealer.mutex);
+    pthread_mutex_unlock(&log->preparer.worker.mutex);
+    pthread_mutex_lock(&log->sealer.worker.mutex);
     busy |= log->sealer.first_done || log->sealer.stale;
-    pthread_mutex_unlock(&log->sealer.mutex);
+    pthread_mutex_unlock(&log->sealer.worker.mutex);
     pthread_mutex_lock(&log->batcher->mutex);
     busy |= !log->batcher->listed || log->batcher->first || log->batcher->working > 0;
     pthread_mutex_unlock(&log->batcher->mutex);

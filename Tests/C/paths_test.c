@@ -378,7 +378,7 @@ static void wall_clock_jumps(uint32_t clock) {
     CHECK_EQUAL(capture_numbered(log, type, i, 0, 8, NULL), WEIR_ACCEPTED);
     new_to[i] = wall_ns();
     CHECK_AWAIT(drainer_sleeps(log));
-    ((event_log *)log)->calibrate_at = 0; /* as if the second had passed */
+    ((event_log *)log)->drainer.clock.measure_at = 0; /* as if the second had passed */
     CHECK_EQUAL(capture_numbered(log, type, i, 1, 8, NULL), WEIR_ACCEPTED);
     CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK); /* by a pass that began with a calibration */
     settled_from[i] = wall_ns();

@@ -115,7 +115,7 @@ static void test_without_the_option(void) {
   options.retain_bytes = UINT64_C(1) << 40;
   log = open_with(directory, &options, NULL);
   weir_set_delivered(log, 1500);
-  ((event_log *)log)->retention->retain_bytes = 1;
+  ((event_log *)log)->intake.retention->retain_bytes = 1;
   capture_all(log, define_numbered(log), 2500, 500);
   weir_close(log, NULL);
   weir_set_delivered(log, 3000); /* after the close: nothing */
@@ -132,7 +132,7 @@ static _Atomic int looked;
 
 /* On the sealer's thread, when it has looked at what is delivered and is about to say when to be woken for more. */
 static void deliver_all(void) {
-  const retention *retention = ((event_log *)looked_log)->retention;
+  const retention *retention = ((event_log *)looked_log)->intake.retention;
   if (looked || retention->end - retention->first < 2) return;
   weir_set_delivered(looked_log, UINT64_MAX);
   looked = 1;

@@ -26,7 +26,7 @@ static void await(weir_log *log, weir_status (*what)(weir_log *, uint64_t, uint6
 /* As if a sync of the active segment had failed: it is copied once it is full. With nobody capturing. Its base. */
 static uint64_t poison_active(weir_log *log) {
   await(log, weir_drain);
-  segment *active = ((event_log *)log)->active;
+  segment *active = ((event_log *)log)->sealer.active;
   REQUIRE(active);
   active->poisoned = 1;
   return active->base_offset;

@@ -161,13 +161,13 @@ static void test_retain_age(void) {
   uint64_t before = now_ns();
   weir_log *log = open_with(directory, &options, NULL);
   CHECK(stat_of(directory).segments >= segments && stat_of(directory).removed == 0);
-  uint64_t due = retention_due(((event_log *)log)->retention);
+  uint64_t due = retention_due(((event_log *)log)->intake.retention);
   CHECK(due > before + UINT64_C(59000000000) && due < now_ns() + UINT64_C(3601000000000));
   close_and_free(log);
   options.retain_ns = 1;
   before = now_ns();
   log = open_with(directory, &options, NULL);
-  CHECK(retention_due(((event_log *)log)->retention) >= before + UINT64_C(59000000000));
+  CHECK(retention_due(((event_log *)log)->intake.retention) >= before + UINT64_C(59000000000));
   close_and_free(log);
   weir_stat stat = check_conserved(directory, 2000, 0);
   CHECK(stat.segments == 1 && stat.removed > 1500 && stat.removed == stat.dropped[WEIR_LOST_EXPIRED]);
@@ -183,7 +183,7 @@ static void test_delivered(void) {
   weir_options options = small_options();
   options.retain_bytes = UINT64_C(1) << 40;
   weir_log *log = open_with(directory, &options, NULL);
-  retention *retention = ((event_log *)log)->retention;
+  retention *retention = ((event_log *)log)->intake.retention;
   retention_deliver(retention, delivered);
   retention->retain_bytes = 1;
   uint32_t type = define_numbered(log);

@@ -199,7 +199,7 @@ static void wakes_nobody(void) {
   }
   weir_count(log, &after);
   /* Where the kernel has no membarrier, the sleep has an end after 50 ms. */
-  uint64_t ends = ((event_log *)log)->membarrier ? 0 : (now_ns() - began) / 50000000 + 1;
+  uint64_t ends = ((event_log *)log)->intake.membarrier ? 0 : (now_ns() - began) / 50000000 + 1;
   CHECK(after.wakeups - before.wakeups <= ends);
   CHECK_EQUAL(counted(log), 301);
   close_said(log);

@@ -33,9 +33,9 @@ typedef enum way {
 static way wrong;
 static weir_status truth; /* of the last recovery, whatever it said */
 
-weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {
+weir_status recover(const recovery_site *site, weir_recovery *report, recovered *recovered, weir_error *error) {
   truth = WEIR_ERROR_IO;
-  if (wrong != NOTHING) truth = real_recover(log, report, next_offset, error);
+  if (wrong != NOTHING) truth = real_recover(site, report, recovered, error);
   return wrong == RIGHT ? truth : WEIR_OK;
 }
 

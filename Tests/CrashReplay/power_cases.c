@@ -202,8 +202,8 @@ static void capture_small(weir_log *log, uint32_t type, uint64_t number) {
 static uint64_t drainer_sleeps(weir_log *log) {
   const event_log *inside = (const event_log *)log;
   for (;;) {
-    uint64_t pass = __atomic_load_n(&inside->counters.wakeups, __ATOMIC_ACQUIRE);
-    if (pass > 0 && __atomic_load_n(&inside->napping, __ATOMIC_ACQUIRE)) return pass;
+    uint64_t pass = __atomic_load_n(&inside->drainer.counters.wakeups, __ATOMIC_ACQUIRE);
+    if (pass > 0 && __atomic_load_n(&inside->intake.napping, __ATOMIC_ACQUIRE)) return pass;
     sleep_ns(100000);
   }
 }

@@ -53,7 +53,7 @@ static void mark(void *context, uint64_t marks[MOST_MARKS]) {
   marks[MARK_CLOSED] = live.closed;
   const event_log *log = (const event_log *)live.log;
   if (log) {
-    live.last_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
+    live.last_offset = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_RELAXED);
     live.watermark = weir_durable_offset(live.log);
   }
   marks[MARK_OFFSET] = live.last_offset;

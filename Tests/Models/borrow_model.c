@@ -32,20 +32,20 @@ static void set_up(void) { world_open(1, 1, WEIR_FULL_DROP_NEWEST, 0); }
 /* The lane to own is a third thread's, for ever. */
 static void set_up_scarce(void) {
   set_up();
-  world_log->lanes[0].taken = 1;
+  world_log->intake.lanes[0].taken = 1;
 }
 static void set_up_two(void) { world_open(1, 2, WEIR_FULL_DROP_NEWEST, 0); }
 
 static void at_end(void) {
-  for (uint32_t i = 0; i < world_log->lane_count; i++) {
-    if (world_log->lanes[i].taken) broken("lane %u stays taken", i);
-    if (world_log->lanes[i].producer.busy) broken("lane %u stays busy", i);
+  for (uint32_t i = 0; i < world_log->intake.lane_count; i++) {
+    if (world_log->intake.lanes[i].taken) broken("lane %u stays taken", i);
+    if (world_log->intake.lanes[i].producer.busy) broken("lane %u stays busy", i);
   }
   world_check_delivered();
 }
 
 static void at_end_scarce(void) {
-  world_log->lanes[0].taken = 0;
+  world_log->intake.lanes[0].taken = 0;
   at_end();
 }
 

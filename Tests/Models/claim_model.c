@@ -19,8 +19,8 @@ static void second(void) {
 static void set_up(void) { world_open(1, 1, WEIR_FULL_DROP_NEWEST, 0); }
 
 static void at_end(void) {
-  for (uint32_t i = 0; i < world_log->lane_count; i++) {
-    if (world_log->lanes[i].taken) broken("lane %u stays taken", i);
+  for (uint32_t i = 0; i < world_log->intake.lane_count; i++) {
+    if (world_log->intake.lanes[i].taken) broken("lane %u stays taken", i);
   }
   world_check_delivered();
 }

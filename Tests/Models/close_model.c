@@ -9,9 +9,9 @@
 
 /* As `end` and `let_go` of log.c do it. Captures that are refused meanwhile must not make it fail. */
 static void closer(void) {
-  lane_close_all(world_log);
+  lane_close_all(&world_log->intake);
   full_drain(world_log);
-  if (!lanes_quiet(world_log)) broken("a close fails, though no capture that began before it is stopped");
+  if (!lanes_quiet(&world_log->intake)) broken("a close fails, though no capture that began before it is stopped");
   told("unmaps the ring");
   world_unmap_ring();
 }
@@ -31,15 +31,15 @@ static void set_up(void) { world_open(1, 1, WEIR_FULL_DROP_NEWEST, 0); }
  */
 static void set_up_full(void) {
   set_up();
-  world_log->membarrier = 0;
-  world_log->lanes[0].taken = world_log->lanes[1].taken = 1;
+  world_log->intake.membarrier = 0;
+  world_log->intake.lanes[0].taken = world_log->intake.lanes[1].taken = 1;
 }
 
 /* Without a further drain: the closer's must have been enough. */
 static void at_end(void) {
   if (!world_is_unmapped()) broken("the close has not ended, though every capture has");
-  for (uint32_t i = 0; i < world_log->lane_count; i++) {
-    const lane_control *control = world_log->lanes[i].control;
+  for (uint32_t i = 0; i < world_log->intake.lane_count; i++) {
+    const lane_control *control = world_log->intake.lanes[i].control;
     if (control->tail != head_position(control->head)) broken("lane %u was closed with an accepted event in it", i);
   }
   world_check_delivered();

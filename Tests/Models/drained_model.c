@@ -16,16 +16,22 @@
 
 /* ---- Recovering a copy of the disk ------------------------------------------------------------------------------- */
 
-static event_log opening; /* the one that recovers */
+/* The opening that recovers. */
+static struct {
+  log_lock held;
+  uint64_t next_prepared;
+} opening;
 
 static int recover_disk(weir_error *error) {
   memset(&opening, 0, sizeof opening);
   opening.held.path = "log";
   opening.held.directory = sys_open_directory(opening.held.path);
-  opening.options = world_log->options;
   weir_recovery report = {0};
-  uint64_t next_offset;
-  return recover(&opening, &report, &next_offset, error) == WEIR_OK;
+  recovered recovered;
+  const recovery_site site = {.held = &opening.held,
+                              .options = &world_log->options,
+                              .next_prepared = &opening.next_prepared};
+  return recover(&site, &report, &recovered, error) == WEIR_OK;
 }
 
 static void read_segment(contents *found, const segment_name *name) {
@@ -60,16 +66,16 @@ static const char *recover_and_check(disk *disk, int cut_off) {
 static struct {
   uint64_t hashes[1 << 20][2];
   uint64_t count, kills, kills_of_recovery;
-} recovered;
+} disks_seen;
 
 static int is_new_disk(const uint64_t hash[2]) {
-  uint64_t room = sizeof recovered.hashes / sizeof *recovered.hashes, at = hash[0] & (room - 1);
-  for (; recovered.hashes[at][0] | recovered.hashes[at][1]; at = (at + 1) & (room - 1)) {
-    if (recovered.hashes[at][0] == hash[0] && recovered.hashes[at][1] == hash[1]) return 0;
+  uint64_t room = sizeof disks_seen.hashes / sizeof *disks_seen.hashes, at = hash[0] & (room - 1);
+  for (; disks_seen.hashes[at][0] | disks_seen.hashes[at][1]; at = (at + 1) & (room - 1)) {
+    if (disks_seen.hashes[at][0] == hash[0] && disks_seen.hashes[at][1] == hash[1]) return 0;
   }
-  if (++recovered.count > room / 2) broken("more disks than there is room to remember");
-  recovered.hashes[at][0] = hash[0];
-  recovered.hashes[at][1] = hash[1];
+  if (++disks_seen.count > room / 2) broken("more disks than there is room to remember");
+  disks_seen.hashes[at][0] = hash[0];
+  disks_seen.hashes[at][1] = hash[1];
   return 1;
 }
 
@@ -79,20 +85,21 @@ static void before_any_store(void);
 /* Kills the recovery that is running, and recovers what it leaves. */
 static void kill_recovery(void) {
   static disk left;
-  static event_log kept_opening; /* too large for the stack of a model's thread */
   uint64_t hash[2] = {3, 4};
   disk_hash(disk_in_use, hash);
   world_hash_captured(hash);
   if (!is_new_disk(hash)) return;
-  recovered.kills_of_recovery++;
+  disks_seen.kills_of_recovery++;
   disk *interrupted = disk_in_use;
-  kept_opening = opening;
+  int directory = opening.held.directory;
+  uint64_t next_prepared = opening.next_prepared;
   disk_copy(&left, interrupted);
   kills_recoveries = 0;
   const char *problem = recover_and_check(&left, !at_the_end);
   kills_recoveries = 1;
   disk_free(&left);
-  opening = kept_opening;
+  opening.held.directory = directory;
+  opening.next_prepared = next_prepared;
   disk_in_use = interrupted;
   if (problem) broken("killed while it captured, and again while it recovered: %s", problem);
 }
@@ -102,7 +109,7 @@ static void kill_now(int cut_off) {
   uint64_t hash[2] = {5, 6};
   world_hash_disk(hash);
   if (!is_new_disk(hash)) return;
-  recovered.kills++;
+  disks_seen.kills++;
   int before = current;
   disk *running = disk_in_use;
   current = NO_THREAD;
@@ -143,7 +150,7 @@ static void before_any_store(void) { before_store(); }
 static void forget_disks(void) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30); /* or each recovery would map and clear its memory anew */
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  memset(&recovered, 0, sizeof recovered);
+  memset(&disks_seen, 0, sizeof disks_seen);
 }
 
 /* With the segment's first definition written, so that the next block is one of events. */
@@ -182,8 +189,9 @@ static void drain_and_roll(void) {
 static void at_end(void) { kill_now(0); }
 
 static void done(void) {
-  printf("  %llu kills recovered", (unsigned long long)recovered.kills);
-  if (recovered.kills_of_recovery) printf(", and %llu of recoveries", (unsigned long long)recovered.kills_of_recovery);
+  printf("  %llu kills recovered", (unsigned long long)disks_seen.kills);
+  unsigned long long of_recovery = disks_seen.kills_of_recovery;
+  if (of_recovery) printf(", and %llu of recoveries", of_recovery);
   printf("\n");
 }
 

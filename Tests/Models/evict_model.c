@@ -13,7 +13,7 @@ static void evicts_twice(void) {
   produce(0, 3);
 }
 
-static void drainer(void) {
+static void drains(void) {
   if (!full_drain(world_log)) broken("a drain stalls");
 }
 
@@ -21,7 +21,7 @@ static void set_up(void) { world_open(1, 1, WEIR_FULL_DROP_OLDEST, 0); }
 
 static void at_end(void) {
   world_check_delivered();
-  const lane_control *control = world_log->lanes[0].control;
+  const lane_control *control = world_log->intake.lanes[0].control;
   if (head_position(control->head) != control->tail) broken("the lane is not drained");
 }
 
@@ -40,9 +40,9 @@ static const twin twins_of_two[] = {
 
 const model evict_model = {
     .name = "evict", .labels = "L8, L9", .proves = "what is evicted is counted and nothing else is lost",
-    .set_up = set_up, .sleeps_run_out = 1, .threads = {evicts_once, drainer}, .at_end = at_end, .twins = twins,
+    .set_up = set_up, .sleeps_run_out = 1, .threads = {evicts_once, drains}, .at_end = at_end, .twins = twins,
 };
 const model evict_again_model = {
     .name = "evict-again", .labels = "L8, L9", .proves = "nor with one eviction after another", .set_up = set_up,
-    .sleeps_run_out = 1, .threads = {evicts_twice, drainer}, .at_end = at_end, .long_form = 1, .twins = twins_of_two,
+    .sleeps_run_out = 1, .threads = {evicts_twice, drains}, .at_end = at_end, .long_form = 1, .twins = twins_of_two,
 };

@@ -9,7 +9,7 @@ static void producer(void) {
   for (uint32_t i = 0; i < 5; i++) produce(0, i);
 }
 
-static void drainer(void) {
+static void drains(void) {
   for (int i = 0; i < 2; i++) {
     if (!full_drain(world_log)) broken("a drain stalls");
   }
@@ -30,14 +30,14 @@ static const twin twins[] = {
 #define PROVES "the drainer sees whole records in order; a lane's bytes are not overwritten before they are in the log"
 
 const model lane_model = {
-    .name = "lane", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_0, .threads = {producer, drainer},
+    .name = "lane", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_0, .threads = {producer, drains},
     .at_end = world_check_delivered, .twins = twins,
 };
 const model lane_32_model = {
-    .name = "lane-2^32", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_32, .threads = {producer, drainer},
+    .name = "lane-2^32", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_32, .threads = {producer, drains},
     .at_end = world_check_delivered, .twins = twins,
 };
 const model lane_63_model = {
-    .name = "lane-2^63", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_63, .threads = {producer, drainer},
+    .name = "lane-2^63", .labels = "L2, L4", .proves = PROVES, .set_up = set_up_at_63, .threads = {producer, drains},
     .at_end = world_check_delivered, .twins = twins,
 };

@@ -4,7 +4,7 @@
  */
 #include "world.h"
 
-static void drainer(void) {
+static void drains(void) {
   for (;;) {
     full_drain(world_log);
     sleep_once(world_log);
@@ -46,8 +46,8 @@ static void second_again(void) { again(1); }
 
 static void at_end(void) {
   if (!ended_asleep(0)) broken("the drainer does not sleep at the end");
-  for (uint32_t i = 0; i < world_log->lane_count; i++) {
-    const lane_control *control = world_log->lanes[i].control;
+  for (uint32_t i = 0; i < world_log->intake.lane_count; i++) {
+    const lane_control *control = world_log->intake.lanes[i].control;
     if (control->tail != head_position(control->head)) broken("the drainer sleeps, and lane %u holds an event", i);
   }
   world_check_delivered();
@@ -68,12 +68,12 @@ static const twin twins[] = {
 static const twin no_twins[] = {{0}};
 
 const model sleep_model = {
-    .name = "sleep", .labels = "L6", .proves = "no wake-up is lost", .set_up = set_up, .threads = {drainer, one},
+    .name = "sleep", .labels = "L6", .proves = "no wake-up is lost", .set_up = set_up, .threads = {drains, one},
     .at_end = at_end, .twins = twins,
 };
 const model sleep_again_model = {
     .name = "sleep-again", .labels = "L6", .proves = "nor when it goes to sleep anew", .set_up = set_up,
-    .threads = {drainer, two}, .at_end = at_end, .long_form = 1, .twins = no_twins,
+    .threads = {drains, two}, .at_end = at_end, .long_form = 1, .twins = no_twins,
 };
 const model sleep_two_model = {
     .name = "sleep-two", .labels = "L6", .proves = "nor with two producers, of whom one wakes", .set_up = set_up_warm,

@@ -24,6 +24,6 @@ void end_thread(void);          /* what the C library does when a thread ends */
 void allow_claims(void);        /* as if the key for end_thread had been made */
 void sleep_once(event_log *log); /* the drainer's deep sleep */
 int begin_next_segment(event_log *log); /* seals the active one, as if it were full. 1: done */
-int full_drain(event_log *log); /* drain_all. 1: complete */
+int full_drain(event_log *log); /* drainer_drain. 1: complete */
 
 #endif

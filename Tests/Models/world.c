@@ -7,7 +7,7 @@
 
 #include "capture/clock.h"
 #include "capture/types.h"
-#include "drain/drain.h"
+#include "drain/drainer.h"
 #include "drain/preparer.h"
 #include "format/notice.h"
 #include "ring/ring.h"
@@ -68,8 +68,8 @@ static void mark(uint64_t first, uint64_t last) {
 static void mark_log(void) {
   /* Its plain fields are written by sources that the explorer does not see, too. The tables in its middle are not. */
   uint64_t at = (uint64_t)((uint8_t *)world_log - arena);
-  mark(at / PAGE_BYTES, (at + offsetof(event_log, types)) / PAGE_BYTES);
-  mark((at + offsetof(event_log, drainer)) / PAGE_BYTES, (at + sizeof *world_log) / PAGE_BYTES);
+  mark(at / PAGE_BYTES, (at + offsetof(event_log, intake.types)) / PAGE_BYTES);
+  mark((at + offsetof(event_log, intake.callers)) / PAGE_BYTES, (at + sizeof *world_log) / PAGE_BYTES);
 }
 
 void world_keep(void) {
@@ -162,37 +162,48 @@ static void open_log(uint32_t owned, uint32_t spare, uint32_t full_policy) {
   log->options.full_policy = full_policy;
   log->held.path = "log";
   log->held.directory = sys_open_directory(log->held.path);
-  log->references = 1;
-  log->membarrier = 1;
-  must(sys_random(&log->producer.opening, sizeof log->producer.opening) == 0, "get random bytes");
-  clock_start(log);
-  clock_measure(log, WEIR_CLOCK_MONOTONIC);
+  intake *intake = &log->intake;
+  intake->held = &log->held;
+  intake->options = &log->options;
+  intake->sealer = &log->sealer;
+  intake->references = 1;
+  intake->membarrier = 1;
+  log->sealer.intake = intake;
+  log->preparer.intake = intake;
+  log->preparer.sealer = &log->sealer;
+  log->drainer.intake = intake;
+  log->drainer.sealer = &log->sealer;
+  log->drainer.preparer = &log->preparer;
+  log->drainer.prefaulter = &log->prefaulter;
+  must(sys_random(&intake->producer.opening, sizeof intake->producer.opening) == 0, "get random bytes");
+  clock_start(&log->drainer.clock, WEIR_CLOCK_MONOTONIC);
+  clock_measure(&log->drainer.clock, WEIR_CLOCK_MONOTONIC);
   weir_error error = {0};
-  log->spent.certain = 1; /* there was no ring before */
-  must(ring_create(log, 0, &error) == WEIR_OK, error.message);
+  const ring_start start = {.spent.certain = 1, .calibration = &log->drainer.clock.calibration}; /* no ring before */
+  must(ring_create(intake, &start, &error) == WEIR_OK, error.message);
   /* A smaller region for types: a disk that is copied at every step should be small. */
-  log->header->types_bytes = TYPES_BYTES;
-  log->header->file_bytes = log->header->types_at + TYPES_BYTES;
-  log->header->header_crc = crc32c((const uint8_t *)log->header + 16, RING_FIXED_BYTES - 16);
-  must(sys_truncate(sys_open_write(log->held.directory, RING_NAME), log->header->file_bytes) == 0, "shorten the ring");
-  types_load(log);
+  ring_header *header = intake->ring.header;
+  header->types_bytes = TYPES_BYTES;
+  header->file_bytes = header->types_at + TYPES_BYTES;
+  header->header_crc = crc32c((const uint8_t *)header + 16, RING_FIXED_BYTES - 16);
+  must(sys_truncate(sys_open_write(log->held.directory, RING_NAME), header->file_bytes) == 0, "shorten the ring");
+  types_load(intake);
   allow_claims();
 }
 
 void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t position) {
   open_log(owned, spare, full_policy);
-  event_log *log = world_log;
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    lane *lane = &log->lanes[i];
-    lane_view view = ring_lane_view(log, i);
+  intake *intake = &world_log->intake;
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    lane *lane = &intake->lanes[i];
+    lane_view view = ring_lane_view(intake, i);
     lane->control->head = lane->control->tail = lane->drained = position;
     lane->producer.limit = lane_limit(&view, position);
     lane->producer.position = position;
   }
   int error;
-  segment *first = preparer_take(log, &error);
-  must(first && drain_begin_segment(log, first) == 0, "begin a segment");
-  sealer_change(log, first);
+  segment *first = preparer_take(&world_log->preparer, &error);
+  must(first && drainer_begin(&world_log->drainer, first) == 0, "begin a segment");
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
@@ -203,30 +214,34 @@ static place_kind locate(const volatile void *address, uint32_t *number) {
   const volatile uint8_t *at = address;
   *number = 0;
   if (!log) return PLACE_OTHER;
-  if (address == &log->producer.asleep) return PLACE_ASLEEP;
-  if (address == &log->bell) return PLACE_BELL;
-  if (address == &log->state) return PLACE_STATE;
-  if (address == &log->unlaned_users) return PLACE_VISITORS;
-  uint64_t in_lanes = (uint64_t)(at - (const uint8_t *)log->lanes);
-  if (in_lanes < log->lane_count * sizeof(lane)) {
-    lane *lane = &log->lanes[*number = (uint32_t)(in_lanes / sizeof *lane)];
+  const intake *intake = &log->intake;
+  const mapped_ring *ring = &intake->ring;
+  if (address == &intake->producer.asleep) return PLACE_ASLEEP;
+  if (address == &intake->bell) return PLACE_BELL;
+  if (address == &intake->state) return PLACE_STATE;
+  if (address == &intake->unlaned_users) return PLACE_VISITORS;
+  uint64_t in_lanes = (uint64_t)(at - (const uint8_t *)intake->lanes);
+  if (in_lanes < intake->lane_count * sizeof(lane)) {
+    lane *lane = &intake->lanes[*number = (uint32_t)(in_lanes / sizeof *lane)];
     if (address == &lane->taken) return PLACE_TAKEN;
     if (address == &lane->producer.busy) return PLACE_BUSY;
     if (address == &lane->producer.tail) return PLACE_TAIL_POINTER;
     return PLACE_OTHER;
   }
-  if (log->ring && (uint64_t)(at - log->ring) < log->ring_bytes) {
-    uint64_t in_ring = (uint64_t)(at - log->ring), lanes = log->header->lanes_at, stride = log->header->lane_stride;
+  if (ring->bytes && (uint64_t)(at - ring->bytes) < ring->size) {
+    uint64_t in_ring = (uint64_t)(at - ring->bytes), lanes = ring->header->lanes_at;
+    uint64_t stride = ring->header->lane_stride;
     if (in_ring < offsetof(ring_header, unlaned_dropped)) return PLACE_OTHER;
     if (in_ring < RING_HEADER_BYTES) return PLACE_UNLANED;
     *number = (uint32_t)((in_ring - lanes) / stride);
-    if (*number >= log->lane_count) return PLACE_OTHER;
+    if (*number >= intake->lane_count) return PLACE_OTHER;
     uint64_t in_lane = (in_ring - lanes) % stride;
     if (in_lane >= LANE_CONTROL_BYTES) return PLACE_RECORD;
     if (in_lane == offsetof(lane_control, tail)) return PLACE_TAIL;
     return in_lane == offsetof(lane_control, head) ? PLACE_HEAD : PLACE_CONTROL;
   }
-  if (log->active && (uint64_t)(at - log->active->map) < log->active->capacity) return PLACE_BLOCK;
+  const segment *active = log->sealer.active;
+  if (active && (uint64_t)(at - active->map) < active->capacity) return PLACE_BLOCK;
   return PLACE_OTHER;
 }
 
@@ -254,7 +269,7 @@ const char *place_name(const volatile void *address) {
   uint32_t number;
   place_kind kind = locate(address, &number);
   const volatile uint8_t *at = address;
-  const lane *lane = &world_log->lanes[number];
+  const lane *lane = &world_log->intake.lanes[number];
   uint64_t in_lane = (uint64_t)(at - (const uint8_t *)lane), in_log = (uint64_t)(at - (const uint8_t *)world_log);
   uint64_t in_control = (uint64_t)(at - (const uint8_t *)lane->control);
   if (kind == PLACE_OTHER && in_lane < sizeof *lane) {
@@ -278,7 +293,7 @@ static void capture(uint32_t producer, uint32_t number, int32_t (*how)(weir_log 
   int32_t *outcome = &world_captured.outcome[producer][number];
   *outcome = PENDING;
   told("captures event %u.%u", producer, number);
-  *outcome = how(&world_log->producer, producer * 1000 + number);
+  *outcome = how(&world_log->intake.producer, producer * 1000 + number);
   told("capture of event %u.%u answers %s", producer, number,
        *outcome == WEIR_ACCEPTED ? "accepted" : weir_drop_name(*outcome));
 }
@@ -354,7 +369,7 @@ const char *world_problem(const contents *found, int cut_off) {
 void world_check_delivered(void) {
   if (!full_drain(world_log)) broken("the last drain stalls");
   contents found = {0};
-  const segment *segment = world_log->active;
+  const segment *segment = world_log->sealer.active;
   for (uint64_t at = ((const segment_header *)(const void *)segment->map)->header_bytes; at < segment->at;) {
     block_header block;
     memcpy(&block, segment->map + at, sizeof block);
@@ -364,7 +379,8 @@ void world_check_delivered(void) {
   const char *problem = world_problem(&found, 0);
   if (problem) broken("%s", problem);
   uint64_t refused = outcomes(WEIR_ACCEPTED + 1, WEIR_DROP_REASONS);
-  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) found.refused += world_log->dropped_after_close[reason];
+  const uint64_t *dropped = world_log->intake.dropped_after_close;
+  for (int reason = 0; reason < WEIR_DROP_REASONS; reason++) found.refused += dropped[reason];
   if (refused != found.refused) {
     broken("%u captures were refused, %u are counted", (unsigned)refused, (unsigned)found.refused);
   }
@@ -373,11 +389,13 @@ void world_check_delivered(void) {
 /* ---- Unmapping --------------------------------------------------------------------------------------------------- */
 
 void world_unmap_ring(void) {
-  event_log *log = world_log;
-  seam_writes(log->header->unlaned_dropped, sizeof log->header->unlaned_dropped);
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    seam_writes(log->lanes[i].control, offsetof(lane_control, reserved2));
-    seam_writes((uint8_t *)log->lanes[i].control + LANE_CONTROL_BYTES, LANE_BYTES + RECORD_BYTES);
+  const intake *intake = &world_log->intake;
+  ring_header *header = intake->ring.header;
+  seam_writes(header->unlaned_dropped, sizeof header->unlaned_dropped);
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    lane_control *control = intake->lanes[i].control;
+    seam_writes(control, offsetof(lane_control, reserved2));
+    seam_writes((uint8_t *)control + LANE_CONTROL_BYTES, LANE_BYTES + RECORD_BYTES);
   }
   unmapped = 1;
 }
@@ -385,6 +403,7 @@ void world_unmap_ring(void) {
 int world_is_unmapped(void) { return unmapped; }
 
 void world_check_mapped(const volatile void *address) {
-  if (!unmapped || (uint64_t)((const volatile uint8_t *)address - world_log->ring) >= world_log->ring_bytes) return;
+  const mapped_ring *ring = &world_log->intake.ring;
+  if (!unmapped || (uint64_t)((const volatile uint8_t *)address - ring->bytes) >= ring->size) return;
   broken("thread %d accesses the ring, which is unmapped: %s", current, place_name(address));
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "directory/directory.h"
-#include "log/log.h"
 #include "system/error.h"
 #include "system/system.h"
 #include "system/thread.h"
@@ -220,26 +219,24 @@ static void *batcher_main(void *argument) {
   return NULL;
 }
 
-int batcher_make(event_log *log) {
-  if (log->options.batch_threads == 0) return 0;
-  batcher *made = log->batcher = calloc(1, sizeof *made);
-  if (!made) return -ENOMEM;
-  made->directory = log->held.directory;
-  made->log_id = log->held.log_id;
-  made->home = log->held.home;
-  made->retention = log->retention;
-  made->first_offset = log->next_offset;
-  made->threads = log->options.batch_threads;
+batcher *batcher_make(const log_lock *held, retention *retention, uint32_t threads, uint64_t first_offset) {
+  batcher *made = calloc(1, sizeof *made);
+  if (!made) return NULL;
+  made->directory = held->directory;
+  made->log_id = held->log_id;
+  made->home = held->home;
+  made->retention = retention;
+  made->first_offset = first_offset;
+  made->threads = threads;
   made->pause_ns = LEAST_PAUSE_NS;
   pthread_mutex_init(&made->mutex, NULL);
   pthread_mutex_init(&made->names, NULL);
   pthread_cond_init(&made->wakes, NULL);
-  if (log->retention) log->retention->batch_names = (batch_names){made, drop, dropped};
-  return 0;
+  if (retention) retention->batch_names = (batch_names){made, drop, dropped};
+  return made;
 }
 
-int batcher_start(event_log *log) {
-  batcher *batcher = log->batcher;
+int batcher_start(batcher *batcher) {
   for (uint32_t i = 0; batcher && i < batcher->threads; i++) {
     start *start = malloc(sizeof *start);
     int error = start ? 0 : -ENOMEM;

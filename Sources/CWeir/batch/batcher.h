@@ -11,10 +11,9 @@
 #include "system/names.h"
 
 #include "batch/batch.h"
+#include "directory/log_lock.h"
 #include "limits/retention.h"
 #include "system/system.h"
-
-struct event_log;
 
 typedef struct batcher {
   int directory; /* the log's */
@@ -47,11 +46,14 @@ typedef struct batcher {
   int32_t status; /* a weir_status */
 } batcher;
 
-/* Makes log->batcher, if the options want one. Its threads are started by batcher_start. 0 or -ENOMEM. */
-int batcher_make(struct event_log *log);
+/*
+ * Makes a batcher of so many threads, which batcher_start starts, for a log of this retention, null for none. Events
+ * from `first_offset` on are of this opening. Null: there is no memory.
+ */
+batcher *batcher_make(const log_lock *held, retention *retention, uint32_t threads, uint64_t first_offset);
 
 /* Once the log is recovered. 0 or a negative errno. */
-int batcher_start(struct event_log *log);
+int batcher_start(batcher *batcher);
 
 /* Asks the threads to end; then waits until they have. What waits in the queue stays raw. Null: nothing to do. */
 void batcher_ask_to_stop(batcher *batcher);

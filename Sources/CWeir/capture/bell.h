@@ -6,10 +6,10 @@
 
 #include "system/names.h"
 
-#include "log/log.h"
+#include "capture/intake.h"
 
-void bell_ring(event_log *log);
-void bell_wake(event_log *log);    /* if the drainer sleeps */
-void bell_end_nap(event_log *log); /* if the drainer waits for its interval to pass */
+void bell_ring(intake *intake);
+void bell_wake(intake *intake);    /* if the drainer sleeps */
+void bell_end_nap(intake *intake); /* if the drainer waits for its interval to pass */
 
 #endif

@@ -4,32 +4,37 @@
 #include "capture/lane.h"
 #include "system/error.h"
 
-int callers_enter(event_log *log) {
-  if (lane_log_state(log) != STATE_OPEN) return 0;
-  pthread_mutex_lock(&log->wait_lock);
-  int open = lane_log_state(log) == STATE_OPEN;
-  if (open) log->waiters++;
-  pthread_mutex_unlock(&log->wait_lock);
+int callers_enter(intake *intake) {
+  if (lane_log_state(intake) != STATE_OPEN) return 0;
+  pthread_mutex_lock(&intake->callers.lock);
+  int open = lane_log_state(intake) == STATE_OPEN;
+  if (open) intake->callers.count++;
+  pthread_mutex_unlock(&intake->callers.lock);
   return open;
 }
 
-int callers_enter_counters(event_log *log) {
-  if (lane_log_state(log) == STATE_DETACHED) return 0;
-  pthread_mutex_lock(&log->wait_lock);
-  int there = !log->counters_kept;
-  if (there) log->waiters++;
-  pthread_mutex_unlock(&log->wait_lock);
+int callers_enter_counters(intake *intake) {
+  if (lane_log_state(intake) == STATE_DETACHED) return 0;
+  pthread_mutex_lock(&intake->callers.lock);
+  int there = !intake->counters_kept;
+  if (there) intake->callers.count++;
+  pthread_mutex_unlock(&intake->callers.lock);
   return there;
 }
 
-void callers_leave(event_log *log) {
-  pthread_mutex_lock(&log->wait_lock);
-  log->waiters--;
-  pthread_cond_broadcast(&log->wait_done);
-  pthread_mutex_unlock(&log->wait_lock);
+void callers_leave(intake *intake) {
+  pthread_mutex_lock(&intake->callers.lock);
+  intake->callers.count--;
+  pthread_cond_broadcast(&intake->callers.settled);
+  pthread_mutex_unlock(&intake->callers.lock);
 }
 
-weir_status callers_closed(const event_log *log, weir_error *error) {
-  return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
-              "the log %s is closed, or belongs to the process this one was forked from", log->held.path);
+void callers_await(intake *intake) {
+  callers *callers = &intake->callers;
+  while (callers->count > 0) pthread_cond_wait(&callers->settled, &callers->lock);
+}
+
+weir_status callers_closed(const intake *intake, weir_error *error) {
+  return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path,
+              "the log %s is closed, or belongs to the process this one was forked from", intake->held->path);
 }

@@ -4,17 +4,18 @@
 
 #include "system/names.h"
 
-#include "log/log.h"
+#include "capture/intake.h"
 
 /* Announces a caller. 0: the log is closed. */
-int callers_enter(event_log *log);
+int callers_enter(intake *intake);
 
 /* The same for a caller that only reads the ring's counters, which a closed log too has until its ring is released. */
-int callers_enter_counters(event_log *log);
+int callers_enter_counters(intake *intake);
 
-void callers_leave(event_log *log);
+void callers_leave(intake *intake);
+void callers_await(intake *intake); /* under callers.lock: until all have left */
 
 /* The error for a caller if callers_enter returned 0. */
-weir_status callers_closed(const event_log *log, weir_error *error);
+weir_status callers_closed(const intake *intake, weir_error *error);
 
 #endif

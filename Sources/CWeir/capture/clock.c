@@ -76,35 +76,34 @@ static void persist(ring_header *header, const calibration *value) {
   __atomic_store_n(&slot->crc, made.crc, __ATOMIC_RELEASE);
 }
 
-void clock_start(event_log *log) {
-  uint32_t clock = clock_resolve(log->options.clock);
+void clock_start(event_clock *clock, uint32_t wanted) {
   int64_t wall;
-  sample(clock, &log->clock_start_ticks, &log->clock_start_ns, &wall);
-  log->time_offset = sys_time_offset();
+  sample(clock_resolve(wanted), &clock->start_ticks, &clock->start_ns, &wall);
+  clock->time_offset = sys_time_offset();
 }
 
-int clock_measure(event_log *log, uint32_t clock) {
+int clock_measure(event_clock *clock, uint32_t source) {
   uint64_t ticks, now;
   int64_t wall;
   for (;;) {
-    sample(clock, &ticks, &now, &wall);
-    if (clock != WEIR_CLOCK_TSC || now - log->clock_start_ns >= FIRST_BASELINE_NS) break;
+    sample(source, &ticks, &now, &wall);
+    if (source != WEIR_CLOCK_TSC || now - clock->start_ns >= FIRST_BASELINE_NS) break;
     sys_sleep_ns(FIRST_BASELINE_NS / 10);
   }
   /* Often at first, while the rate still grows more exact, then once a second. */
-  uint64_t age = now - log->clock_start_ns;
-  log->calibrate_at = now + (age < 1000000000 ? age : 1000000000);
+  uint64_t age = now - clock->start_ns;
+  clock->measure_at = now + (age < 1000000000 ? age : 1000000000);
   uint64_t multiplier = UINT64_C(1) << 32;
-  if (clock == WEIR_CLOCK_TSC) {
-    uint64_t elapsed = ticks - log->clock_start_ticks;
+  if (source == WEIR_CLOCK_TSC) {
+    uint64_t elapsed = ticks - clock->start_ticks;
     if (elapsed == 0 || (int64_t)elapsed < 0) return 0; /* keep the present calibration */
-    multiplier = (uint64_t)(((unsigned __int128)(now - log->clock_start_ns) << 32) / elapsed);
+    multiplier = (uint64_t)(((unsigned __int128)(now - clock->start_ns) << 32) / elapsed);
   }
-  log->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier,
-                                    .monotonic_ns = (int64_t)now - log->time_offset};
+  clock->calibration = (calibration){.base_ticks = ticks, .wall_ns = wall, .multiplier = multiplier,
+                                     .monotonic_ns = (int64_t)now - clock->time_offset};
   return 1;
 }
 
-void clock_calibrate(event_log *log) {
-  if (clock_measure(log, log->header->clock)) persist(log->header, &log->calibration);
+void clock_calibrate(event_clock *clock, ring_header *header) {
+  if (clock_measure(clock, header->clock)) persist(header, &clock->calibration);
 }

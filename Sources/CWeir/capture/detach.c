@@ -12,7 +12,7 @@
  * be drained.
  *
  *     label  store                                   order    pairs with
- *     G2     event_log.mapping_lost                  seq_cst  acquire load in detach_lost_page, after what was read
+ *     G2     intake.mapping_lost                     seq_cst  acquire load in detach_lost_page, after what was read
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -24,21 +24,21 @@
 #include "system/system.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static event_log *logs; /* changed only while forks are held */
+static intake *logs; /* changed only while forks are held */
 
 /*
  * The child keeps the ring's mapping until our handler there replaces it. If the range were unmapped instead, the fork
  * handlers of others, which may run before ours, could map their own memory there, and ours would replace it.
  */
 static void before_fork(void) {
-  for (event_log *log = logs; log; log = log->next) {
-    log->ring_inherited = log->ring && sys_inherit(log->ring, log->ring_bytes, 1) == 0;
+  for (intake *intake = logs; intake; intake = intake->next) {
+    intake->ring.inherited = intake->ring.bytes && sys_inherit(intake->ring.bytes, intake->ring.size, 1) == 0;
   }
 }
 
 static void after_fork_in_parent(void) {
-  for (event_log *log = logs; log; log = log->next) {
-    if (log->ring_inherited) sys_inherit(log->ring, log->ring_bytes, 0);
+  for (intake *intake = logs; intake; intake = intake->next) {
+    if (intake->ring.inherited) sys_inherit(intake->ring.bytes, intake->ring.size, 0);
   }
 }
 
@@ -47,15 +47,15 @@ static void after_fork_in_parent(void) {
  * the child: it writes to private memory in the ring's place, and is refused when it commits.
  */
 static void after_fork_in_child(void) {
-  for (event_log *log = logs; log; log = log->next) {
-    log->state = STATE_DETACHED;
-    log->producer.detached = 1;
-    log->producer.type_count = 0;
-    if (log->ring_inherited) sys_map_private(log->ring, log->ring_bytes);
+  for (intake *intake = logs; intake; intake = intake->next) {
+    intake->state = STATE_DETACHED;
+    intake->producer.detached = 1;
+    intake->producer.type_count = 0;
+    if (intake->ring.inherited) sys_map_private(intake->ring.bytes, intake->ring.size);
     /* A log that is just being opened may have no lanes yet. */
-    for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
-      lane *lane = &log->lanes[i];
-      lane->producer.log = &log->producer; /* the kernel may have wiped the lane */
+    for (uint32_t i = 0; intake->lanes && i < intake->lane_count; i++) {
+      lane *lane = &intake->lanes[i];
+      lane->producer.log = &intake->producer; /* the kernel may have wiped the lane */
       lane->closed_tail = UINT64_MAX;
       lane->producer.tail = &lane->closed_tail;
     }
@@ -67,12 +67,12 @@ static void after_fork_in_child(void) {
  * the slow path, and a commit finds no types. A capture that stored to the lost page runs this before it commits.
  */
 void detach_page_lost(void *of_log) {
-  event_log *log = of_log;
-  __atomic_store_n(&log->mapping_lost, 1, __ATOMIC_SEQ_CST); /* G2 */
-  __atomic_store_n(&log->producer.detached, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&log->producer.type_count, 0, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; log->lanes && i < log->lane_count; i++) {
-    lane *lane = &log->lanes[i];
+  intake *intake = of_log;
+  __atomic_store_n(&intake->mapping_lost, 1, __ATOMIC_SEQ_CST); /* G2 */
+  __atomic_store_n(&intake->producer.detached, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&intake->producer.type_count, 0, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; intake->lanes && i < intake->lane_count; i++) {
+    lane *lane = &intake->lanes[i];
     __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);
   }
 }
@@ -83,19 +83,19 @@ static void set_up_process(void) {
   forks_add(&watch);
 }
 
-void detach_register(event_log *log) {
+void detach_register(intake *intake) {
   pthread_once(&once, set_up_process);
   forks_hold();
-  log->next = logs;
-  logs = log;
+  intake->next = logs;
+  logs = intake;
   forks_allow();
 }
 
-void detach_unregister(event_log *log) {
+void detach_unregister(intake *intake) {
   forks_hold();
-  for (event_log **at = &logs; *at; at = &(*at)->next) {
-    if (*at != log) continue;
-    *at = log->next;
+  for (struct intake **at = &logs; *at; at = &(*at)->next) {
+    if (*at != intake) continue;
+    *at = intake->next;
     break;
   }
   forks_allow();

@@ -4,17 +4,17 @@
 
 #include "system/names.h"
 
-#include "log/log.h"
+#include "capture/intake.h"
 
-void detach_register(event_log *log);   /* makes the log known to the fork handlers */
-void detach_unregister(event_log *log); /* a second call does nothing */
+void detach_register(intake *intake);   /* makes the log known to the fork handlers */
+void detach_unregister(intake *intake); /* a second call does nothing */
 
 /* Callback of sigbus_watch: from then on nothing is captured, written, or reported as durable. */
-void detach_page_lost(void *log);
+void detach_page_lost(void *intake);
 
 /* Whether a page was lost. Call after reading the mapped files. */
-static inline int detach_lost_page(const event_log *log) {
-  return __atomic_load_n(&log->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */
+static inline int detach_lost_page(const intake *intake) {
+  return __atomic_load_n(&intake->mapping_lost, __ATOMIC_ACQUIRE); /* G2 */
 }
 
 #endif

@@ -64,15 +64,15 @@ static __thread struct {
 static pthread_key_t thread_key;
 static int thread_key_made;
 
-log_state lane_log_state(const event_log *log) {
+log_state lane_log_state(const intake *intake) {
   /* A child of a bare clone has not run the fork handlers, but its lanes are wiped. */
-  if (log->lanes && !log->lanes->producer.log) return STATE_DETACHED;
-  return (log_state)__atomic_load_n(&log->state, __ATOMIC_ACQUIRE);
+  if (intake->lanes && !intake->lanes->producer.log) return STATE_DETACHED;
+  return (log_state)__atomic_load_n(&intake->state, __ATOMIC_ACQUIRE);
 }
 
-static int32_t closed_reason(const event_log *log) {
-  if (detach_lost_page(log) && lane_log_state(log) == STATE_OPEN) return WEIR_DROP_STORAGE;
-  return lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
+static int32_t closed_reason(const intake *intake) {
+  if (detach_lost_page(intake) && lane_log_state(intake) == STATE_OPEN) return WEIR_DROP_STORAGE;
+  return lane_log_state(intake) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_CLOSED;
 }
 
 static weir_place refused(int32_t reason) { return (weir_place){.drop = reason}; }
@@ -89,16 +89,16 @@ void lane_end_telling(void) {
  * Makes the drainer tell the host of a refusal. Call after the refusal is counted and before the drainer is woken. A
  * refusal inside the host function that is told is not reported: there would be no end to that.
  */
-static void note_refusal(event_log *log) {
-  if (!this_thread.telling) __atomic_store_n(&log->refused, 1, __ATOMIC_RELEASE);
+static void note_refusal(intake *intake) {
+  if (!this_thread.telling) __atomic_store_n(&intake->refused, 1, __ATOMIC_RELEASE);
 }
 
 /* Counts a refusal that no ring can count: the log is closed, belongs to a fork's parent, or lost a page. */
-static int32_t count_loose(event_log *log, int32_t reason) {
-  __atomic_fetch_add(&log->dropped_after_close[reason], 1, __ATOMIC_RELAXED);
+static int32_t count_loose(intake *intake, int32_t reason) {
+  __atomic_fetch_add(&intake->dropped_after_close[reason], 1, __ATOMIC_RELAXED);
   if (reason == WEIR_DROP_STORAGE) { /* after a lost page the drainer still runs */
-    note_refusal(log);
-    bell_wake(log);
+    note_refusal(intake);
+    bell_wake(intake);
   }
   return reason;
 }
@@ -107,16 +107,16 @@ static int32_t count_loose(event_log *log, int32_t reason) {
  * Counts a refusal of a capture that holds no lane, in the ring file. Holding no lane, it announces itself in
  * `unlaned_users`, so that close does not unmap the ring under it.
  */
-static int32_t count_unlaned(event_log *log, int32_t reason) {
-  __atomic_add_fetch(&log->unlaned_users, 1, __ATOMIC_SEQ_CST); /* L7 */
-  int open = __atomic_load_n(&log->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
+static int32_t count_unlaned(intake *intake, int32_t reason) {
+  __atomic_add_fetch(&intake->unlaned_users, 1, __ATOMIC_SEQ_CST); /* L7 */
+  int open = __atomic_load_n(&intake->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
   if (open) {
-    __atomic_fetch_add(&log->header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
-    note_refusal(log);
-    bell_wake(log);
+    __atomic_fetch_add(&intake->ring.header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
+    note_refusal(intake);
+    bell_wake(intake);
   }
-  __atomic_sub_fetch(&log->unlaned_users, 1, __ATOMIC_RELEASE);
-  return open ? reason : count_loose(log, closed_reason(log));
+  __atomic_sub_fetch(&intake->unlaned_users, 1, __ATOMIC_RELEASE);
+  return open ? reason : count_loose(intake, closed_reason(intake));
 }
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void return_borrowed(lane *lane) {
 }
 
 void weir_after_commit(weir_lane *producer) {
-  bell_wake(log_of(producer->log));
+  bell_wake(intake_of(producer->log));
   if (producer->borrowed) return_borrowed(lane_of(producer));
 }
 
@@ -157,7 +157,7 @@ static void end_capture(weir_lane *producer) {
 static void count_refusal(weir_lane *producer, int32_t reason) {
   uint64_t *counter = &lane_of(producer)->control->dropped[reason - 1];
   __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-  if (reason != WEIR_DROP_SAMPLED) note_refusal(log_of(producer->log));
+  if (reason != WEIR_DROP_SAMPLED) note_refusal(intake_of(producer->log));
 }
 
 /* As weir_cancel, but counted: the drainer has nothing to do for it, so it is not woken. */
@@ -170,10 +170,10 @@ static int32_t refuse_sampled(weir_lane *lane) {
 
 int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   if (!lane) return WEIR_DROP_INVALID; /* committed although weir_begin refused and counted the capture */
-  event_log *log = log_of(lane->log);
-  if (log->producer.detached) { /* a fork, or the loss of a page, came between begin and commit */
+  intake *intake = intake_of(lane->log);
+  if (intake->producer.detached) { /* a fork, or the loss of a page, came between begin and commit */
     end_capture(lane);
-    return count_loose(log, lane_log_state(log) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
+    return count_loose(intake, lane_log_state(intake) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
   }
   if (reason == WEIR_DROP_SAMPLED) return refuse_sampled(lane);
   if (reason <= WEIR_ACCEPTED || reason >= WEIR_LOST_OVERWRITTEN) reason = WEIR_DROP_INVALID;
@@ -187,27 +187,27 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
  * is ended.
  */
 static weir_place find_room(weir_lane *lane, int may_wait) {
-  event_log *log = log_of(lane->log);
+  intake *intake = intake_of(lane->log);
   weir_place place = overflow_find(lane, may_wait);
   if (place.lane) return place;
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
   end_capture(lane);
-  return place.drop == WEIR_DROP_CLOSED ? refused(count_loose(log, closed_reason(log))) : place;
+  return place.drop == WEIR_DROP_CLOSED ? refused(count_loose(intake, closed_reason(intake))) : place;
 }
 
-void lane_unreference(event_log *log) {
-  if (__atomic_sub_fetch(&log->references, 1, __ATOMIC_ACQ_REL) == 0) log->release(log);
+void lane_unreference(intake *intake) {
+  if (__atomic_sub_fetch(&intake->references, 1, __ATOMIC_ACQ_REL) == 0) intake->release(intake);
 }
 
 /* Drops a thread's entry for a log and gives its lane back. No capture may be in progress in that lane. */
 static void forget(thread_entry *entry) {
-  event_log *log = log_of(entry->log);
+  intake *intake = intake_of(entry->log);
   weir_lane *lane = entry->lane;
   __atomic_store_n(&entry->log, NULL, __ATOMIC_RELAXED);
   if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a signal handler must not find the lane once others may take it */
   give_back(lane_of(lane));
-  lane_unreference(log);
+  lane_unreference(intake);
 }
 
 static void thread_ends(void *unused) {
@@ -255,66 +255,66 @@ static thread_entry *free_entry(void) {
   }
   for (int i = 0; i < THREAD_LOGS; i++) {
     thread_entry *entry = &this_thread.entries[i];
-    if (lane_log_state(log_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
+    if (lane_log_state(intake_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
     forget(entry);
     return entry;
   }
   return NULL;
 }
 
-void lane_forget(event_log *log) {
+void lane_forget(intake *intake) {
   this_thread.claiming = 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   for (int i = 0; i < THREAD_LOGS; i++) {
     thread_entry *entry = &this_thread.entries[i];
-    if (entry->log == &log->producer && !entry->lane->busy) forget(entry);
+    if (entry->log == &intake->producer && !entry->lane->busy) forget(entry);
   }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   this_thread.claiming = 0;
 }
 
-static weir_lane *claim_lane(event_log *log) {
+static weir_lane *claim_lane(intake *intake) {
   thread_entry *entry = free_entry();
   /* Without the clean-up at the thread's end the lane would stay taken for ever. */
   if (!entry || !thread_key_made || pthread_setspecific(thread_key, &this_thread) != 0) return NULL;
-  for (uint32_t i = 0; i < log->owned_lanes; i++) {
-    lane *lane = &log->lanes[i];
+  for (uint32_t i = 0; i < intake->owned_lanes; i++) {
+    lane *lane = &intake->lanes[i];
     if (!try_take(lane)) continue;
-    __atomic_add_fetch(&log->references, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&intake->references, 1, __ATOMIC_RELAXED);
     entry->lane = &lane->producer;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    __atomic_store_n(&entry->log, &log->producer, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->log, &intake->producer, __ATOMIC_RELAXED);
     return &lane->producer;
   }
   return NULL;
 }
 
-static weir_lane *find_lane(const event_log *log) {
+static weir_lane *find_lane(const intake *intake) {
   for (int i = 0; i < THREAD_LOGS; i++) {
     const thread_entry *entry = &this_thread.entries[i];
-    if (__atomic_load_n(&entry->log, __ATOMIC_RELAXED) == &log->producer) return entry->lane;
+    if (__atomic_load_n(&entry->log, __ATOMIC_RELAXED) == &intake->producer) return entry->lane;
   }
   return NULL;
 }
 
 /* The lane that this thread owns in the log, claimed now if it has none. Null if all are taken. */
-static weir_lane *own_lane(event_log *log) {
+static weir_lane *own_lane(intake *intake) {
   int outermost = !this_thread.claiming;
   this_thread.claiming = 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  weir_lane *lane = find_lane(log);
-  if (!lane && outermost && !this_thread.ended) lane = claim_lane(log);
+  weir_lane *lane = find_lane(intake);
+  if (!lane && outermost && !this_thread.ended) lane = claim_lane(intake);
   if (lane) __atomic_store_n(&weir_this_lane, lane, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   if (outermost) this_thread.claiming = 0;
   return lane;
 }
 
-static weir_lane *try_borrow(event_log *log) {
-  for (uint32_t i = log->owned_lanes; i < log->lane_count; i++) {
-    if (!try_take(&log->lanes[i])) continue;
-    note_borrowed(&log->lanes[i]);
-    return &log->lanes[i].producer;
+static weir_lane *try_borrow(intake *intake) {
+  for (uint32_t i = intake->owned_lanes; i < intake->lane_count; i++) {
+    if (!try_take(&intake->lanes[i])) continue;
+    note_borrowed(&intake->lanes[i]);
+    return &intake->lanes[i].producer;
   }
   return NULL;
 }
@@ -324,12 +324,12 @@ static weir_lane *try_borrow(event_log *log) {
  * lane never waits: it could wait for its own thread. Nor does a capture on a thread of the log's, for which others
  * wait.
  */
-static weir_lane *borrow_lane(event_log *log) {
+static weir_lane *borrow_lane(intake *intake) {
   enum { SPINS = 64, YIELDS = 1000 };
-  uint64_t wait = log->options.full_wait_ns, deadline = 0;
+  uint64_t wait = intake->options->full_wait_ns, deadline = 0;
   for (uint32_t tries = 0;; tries++) {
-    weir_lane *lane = try_borrow(log);
-    if (lane || lane_log_state(log) != STATE_OPEN || this_thread.borrows > 0 || this_thread.telling) return lane;
+    weir_lane *lane = try_borrow(intake);
+    if (lane || lane_log_state(intake) != STATE_OPEN || this_thread.borrows > 0 || this_thread.telling) return lane;
     if (tries < SPINS) continue;
     if (tries < SPINS + YIELDS) {
       sched_yield();
@@ -342,8 +342,8 @@ static weir_lane *borrow_lane(event_log *log) {
   }
 }
 
-static weir_place begin_in(event_log *log, weir_lane *lane, int may_wait) {
-  if (!lane) return refused(count_unlaned(log, WEIR_DROP_NO_LANE));
+static weir_place begin_in(intake *intake, weir_lane *lane, int may_wait) {
+  if (!lane) return refused(count_unlaned(intake, WEIR_DROP_NO_LANE));
   __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return find_room(lane, may_wait);
@@ -353,26 +353,26 @@ static weir_place begin_in(event_log *log, weir_lane *lane, int may_wait) {
  * Whether the byte limit leaves no room to recover a full ring. `limited` is set only while a log is opened, so only
  * captures without a lane need to check it.
  */
-static int is_limited(const event_log *log) {
-  return log->retention && __atomic_load_n(&log->retention->limited, __ATOMIC_ACQUIRE);
+static int is_limited(const intake *intake) {
+  return intake->retention && __atomic_load_n(&intake->retention->limited, __ATOMIC_ACQUIRE);
 }
 
 weir_place weir_find_place(weir_log *producer) {
-  event_log *log = log_of(producer);
-  if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
-  if (is_limited(log)) return refused(count_unlaned(log, WEIR_DROP_STORAGE));
-  weir_lane *lane = own_lane(log);
-  if (!lane || lane->busy) lane = borrow_lane(log);
-  return begin_in(log, lane, !this_thread.telling);
+  intake *intake = intake_of(producer);
+  if (lane_log_state(intake) != STATE_OPEN) return refused(count_loose(intake, closed_reason(intake)));
+  if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
+  weir_lane *lane = own_lane(intake);
+  if (!lane || lane->busy) lane = borrow_lane(intake);
+  return begin_in(intake, lane, !this_thread.telling);
 }
 
 weir_place weir_find_place_in_signal(weir_log *producer) {
-  event_log *log = log_of(producer);
-  if (lane_log_state(log) != STATE_OPEN) return refused(count_loose(log, closed_reason(log)));
-  if (is_limited(log)) return refused(count_unlaned(log, WEIR_DROP_STORAGE));
-  weir_lane *lane = find_lane(log);
-  if (!lane || lane->busy) lane = try_borrow(log);
-  return begin_in(log, lane, 0);
+  intake *intake = intake_of(producer);
+  if (lane_log_state(intake) != STATE_OPEN) return refused(count_loose(intake, closed_reason(intake)));
+  if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
+  weir_lane *lane = find_lane(intake);
+  if (!lane || lane->busy) lane = try_borrow(intake);
+  return begin_in(intake, lane, 0);
 }
 
 weir_place weir_make_room(weir_lane *lane) { return find_room(lane, !this_thread.telling); }
@@ -398,27 +398,27 @@ int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */
 
-void lane_close_all(event_log *log) {
-  __atomic_store_n(&log->state, STATE_CLOSED, __ATOMIC_SEQ_CST);
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    lane *lane = &log->lanes[i];
+void lane_close_all(intake *intake) {
+  __atomic_store_n(&intake->state, STATE_CLOSED, __ATOMIC_SEQ_CST);
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    lane *lane = &intake->lanes[i];
     __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);
   }
   /* L1: from here on a capture either reads the closed tail, or its busy flag is visible below. */
-  if (!log->membarrier || sys_membarrier() != 0) sys_sleep_ns(20000000);
+  if (!intake->membarrier || sys_membarrier() != 0) sys_sleep_ns(20000000);
   /* A capture takes nanoseconds, unless its thread is stopped: then the ring stays mapped for it, see weir_close. */
-  for (int i = 0; i < 2000 && !lanes_quiet(log); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
+  for (int i = 0; i < 2000 && !lanes_quiet(intake); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
 }
 
 /*
  * A lane that was seen quiet once stays quiet: a capture that begins later finds the log closed, and is busy only until
  * it is refused. Otherwise threads that go on capturing would keep a close from ending.
  */
-int lanes_quiet(event_log *log) {
-  if (!log->unlaned_users_gone && __atomic_load_n(&log->unlaned_users, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
-  log->unlaned_users_gone = 1;
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    lane *lane = &log->lanes[i];
+int lanes_quiet(intake *intake) {
+  if (!intake->unlaned_users_gone && __atomic_load_n(&intake->unlaned_users, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
+  intake->unlaned_users_gone = 1;
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    lane *lane = &intake->lanes[i];
     if (!lane->quiet && __atomic_load_n(&lane->producer.busy, __ATOMIC_ACQUIRE)) return 0; /* L1, L3 */
     lane->quiet = 1;
   }

@@ -7,17 +7,17 @@
 
 #include "system/names.h"
 
-#include "log/log.h"
+#include "capture/intake.h"
 
 static inline lane *lane_of(weir_lane *producer) { return (lane *)producer; }
-static inline event_log *log_of(weir_log *producer) { return (event_log *)producer; }
+static inline intake *intake_of(weir_log *producer) { return (intake *)producer; }
 
 /* ---- lane.c ---- */
-void lane_close_all(event_log *log);    /* no capture begins any more; waits about a second for those in progress */
-int lanes_quiet(event_log *log);        /* after lane_close_all: whether all captures that began before it have ended */
-log_state lane_log_state(const event_log *log);
-void lane_unreference(event_log *log);
-void lane_forget(event_log *log);       /* gives back the calling thread's lane in a closed log; others keep theirs */
+void lane_close_all(intake *intake);    /* no capture begins any more; waits about a second for those in progress */
+int lanes_quiet(intake *intake);        /* after lane_close_all: whether all captures that began before it have ended */
+log_state lane_log_state(const intake *intake);
+void lane_unreference(intake *intake);
+void lane_forget(intake *intake);       /* gives back the calling thread's lane in a closed log; others keep theirs */
 void lane_set_up_threads(void);                                  /* call once per process */
 void lane_let_threads_go(void);                                  /* threads that end from now on clean nothing up */
 

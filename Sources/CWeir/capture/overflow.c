@@ -62,16 +62,16 @@ static eviction evict(weir_lane *producer, const lane_view *view) {
 static uint64_t after(uint64_t now, uint64_t ns) { return ns > UINT64_MAX - now ? UINT64_MAX : now + ns; }
 
 /* The time to give up, given the options and what the capture waits for. */
-static uint64_t deadline_of(const event_log *log, int evicts, int may_wait, uint64_t now) {
+static uint64_t deadline_of(const intake *intake, int evicts, int may_wait, uint64_t now) {
   enum { CLAIM_NS = 1000000 }; /* a drainer copies a block in a tenth of that */
-  uint64_t wait = may_wait ? log->options.full_wait_ns : 0;
+  uint64_t wait = may_wait ? intake->options->full_wait_ns : 0;
   if (evicts && may_wait && wait < CLAIM_NS) wait = CLAIM_NS;
   return after(now, wait);
 }
 
 /* The reason for refusing a capture when a lane stays full. */
-static int32_t full_reason(const event_log *log) {
-  return __atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
+static int32_t full_reason(const intake *intake) {
+  return __atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
 }
 
 static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
@@ -89,15 +89,15 @@ static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail
     lane->limit = half;
   } else {
     lane->limit = full;
-    bell_end_nap(log_of(lane->log));
+    bell_end_nap(intake_of(lane->log));
   }
   return *tail <= full;
 }
 
 weir_place overflow_find(weir_lane *lane, int may_wait) {
-  event_log *log = log_of(lane->log);
+  intake *intake = intake_of(lane->log);
   lane_view view = {.data = lane->data, .capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
-  int evicts = log->options.full_policy == WEIR_FULL_DROP_OLDEST;
+  int evicts = intake->options->full_policy == WEIR_FULL_DROP_OLDEST;
   uint64_t deadline = 0, evict_at = 0, pause = evicts ? 5000 : 20000;
   for (;;) {
     uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
@@ -105,10 +105,10 @@ weir_place overflow_find(weir_lane *lane, int may_wait) {
     if (has_room(lane, &view, tail)) return (weir_place){.lane = lane, .tail = tail};
     uint64_t now = sys_monotonic_ns();
     if (deadline == 0) {
-      deadline = deadline_of(log, evicts, may_wait, now);
-      evict_at = after(now, may_wait ? log->options.full_wait_ns : 0);
+      deadline = deadline_of(intake, evicts, may_wait, now);
+      evict_at = after(now, may_wait ? intake->options->full_wait_ns : 0);
     }
-    int32_t reason = full_reason(log);
+    int32_t reason = full_reason(intake);
     if (evicts && (now >= evict_at || reason == WEIR_DROP_STORAGE)) {
       eviction result = evict(lane, &view);
       if (result == EVICTED) continue;
@@ -117,7 +117,7 @@ weir_place overflow_find(weir_lane *lane, int may_wait) {
       return none(reason);
     }
     if (now >= deadline) return none(reason);
-    bell_wake(log);
+    bell_wake(intake);
     sys_sleep_ns(pause);
     if (pause < 1000000) pause *= 2;
   }

@@ -105,27 +105,27 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
   return WEIR_OK;
 }
 
-/* Writes the definitions behind one another into the region, without publishing them. Under types_lock. */
-static weir_status write_entries(event_log *log, const weir_definition *definitions, uint32_t count,
+/* Writes the definitions behind one another into the region, without publishing them. Under types.lock. */
+static weir_status write_entries(intake *intake, const weir_definition *definitions, uint32_t count,
                                  uint64_t *signatures, uint64_t *end, weir_error *error) {
   entry_buffer *buffer = malloc(sizeof *buffer);
-  if (!buffer) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to define event types");
-  ring_header *header = log->header;
-  uint32_t first = WEIR_TYPE_FIRST + log->producer.type_count;
+  if (!buffer) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to define event types");
+  ring_header *header = intake->ring.header;
+  uint32_t first = WEIR_TYPE_FIRST + intake->producer.type_count;
   uint64_t at = header->types_end;
   weir_status status = WEIR_OK;
   for (uint32_t i = 0; i < count && status == WEIR_OK; i++) {
     status = make_entry(buffer, &definitions[i], header->opening, first + i, &signatures[i], error);
     if (status != WEIR_OK) break;
     if (buffer->count > header->types_bytes - at) { /* bytes run out before numbers: see MAX_CONTEXTS_BYTES */
-      status = fail(error, WEIR_ERROR_LIMIT, 0, log->held.path,
+      status = fail(error, WEIR_ERROR_LIMIT, 0, intake->held->path,
                     "event type '%s' does not fit: the definitions of one opening, of types and contexts, take at "
                     "most %d bytes; use dynamic events for names that are not known beforehand",
                     definitions[i].name, WEIR_TYPES_BYTES);
       break;
     }
-    memcpy(log->ring + header->types_at + at, buffer->bytes, buffer->count);
-    log->types[first + i] = (type_entry){.at = (uint32_t)at, .bytes = (uint32_t)buffer->count};
+    memcpy(intake->ring.bytes + header->types_at + at, buffer->bytes, buffer->count);
+    intake->types.entries[first + i] = (type_entry){.at = (uint32_t)at, .bytes = (uint32_t)buffer->count};
     at += buffer->count;
   }
   free(buffer);
@@ -133,24 +133,26 @@ static weir_status write_entries(event_log *log, const weir_definition *definiti
   return status;
 }
 
-void types_publish(event_log *log, uint64_t end, uint32_t types) {
-  __atomic_store_n(&log->header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
-  __atomic_store_n(&log->producer.type_count, log->producer.type_count + types, __ATOMIC_RELEASE);
+void types_publish(intake *intake, uint64_t end, uint32_t types) {
+  __atomic_store_n(&intake->ring.header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
+  __atomic_store_n(&intake->producer.type_count, intake->producer.type_count + types, __ATOMIC_RELEASE);
 }
 
-/* Defines types; answers the first number. Under types_lock. */
-static weir_status define(event_log *log, const weir_definition *definitions, uint32_t count, uint64_t *signatures,
+/* Defines types; answers the first number. Under types.lock. */
+static weir_status define(intake *intake, const weir_definition *definitions, uint32_t count, uint64_t *signatures,
                           uint32_t *first, weir_error *error) {
-  if (lane_log_state(log) != STATE_OPEN) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path, "cannot define event types: the log %s is closed",
-                log->held.path);
+  if (lane_log_state(intake) != STATE_OPEN) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path, "cannot define event types: the log %s is closed",
+                intake->held->path);
   }
-  if (detach_lost_page(log)) return fail_system(error, -MAPPING_LOST, "define event types in", log->held.path, NULL);
+  if (detach_lost_page(intake)) {
+    return fail_system(error, -MAPPING_LOST, "define event types in", intake->held->path, NULL);
+  }
   uint64_t end = 0;
-  weir_status status = write_entries(log, definitions, count, signatures, &end, error);
+  weir_status status = write_entries(intake, definitions, count, signatures, &end, error);
   if (status != WEIR_OK) return status;
-  *first = WEIR_TYPE_FIRST + log->producer.type_count;
-  types_publish(log, end, count);
+  *first = WEIR_TYPE_FIRST + intake->producer.type_count;
+  types_publish(intake, end, count);
   return WEIR_OK;
 }
 
@@ -167,32 +169,34 @@ const weir_type_slot *weir_find_owner_slow(const weir_log *log, uint64_t owner) 
   return NULL;
 }
 
-/* The slot to fill for an owner; the table is never more than three quarters full. Under types_lock. */
-static weir_type_slot *empty_slot(event_log *log, uint64_t owner) {
+/* The slot to fill for an owner; the table is never more than three quarters full. Under types.lock. */
+static weir_type_slot *empty_slot(intake *intake, uint64_t owner) {
   uint64_t used = 0;
-  for (uint64_t i = 0; i < WEIR_TYPE_SLOTS; i++) used += log->producer.slots[i].owner != 0;
+  for (uint64_t i = 0; i < WEIR_TYPE_SLOTS; i++) used += intake->producer.slots[i].owner != 0;
   if (used >= WEIR_TYPE_SLOTS / 4 * 3) return NULL;
   uint64_t at = slot_of(owner);
-  while (log->producer.slots[at].owner != 0) at = (at + 1) & (WEIR_TYPE_SLOTS - 1);
-  return &log->producer.slots[at];
+  while (intake->producer.slots[at].owner != 0) at = (at + 1) & (WEIR_TYPE_SLOTS - 1);
+  return &intake->producer.slots[at];
 }
 
-/* weir_define under types_lock. */
-static weir_status define_group(event_log *log, uint64_t owner, const weir_definition *definitions, uint32_t count,
+/* weir_define under types.lock. */
+static weir_status define_group(intake *intake, uint64_t owner, const weir_definition *definitions, uint32_t count,
                                 uint32_t *first, weir_error *error) {
-  const weir_type_slot *known = owner ? weir_find_owner_slow(&log->producer, owner) : NULL;
+  const weir_type_slot *known = owner ? weir_find_owner_slow(&intake->producer, owner) : NULL;
   if (known) {
     *first = known->first;
     return WEIR_OK;
   }
-  weir_type_slot *slot = owner ? empty_slot(log, owner) : NULL;
+  weir_type_slot *slot = owner ? empty_slot(intake, owner) : NULL;
   if (owner && !slot) {
-    return fail(error, WEIR_ERROR_LIMIT, 0, log->held.path, "over %d groups of event types; use fewer event enums",
+    return fail(error, WEIR_ERROR_LIMIT, 0, intake->held->path, "over %d groups of event types; use fewer event enums",
                 WEIR_TYPE_SLOTS / 4 * 3);
   }
   uint64_t *signatures = calloc(count, sizeof *signatures);
-  if (!signatures) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to define event types");
-  weir_status status = define(log, definitions, count, signatures, first, error);
+  if (!signatures) {
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to define event types");
+  }
+  weir_status status = define(intake, definitions, count, signatures, first, error);
   if (status != WEIR_OK || !slot) {
     free(signatures);
     return status;
@@ -209,20 +213,20 @@ static weir_status define_group(event_log *log, uint64_t owner, const weir_defin
 
 weir_status weir_define(weir_log *producer, uint64_t owner, const weir_definition *definitions, uint32_t count,
                         uint32_t *first_type, weir_error *error) {
-  event_log *log = (event_log *)producer;
+  intake *intake = intake_of(producer);
   if (count == 0 || count >= MAX_TYPES) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "define 1 to %d event types at a time, not %u", MAX_TYPES - 1,
                 count);
   }
-  if (lane_log_state(log) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
+  if (lane_log_state(intake) == STATE_DETACHED) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path,
                 "the log %s belongs to the process that opened it, not to its fork",
-                log->held.path);
+                intake->held->path);
   }
   uint32_t first = 0;
-  pthread_mutex_lock(&log->types_lock);
-  weir_status status = define_group(log, owner, definitions, count, &first, error);
-  pthread_mutex_unlock(&log->types_lock);
+  pthread_mutex_lock(&intake->types.lock);
+  weir_status status = define_group(intake, owner, definitions, count, &first, error);
+  pthread_mutex_unlock(&intake->types.lock);
   if (status == WEIR_OK && first_type) *first_type = first;
   return status;
 }
@@ -234,56 +238,56 @@ static uint64_t named_slot(uint64_t owner, const char *key, uint64_t key_bytes) 
 }
 
 /* Where the type is, or the empty place where it belongs. There are twice as many places as types. */
-static named_type *const *find_named(const event_log *log, uint64_t owner, const char *key, uint64_t key_bytes,
+static named_type *const *find_named(const intake *intake, uint64_t owner, const char *key, uint64_t key_bytes,
                                      named_type **found) {
   for (uint64_t at = named_slot(owner, key, key_bytes);; at = (at + 1) & (NAMED_SLOTS - 1)) {
-    named_type *type = __atomic_load_n(&log->named[at], __ATOMIC_ACQUIRE); /* T1 */
+    named_type *type = __atomic_load_n(&intake->types.named[at], __ATOMIC_ACQUIRE); /* T1 */
     *found = type;
-    if (!type) return &log->named[at];
+    if (!type) return &intake->types.named[at];
     if (type->owner == owner && type->key_bytes == key_bytes && memcmp(type->key, key, key_bytes) == 0) {
-      return &log->named[at];
+      return &intake->types.named[at];
     }
   }
 }
 
 uint32_t weir_find_type(const weir_log *producer, uint64_t owner, const char *key, uint64_t key_bytes) {
   named_type *found;
-  find_named((const event_log *)producer, owner, key, key_bytes, &found);
+  find_named((const intake *)producer, owner, key, key_bytes, &found);
   return found ? found->type : 0;
 }
 
 weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *key, uint64_t key_bytes,
                               const weir_definition *definition, uint32_t *type, weir_error *error) {
-  event_log *log = (event_log *)producer;
+  intake *intake = intake_of(producer);
   if (key_bytes > WEIR_MAX_NAME_BYTES) {
     return fail(error, WEIR_ERROR_LIMIT, 0, NULL, "a name of %llu bytes; the limit is %d",
                 (unsigned long long)key_bytes,
                 WEIR_MAX_NAME_BYTES);
   }
-  if (lane_log_state(log) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, log->held.path,
+  if (lane_log_state(intake) == STATE_DETACHED) {
+    return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path,
                 "the log %s belongs to the process that opened it, not to its fork",
-                log->held.path);
+                intake->held->path);
   }
   named_type *made = malloc(sizeof *made + key_bytes);
-  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to define an event type");
+  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to define an event type");
   *made = (named_type){.owner = owner, .key_bytes = (uint32_t)key_bytes};
   if (key_bytes) memcpy(made->key, key, key_bytes);
 
   named_type *found;
   uint64_t signature;
   weir_status status = WEIR_OK;
-  pthread_mutex_lock(&log->types_lock);
-  named_type *const *place = find_named(log, owner, key, key_bytes, &found);
+  pthread_mutex_lock(&intake->types.lock);
+  named_type *const *place = find_named(intake, owner, key, key_bytes, &found);
   if (!found) {
-    status = define(log, definition, 1, &signature, &made->type, error);
+    status = define(intake, definition, 1, &signature, &made->type, error);
     if (status == WEIR_OK) {
       __atomic_store_n((named_type **)place, made, __ATOMIC_RELEASE); /* T1 */
       found = made;
       made = NULL;
     }
   }
-  pthread_mutex_unlock(&log->types_lock);
+  pthread_mutex_unlock(&intake->types.lock);
   free(made);
   if (status == WEIR_OK) *type = found->type;
   return status;
@@ -291,9 +295,9 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
 
 /* ---- The table from a ring --------------------------------------------------------------------------------------- */
 
-void types_load(event_log *log) {
-  const ring_header *header = log->header;
-  const uint8_t *region = log->ring + header->types_at;
+void types_load(intake *intake) {
+  const ring_header *header = intake->ring.header;
+  const uint8_t *region = intake->ring.bytes + header->types_at;
   uint64_t end = header->types_end < header->types_bytes ? header->types_end : header->types_bytes;
   uint32_t limit = 0;
   for (uint64_t at = 0; at < end;) {
@@ -301,8 +305,8 @@ void types_load(event_log *log) {
     const definition_header *entry = definition_next(region, end, &at, header->opening);
     if (!entry) break;
     if (entry->type == 0) continue;
-    log->types[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
+    intake->types.entries[entry->type] = (type_entry){.at = (uint32_t)from, .bytes = entry->bytes};
     if (!(entry->flags & DEFINITION_CONTEXT) && entry->type > limit) limit = entry->type;
   }
-  log->producer.type_count = limit < WEIR_TYPE_FIRST ? 0 : limit - WEIR_TYPE_FIRST + 1;
+  intake->producer.type_count = limit < WEIR_TYPE_FIRST ? 0 : limit - WEIR_TYPE_FIRST + 1;
 }

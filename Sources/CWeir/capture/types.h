@@ -4,10 +4,10 @@
 
 #include "system/names.h"
 
-#include "log/log.h"
+#include "capture/intake.h"
 
-void types_load(event_log *log); /* fills the type table from the ring's type region */
-/* Publishes the entries in the ring's type region up to `end`; `types` of them are types. Under types_lock. */
-void types_publish(event_log *log, uint64_t end, uint32_t types);
+void types_load(intake *intake); /* fills the type table from the ring's type region */
+/* Publishes the entries in the ring's type region up to `end`; `types` of them are types. Under types.lock. */
+void types_publish(intake *intake, uint64_t end, uint32_t types);
 
 #endif

@@ -39,9 +39,10 @@ static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & 
  * Populates the lane's control page, and of its records [from, from + bytes), which run on into the overhang and go on
  * at the lane's start. What the lane's own structure says is not looked at: its producer writes there.
  */
-static int populate_lane(const event_log *log, uint32_t number, uint64_t from, uint64_t bytes) {
-  const ring_header *header = log->header;
-  uint8_t *control = log->ring + header->lanes_at + number * header->lane_stride;
+static int populate_lane(const prefaulter *prefaulter, uint32_t number, uint64_t from, uint64_t bytes) {
+  const intake *intake = prefaulter->intake;
+  const ring_header *header = intake->ring.header;
+  uint8_t *control = intake->ring.bytes + header->lanes_at + number * header->lane_stride;
   uint8_t *records = control + LANE_CONTROL_BYTES;
   uint64_t capacity = header->lane_bytes, room = header->lane_stride - LANE_CONTROL_BYTES;
   if (bytes > capacity) bytes = capacity;
@@ -59,17 +60,18 @@ static int populate_lane(const event_log *log, uint32_t number, uint64_t from, u
  * there 0.1 to 0.3 us. Between two passes of the drainer it asks for the same pages again, because a writeback may have
  * come in between. 0 or a negative errno.
  */
-static int populate_once(event_log *log, stretch *stretches, uint64_t *moved) {
+static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *moved) {
+  const intake *intake = prefaulter->intake;
   *moved = 0;
-  for (uint32_t i = 0; i < log->lane_count; i++) {
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
     stretch *stretch = &stretches[i];
-    uint64_t head = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
+    uint64_t head = head_position(__atomic_load_n(&intake->lanes[i].control->head, __ATOMIC_RELAXED));
     uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
     if (step > 0) *stretch = (struct stretch){.head = head, .ahead = ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead};
     else if (stretch->looks++ >= QUIET_TICKS) stretch->ahead = 0;
     if (stretch->ahead == 0) continue;
     *moved += step;
-    int error = populate_lane(log, i, head, stretch->ahead);
+    int error = populate_lane(prefaulter, i, head, stretch->ahead);
     if (error != 0) return error;
   }
   return 0;
@@ -84,19 +86,19 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved) {
 }
 
 static void *populate_main(void *argument) {
-  event_log *log = argument;
-  prefaulter *prefaulter = &log->prefaulter;
+  prefaulter *prefaulter = argument;
+  const intake *intake = prefaulter->intake;
   stretch stretches[WEIR_MAX_LANES] = {0};
   uint64_t tick = LEAST_TICK_NS;
   uint32_t quiet = 0;
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    stretches[i].head = head_position(__atomic_load_n(&log->lanes[i].control->head, __ATOMIC_RELAXED));
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    stretches[i].head = head_position(__atomic_load_n(&intake->lanes[i].control->head, __ATOMIC_RELAXED));
   }
   while (!__atomic_load_n(&prefaulter->stopping, __ATOMIC_ACQUIRE)) {
     uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE);
     uint64_t moved;
     /* Whatever else it fails for concerns a range, or passes: the capture faults, and the next look may succeed. */
-    if (populate_once(log, stretches, &moved) == -EINVAL) return NULL;
+    if (populate_once(prefaulter, stretches, &moved) == -EINVAL) return NULL;
     quiet = moved > 0 ? 0 : quiet + 1;
     if (moved > 0) tick = next_tick(tick, moved);
     if (quiet < QUIET_TICKS) {
@@ -118,19 +120,18 @@ static void ring(prefaulter *prefaulter) {
   sys_futex_wake(&prefaulter->bell);
 }
 
-void prefaulter_wake(event_log *log) {
-  if (__atomic_load_n(&log->prefaulter.asleep, __ATOMIC_RELAXED)) ring(&log->prefaulter);
+void prefaulter_wake(prefaulter *prefaulter) {
+  if (__atomic_load_n(&prefaulter->asleep, __ATOMIC_RELAXED)) ring(prefaulter);
 }
 
-int prefaulter_start(event_log *log) {
-  if (log->ring_in_memory) return 0;
-  int error = thread_start(&log->prefaulter.thread, populate_main, log, "weir-prefault");
-  log->prefaulter.runs = error == 0;
+int prefaulter_start(prefaulter *prefaulter) {
+  if (prefaulter->intake->ring.in_memory) return 0;
+  int error = thread_start(&prefaulter->thread, populate_main, prefaulter, "weir-prefault");
+  prefaulter->runs = error == 0;
   return error;
 }
 
-void prefaulter_stop(event_log *log) {
-  prefaulter *prefaulter = &log->prefaulter;
+void prefaulter_stop(prefaulter *prefaulter) {
   if (!prefaulter->runs) return;
   __atomic_store_n(&prefaulter->stopping, 1, __ATOMIC_RELEASE);
   ring(prefaulter);

@@ -1,13 +1,22 @@
-/* prefaulter.h: the thread that populates the ring's pages ahead of the producers. */
+/* prefaulter.h: the thread that populates the ring's pages ahead of the producers. See prefaulter.c. */
 #ifndef WEIR_PREFAULTER_H
 #define WEIR_PREFAULTER_H
 
 #include "system/names.h"
 
-#include "log/log.h"
+#include "capture/intake.h"
 
-int prefaulter_start(event_log *log); /* where there is something to populate. 0 or negative errno */
-void prefaulter_wake(event_log *log); /* something is being captured. A load; a system call only if it sleeps */
-void prefaulter_stop(event_log *log);
+typedef struct prefaulter {
+  const intake *intake;
+  pthread_t thread;
+  int runs;
+  uint32_t bell;   /* futex: rung to wake it */
+  uint32_t asleep; /* it sleeps until woken */
+  uint32_t stopping;
+} prefaulter;
+
+int prefaulter_start(prefaulter *prefaulter); /* where there is something to populate. 0 or a negative errno */
+void prefaulter_wake(prefaulter *prefaulter); /* something is being captured. A load; a system call if it sleeps */
+void prefaulter_stop(prefaulter *prefaulter);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "capture/bell.h"
 #include "capture/detach.h"
-#include "drain/prefaulter.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
 #include "limits/retention.h"
@@ -43,17 +42,18 @@ static segment *take_ready(preparer *preparer) {
 }
 
 /* Makes a segment, below the byte limit. */
-static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
-  uint64_t bytes = log->options.segment_bytes;
-  *error = claim_bytes(log, bytes, urgent);
+static segment *make(preparer *preparer, uint64_t number, int urgent, int *error) {
+  intake *intake = preparer->intake;
+  uint64_t bytes = intake->options->segment_bytes;
+  *error = claim_bytes(intake->retention, bytes, urgent);
   if (*error != 0) return NULL;
-  segment *made = segment_prepare(log->held.directory, number, bytes, error);
+  segment *made = segment_prepare(intake->held->directory, number, bytes, error);
   if (!made) {
-    byte_limit_give(log->retention, bytes);
+    byte_limit_give(intake->retention, bytes);
     return NULL;
   }
   made->taken = bytes;
-  sigbus_watch(made->map, made->capacity, detach_page_lost, log);
+  sigbus_watch(made->map, made->capacity, detach_page_lost, intake);
   return made;
 }
 
@@ -61,39 +61,40 @@ static segment *make(event_log *log, uint64_t number, int urgent, int *error) {
  * Makes a segment. Of a log that somebody waits for on the disk also writes it ahead: its pages are dirty from being
  * populated, so the first sync, with somebody waiting, would have to write and convert them all (2,750 us against 30).
  */
-static segment *prepare(event_log *log, uint64_t number, int urgent, int write_ahead, int *error) {
-  *error = log_lock_check(&log->held);
-  segment *made = *error == 0 ? make(log, number, urgent, error) : NULL;
-  if (made && (*error = log_lock_check(&log->held)) != 0) { /* it is in another directory, perhaps */
-    byte_limit_give(log->retention, segment_discard(made));
+static segment *prepare(preparer *preparer, uint64_t number, int urgent, int write_ahead, int *error) {
+  intake *intake = preparer->intake;
+  *error = log_lock_check(intake->held);
+  segment *made = *error == 0 ? make(preparer, number, urgent, error) : NULL;
+  if (made && (*error = log_lock_check(intake->held)) != 0) { /* it is in another directory, perhaps */
+    byte_limit_give(intake->retention, segment_discard(made));
     return NULL;
   }
   if (!made || !write_ahead) return made;
   *error = sys_sync_data(made->fd);
   if (*error == 0) return made;
-  byte_limit_give(log->retention, segment_discard(made));
+  byte_limit_give(intake->retention, segment_discard(made));
   return NULL;
 }
 
 static void *prepare_main(void *argument) {
-  event_log *log = argument;
-  preparer *preparer = &log->preparer;
+  preparer *preparer = argument;
+  intake *intake = preparer->intake;
   uint64_t passes = 0;
-  pthread_mutex_lock(&preparer->mutex);
+  pthread_mutex_lock(&preparer->worker.mutex);
   for (;;) {
-    while (!preparer->stopping && (!preparer->wanted || preparer->ready_count >= preparer->depth)) {
-      pthread_cond_wait(&preparer->wakes, &preparer->mutex);
+    while (!preparer->worker.stopping && (!preparer->wanted || preparer->ready_count >= preparer->depth)) {
+      pthread_cond_wait(&preparer->worker.wakes, &preparer->worker.mutex);
     }
-    if (preparer->stopping) break;
+    if (preparer->worker.stopping) break;
     uint64_t number = __atomic_fetch_add(&preparer->next_prepared, 1, __ATOMIC_RELAXED);
     int urgent = preparer->ready_count == 0;
-    pthread_mutex_unlock(&preparer->mutex);
-    uint64_t requested = __atomic_load_n(&log->drains_requested, __ATOMIC_ACQUIRE);
-    uint64_t synced = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
-    int error = 0, write_ahead = log->options.sync_interval_ns != 0 || synced != passes;
-    segment *made = prepare(log, number, urgent, write_ahead, &error);
+    pthread_mutex_unlock(&preparer->worker.mutex);
+    uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE);
+    uint64_t synced = __atomic_load_n(&preparer->sealer->passes, __ATOMIC_RELAXED);
+    int error = 0, write_ahead = intake->options->sync_interval_ns != 0 || synced != passes;
+    segment *made = prepare(preparer, number, urgent, write_ahead, &error);
     passes = synced;
-    pthread_mutex_lock(&preparer->mutex);
+    pthread_mutex_lock(&preparer->worker.mutex);
     if (made) put_ready(preparer, made);
     /* Of a try ahead of its time nobody is told, who needs one by now either: at the byte limit nothing goes for it. */
     preparer->prepare_error = urgent ? error : 0;
@@ -103,56 +104,40 @@ static void *prepare_main(void *argument) {
     int drainer_waits = preparer->drainer_waits;
     preparer->drainer_waits = 0;
     if (!drainer_waits) continue;
-    pthread_mutex_unlock(&preparer->mutex);
-    bell_ring(log);
-    pthread_mutex_lock(&preparer->mutex);
+    pthread_mutex_unlock(&preparer->worker.mutex);
+    bell_ring(intake);
+    pthread_mutex_lock(&preparer->worker.mutex);
   }
-  pthread_mutex_unlock(&preparer->mutex);
+  pthread_mutex_unlock(&preparer->worker.mutex);
   return NULL;
 }
 
-void preparer_make(event_log *log) {
-  pthread_mutex_init(&log->preparer.mutex, NULL);
-  pthread_cond_init(&log->preparer.wakes, NULL);
+void preparer_make(preparer *preparer, sealer *sealer) {
+  preparer->intake = sealer->intake;
+  preparer->sealer = sealer;
+  preparer->depth = 1;
+  worker_make(&preparer->worker);
 }
 
-void preparer_free(event_log *log) {
-  pthread_mutex_destroy(&log->preparer.mutex);
-  pthread_cond_destroy(&log->preparer.wakes);
+void preparer_free(preparer *preparer) { worker_free(&preparer->worker); }
+
+int preparer_start(preparer *preparer) {
+  return worker_start(&preparer->worker, prepare_main, preparer, "weir-prepare");
 }
 
-weir_status preparer_start(event_log *log, weir_error *error) {
-  preparer *preparer = &log->preparer;
-  int result = sealer_start(log);
-  if (result == 0) {
-    preparer->depth = 1;
-    result = thread_start(&preparer->thread, prepare_main, log, "weir-prepare");
-    preparer->running = result == 0;
-    if (result == 0) result = prefaulter_start(log);
-    if (result != 0) {
-      preparer_stop(log);
-      sealer_stop(log);
-    }
-  }
-  if (result != 0) return fail_system(error, result, "start the threads of", log->held.path, NULL);
-  return WEIR_OK;
-}
-
-void preparer_want(event_log *log) {
-  preparer *preparer = &log->preparer;
-  if (!preparer->running) return;
-  prefaulter_wake(log);
-  pthread_mutex_lock(&preparer->mutex);
+void preparer_want(preparer *preparer) {
+  if (!preparer->worker.running) return;
+  pthread_mutex_lock(&preparer->worker.mutex);
   if (preparer->ready_count < preparer->depth && !preparer->wanted) {
     preparer->wanted = 1;
-    pthread_cond_signal(&preparer->wakes);
+    pthread_cond_signal(&preparer->worker.wakes);
   }
-  pthread_mutex_unlock(&preparer->mutex);
+  pthread_mutex_unlock(&preparer->worker.mutex);
 }
 
 /* How many full segments may wait to be synced: what they hold is what a recovery would have to scan. */
-static uint64_t waiting_limit(const event_log *log) {
-  uint64_t count = MAX_WAITING_BYTES / log->options.segment_bytes;
+static uint64_t waiting_limit(const preparer *preparer) {
+  uint64_t count = MAX_WAITING_BYTES / preparer->intake->options->segment_bytes;
   if (count < LEAST_WAITING_SEGMENTS) return LEAST_WAITING_SEGMENTS;
   return count < MAX_WAITING_SEGMENTS ? count : MAX_WAITING_SEGMENTS;
 }
@@ -173,41 +158,32 @@ static int take_failure(preparer *preparer) {
   return error;
 }
 
-segment *preparer_take(event_log *log, int *error) {
-  preparer *preparer = &log->preparer;
+segment *preparer_take(preparer *preparer, int *error) {
   *error = 0;
-  if (!preparer->running) {
-    return make(log, preparer->next_prepared++, 1, error);
-  }
-  pthread_mutex_lock(&preparer->mutex);
+  preparer->failed_for = UINT64_MAX;
+  if (!preparer->worker.running) return make(preparer, preparer->next_prepared++, 1, error);
+  pthread_mutex_lock(&preparer->worker.mutex);
   segment *taken = NULL;
   /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
-  *error = sealer_trouble(log);
-  if (sealer_waiting(log) < (*error == 0 ? waiting_limit(log) : LEAST_WAITING_SEGMENTS)) {
+  *error = sealer_trouble(preparer->sealer);
+  if (sealer_waiting(preparer->sealer) < (*error == 0 ? waiting_limit(preparer) : LEAST_WAITING_SEGMENTS)) {
     *error = 0;
     taken = take_ready(preparer);
     if (!taken) {
       *error = take_failure(preparer);
-      log->stalled_for = preparer->prepared_for;
+      preparer->failed_for = preparer->prepared_for;
       preparer->drainer_waits = 1;
       if (preparer->depth < MAX_READY_SEGMENTS) preparer->depth++;
     }
   }
-  pthread_mutex_unlock(&preparer->mutex);
-  if (!taken && *error == 0) preparer_want(log);
+  pthread_mutex_unlock(&preparer->worker.mutex);
+  if (!taken && *error == 0) preparer_want(preparer);
   return taken;
 }
 
-void preparer_stop(event_log *log) {
-  preparer *preparer = &log->preparer;
-  prefaulter_stop(log);
-  if (preparer->running) {
-    pthread_mutex_lock(&preparer->mutex);
-    preparer->stopping = 1;
-    pthread_cond_broadcast(&preparer->wakes);
-    pthread_mutex_unlock(&preparer->mutex);
-    pthread_join(preparer->thread, NULL);
-    preparer->running = 0;
+void preparer_stop(preparer *preparer) {
+  worker_stop(&preparer->worker);
+  for (segment *left; (left = take_ready(preparer));) {
+    byte_limit_give(preparer->intake->retention, segment_discard(left));
   }
-  for (segment *left; (left = take_ready(preparer));) byte_limit_give(log->retention, segment_discard(left));
 }

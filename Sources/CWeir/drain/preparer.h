@@ -1,16 +1,44 @@
-/* preparer.h: the segments that come next. */
+/*
+ * preparer.h: the preparer, a thread that makes the segments that come next. See preparer.c.
+ */
 #ifndef WEIR_PREPARER_H
 #define WEIR_PREPARER_H
 
 #include "system/names.h"
 
-#include "log/log.h"
+#include "capture/intake.h"
+#include "seal/sealer.h"
+#include "segment/segment.h"
+#include "system/thread.h"
 
-void preparer_make(event_log *log); /* in memory that is zeros; preparer_free undoes it */
-void preparer_free(event_log *log);
-weir_status preparer_start(event_log *log, weir_error *error);
-segment *preparer_take(event_log *log, int *error); /* the next segment, or null: not ready (0) or a negative errno */
-void preparer_want(event_log *log);
-void preparer_stop(event_log *log);
+enum { MAX_READY_SEGMENTS = 3 };
+/* How many full segments may wait to be synced. */
+enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
+
+/* Guarded by the worker's mutex, but for what is atomic or the drainer's. */
+typedef struct preparer {
+  intake *intake;
+  sealer *sealer;
+  worker worker;
+  segment *ready;            /* prepared, not begun, oldest first */
+  uint32_t ready_count;
+  uint32_t depth;            /* how many to keep ready: 1 at first, 1 more each time the drainer had to wait */
+  int wanted;
+  int drainer_waits;         /* the drainer waits for a segment: ring its bell */
+  int prepare_error;         /* negative errno of the last preparation if it was urgent and failed, else 0 */
+  int needed;                /* no segment was ready when the drainer asked: report a failure */
+  uint64_t prepared_for;     /* requests.made when the last preparation began */
+  uint64_t failed_for;       /* the drainer's: after a try without a segment, that of the preparation that failed */
+  uint64_t next_prepared;    /* atomic: numbers the files */
+} preparer;
+
+void preparer_make(preparer *preparer, sealer *sealer); /* in memory that is zeros; preparer_free undoes it */
+void preparer_free(preparer *preparer);
+int preparer_start(preparer *preparer); /* 0 or a negative errno. Until then segments are made where they are taken */
+
+/* The next segment, or null: not ready (0) or a negative errno. */
+segment *preparer_take(preparer *preparer, int *error);
+void preparer_want(preparer *preparer);
+void preparer_stop(preparer *preparer);
 
 #endif

@@ -41,7 +41,7 @@ static int is_of_boot(const contents *segment, const uint8_t boot_id[16]) {
 }
 
 static int read_at(const retention *retention, uint64_t at, contents *segment) {
-  return contents_read(retention->directory, retention->start.log_id, retention->queue[at].base,
+  return contents_read(retention->held->directory, retention->start.log_id, retention->queue[at].base,
                        load(&retention->delivered), segment);
 }
 

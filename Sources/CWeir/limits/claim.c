@@ -4,7 +4,6 @@
 
 #include "directory/sizes.h"
 #include "limits/byte_limit.h"
-#include "log/log.h"
 #include "system/error.h"
 #include "system/system.h"
 
@@ -13,19 +12,19 @@ enum { LEAST_PAUSE_NS = 1000000000 };
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 /* Has the sealer remove what it may; or does it, where there is no sealer yet. 0 or a negative errno. */
-static int make_room(event_log *log, uint64_t bytes) {
-  retention *retention = log->retention;
-  sealer *sealer = &log->sealer;
-  pthread_mutex_lock(&sealer->mutex);
-  if (!sealer->running) {
-    pthread_mutex_unlock(&sealer->mutex);
+static int make_room(retention *retention, uint64_t bytes) {
+  worker *remover = retention->remover;
+  if (!remover) return retention_remove_due(retention, bytes);
+  pthread_mutex_lock(&remover->mutex);
+  if (!remover->running) {
+    pthread_mutex_unlock(&remover->mutex);
     return retention_remove_due(retention, bytes);
   }
   uint64_t ticket = ++retention->asked;
   retention->wanted = bytes;
-  pthread_cond_signal(&sealer->wakes);
-  while (sealer->running && retention->answered < ticket) pthread_cond_wait(&sealer->settled, &sealer->mutex);
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_cond_signal(&remover->wakes);
+  while (remover->running && retention->answered < ticket) pthread_cond_wait(&remover->settled, &remover->mutex);
+  pthread_mutex_unlock(&remover->mutex);
   return __atomic_load_n(&retention->failure, __ATOMIC_ACQUIRE);
 }
 
@@ -34,14 +33,13 @@ static void measure(retention *retention) {
   uint64_t now = sys_monotonic_ns(), before = load(&retention->used), used;
   if (now - retention->measured_at < LEAST_PAUSE_NS || load(&retention->batch_taken) > 0) return;
   retention->measured_at = now;
-  if (sizes_of_log(retention->directory, &used) != 0) return;
+  if (sizes_of_log(retention->held->directory, &used) != 0) return;
   if (load(&retention->batch_taken) > 0) return; /* begun meanwhile: its file may be in the sum, and is none of it */
   /* Only if nothing changed meanwhile; what is being sealed may count twice, or not at all. */
   __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-int claim_bytes(event_log *log, uint64_t bytes, int urgent) {
-  retention *retention = log->retention;
+int claim_bytes(retention *retention, uint64_t bytes, int urgent) {
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
   bytes = whole_pages(bytes);
   uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
@@ -49,7 +47,7 @@ int claim_bytes(event_log *log, uint64_t bytes, int urgent) {
   int taken = byte_limit_try(retention, bytes, reserve), error = 0;
   /* Twice, for a batch that is no smaller than its segment was, or a copy, may have come in between. */
   for (int i = 0; i < 2 && !taken && urgent && error == 0; i++) {
-    error = make_room(log, plus(bytes, load(&retention->copy_wanted)) + for_batches);
+    error = make_room(retention, plus(bytes, load(&retention->copy_wanted)) + for_batches);
     taken = byte_limit_try(retention, bytes, reserve);
   }
   if (!taken && urgent) {

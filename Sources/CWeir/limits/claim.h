@@ -11,7 +11,7 @@
  * removal that was to make room. With `urgent` older segments may go for it, and it waits for the sealer to remove
  * them; what is only made ahead of its time takes what is free. Without a limit it answers 0 at once.
  */
-int claim_bytes(struct event_log *log, uint64_t bytes, int urgent);
+int claim_bytes(retention *retention, uint64_t bytes, int urgent);
 
 /*
  * The same for the copy of the segment at `base`, which takes the place of its file. With WEIR_LIMIT_DROP_OLDEST older

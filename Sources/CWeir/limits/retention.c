@@ -13,7 +13,6 @@
 #include "limits/age.h"
 #include "limits/byte_limit.h"
 #include "limits/log_start_check.h"
-#include "log/log.h"
 #include "segment/contents.h"
 #include "segment/identity.h"
 #include "segment/scan.h"
@@ -70,14 +69,14 @@ static int insert(retention *retention, retained segment) {
  */
 static int list_sealed(retention *retention) {
   segment_list list;
-  int error = segment_list_read(retention->directory, &list);
+  int error = segment_list_read(retention->held->directory, &list);
   retention->first = retention->end = retention->sealed_bytes = retention->unsealed = 0;
   age_forget(&retention->ages);
   for (uint64_t i = 0; error == 0 && i < list.count; i++) {
     struct stat status;
     uint64_t base = list.items[i].base;
     if (base < retention->start.first_offset) continue;
-    error = sys_status_at(retention->directory, list.items[i].name, &status);
+    error = sys_status_at(retention->held->directory, list.items[i].name, &status);
     uint64_t bytes = list.items[i].active ? NOT_SEALED : (uint64_t)status.st_blocks * 512;
     if (error == 0) error = insert(retention, (retained){base, bytes});
     else if (error == -ENOENT) error = 0;
@@ -91,7 +90,7 @@ static int list_sealed(retention *retention) {
 static int survey(retention *retention) {
   uint64_t used;
   int error = list_sealed(retention);
-  if (error == 0) error = sizes_of_log(retention->directory, &used);
+  if (error == 0) error = sizes_of_log(retention->held->directory, &used);
   if (error == 0) __atomic_store_n(&retention->used, used, __ATOMIC_RELEASE);
   return error;
 }
@@ -138,7 +137,7 @@ static int unlink_both(retention *retention, int directory, uint64_t base) {
 
 /* 0 or a negative errno. */
 static int unlink_segment(retention *retention, const retained *segment) {
-  int error = unlink_both(retention, retention->directory, segment->base);
+  int error = unlink_both(retention, retention->held->directory, segment->base);
   if (error != -ENOENT) return error;
   byte_limit_give(retention, segment->bytes); /* somebody was faster */
   return 0;
@@ -227,7 +226,8 @@ static void account(log_start_slot *start, const contents *contents, int32_t rea
 
 static int oldest_contents(const retention *retention, contents *contents) {
   uint64_t base = retention->queue[retention->first].base;
-  return contents_read(retention->directory, retention->start.log_id, base, load(&retention->delivered), contents);
+  return contents_read(retention->held->directory, retention->start.log_id, base, load(&retention->delivered),
+                       contents);
 }
 
 /* The last sealed one stays, and all from the first one on that is not sealed. */
@@ -283,7 +283,7 @@ static int remove_some(retention *retention, uint64_t needed) {
     pop(retention);
   }
   if (count == 0) return error;
-  error = log_start_write(retention->directory, &start);
+  error = log_start_write(retention->held->directory, &start);
   if (error != 0) {
     retention->first = first;
     retention->sealed_bytes = sealed;
@@ -334,7 +334,7 @@ int retention_remove_due(retention *retention, uint64_t needed) {
   int result = retention->unlisted ? list_sealed(retention) : 0;
   if (result == 0 && retention->leftovers) {
     /* No others before these: each would be lost, and make no room either. */
-    result = remove_leftovers(retention, retention->directory, &retention->start);
+    result = remove_leftovers(retention, retention->held->directory, &retention->start);
     retention->leftovers = result != 0;
   }
   do {
@@ -376,13 +376,13 @@ weir_status retention_check(const weir_options *options, uint64_t ring_bytes, we
               (unsigned long long)options->max_bytes, (unsigned long long)least);
 }
 
-static weir_status make_retention(event_log *log, const log_start_slot *start, weir_error *error) {
-  const weir_options *options = &log->options;
+static weir_status make_retention(const log_lock *held, const weir_options *options, const log_start_slot *start,
+                                  retention **kept, weir_error *error) {
   int bounded = options->max_bytes != 0 || options->retain_bytes != 0 || options->retain_ns != 0;
   if (!bounded && !options->remove_delivered) return WEIR_OK;
-  retention *made = log->retention = calloc(1, sizeof *made);
-  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to open %s", log->held.path);
-  made->directory = log->held.directory;
+  retention *made = *kept = calloc(1, sizeof *made);
+  if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, held->path, "out of memory to open %s", held->path);
+  made->held = held;
   made->max_bytes = options->max_bytes ? options->max_bytes : UINT64_MAX;
   made->retain_bytes = options->retain_bytes ? options->retain_bytes : UINT64_MAX;
   made->retain_ns = options->retain_ns ? options->retain_ns : UINT64_MAX;
@@ -392,66 +392,65 @@ static weir_status make_retention(event_log *log, const log_start_slot *start, w
   made->remove_delivered = options->remove_delivered != 0;
   made->removable_at = UINT64_MAX;
   made->start = *start;
-  made->start.log_id = log->held.log_id;
+  made->start.log_id = held->log_id;
   made->look_at = UINT64_MAX;
   made->recovering = 1;
   int result = age_start(&made->ages);
   /* Made before the disk is full: then only its bytes change, and a removal needs no space. */
-  if (result == 0 && start->sequence == 0) result = log_start_write(log->held.directory, &made->start);
+  if (result == 0 && start->sequence == 0) result = log_start_write(held->directory, &made->start);
   if (result == 0) result = survey(made);
-  return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", log->held.path, NULL);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", held->path, NULL);
 }
 
-weir_status retention_open(event_log *log, weir_recovery *recovery, weir_error *error) {
+weir_status retention_open(const log_lock *held, const weir_options *options, retention **made, uint64_t *start_offset,
+                           weir_recovery *recovery, weir_error *error) {
   log_start_slot start;
-  int result = log_start_read(log->held.directory, log->held.log_id, &start);
+  int result = log_start_read(held->directory, held->log_id, &start);
   const char *problem = log_start_problem(result);
   if (result == 1) {
-    int fits = log_start_check_fits(log->held.directory, &start);
-    if (fits < 0) return fail_system(error, fits, "look for what retention left of", log->held.path, NULL);
+    int fits = log_start_check_fits(held->directory, &start);
+    if (fits < 0) return fail_system(error, fits, "look for what retention left of", held->path, NULL);
     if (!fits) {
       problem = START_FOREIGN;
-    } else if ((result = remove_leftovers(NULL, log->held.directory, &start)) != 0) {
-      return fail_system(error, result, "remove what retention left of", log->held.path, NULL);
+    } else if ((result = remove_leftovers(NULL, held->directory, &start)) != 0) {
+      return fail_system(error, result, "remove what retention left of", held->path, NULL);
     }
   } else if (result == -ENOTSUP) {
-    return fail(error, WEIR_ERROR_VERSION, 0, log->held.path,
-                "%s/" START_NAME " was written by a newer version of Weir; open it with that version", log->held.path);
+    return fail(error, WEIR_ERROR_VERSION, 0, held->path,
+                "%s/" START_NAME " was written by a newer version of Weir; open it with that version", held->path);
   } else if (result != 0 && (!problem || result == -ELOOP)) {
-    return fail_system(error, result, "read", log->held.path, START_NAME);
+    return fail_system(error, result, "read", held->path, START_NAME);
   }
   if (problem) {
     /* As if there were none. Nothing of what is left is removed for it, and what is not left counts as missing. */
     memset(&start, 0, sizeof start);
     recovery->start_damaged = 1;
-    result = quarantine_file(log->held.directory, START_NAME, problem, 1);
-    if (result < 0) return fail_system(error, result, "quarantine", log->held.path, START_NAME);
+    result = quarantine_file(held->directory, START_NAME, problem, 1);
+    if (result < 0) return fail_system(error, result, "quarantine", held->path, START_NAME);
   }
-  log->start_offset = start.first_offset;
-  return make_retention(log, &start, error);
+  *start_offset = start.first_offset;
+  return make_retention(held, options, &start, made, error);
 }
 
-weir_status retention_settle(event_log *log, weir_error *error) {
-  retention *retention = log->retention;
+weir_status retention_settle(retention *retention, weir_error *error) {
   if (!retention) return WEIR_OK;
   retention->recovering = 0;
   int result = survey(retention);
   if (result == 0) result = retention_remove_due(retention, retention->displaces ? 1 : 0);
   /* What can't be unlinked only takes room: no reason to refuse what is captured. */
   if (result != 0 && !retention->leftovers) {
-    return fail_system(error, result, "remove old segments of", log->held.path, NULL);
+    return fail_system(error, result, "remove old segments of", retention->held->path, NULL);
   }
   uint32_t limited = !retention->displaces && byte_limit_is_short(retention, retention->reserve, 0);
   __atomic_store_n(&retention->limited, limited, __ATOMIC_RELEASE);
   return WEIR_OK;
 }
 
-void retention_free(event_log *log) {
-  if (!log->retention) return;
-  take_batched(log->retention);
-  free(log->retention->queue);
-  free(log->retention);
-  log->retention = NULL;
+void retention_free(retention *retention) {
+  if (!retention) return;
+  take_batched(retention);
+  free(retention->queue);
+  free(retention);
 }
 
 /* ---- What others tell it ----------------------------------------------------------------------------------------- */
@@ -481,11 +480,17 @@ void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint6
 
 void retention_deliver(retention *retention, uint64_t offset) {
   uint64_t before = load(&retention->delivered);
-  /* R1: what is delivered, then a look at the word, in weir_set_delivered; publish_removable does the reverse. */
+  /* R1: what is delivered, then a look at the word; publish_removable does the reverse. */
   while (before < offset && !__atomic_compare_exchange_n(&retention->delivered, &before, offset, 0, __ATOMIC_SEQ_CST,
                                                          __ATOMIC_ACQUIRE)) {
     continue;
   }
+  uint64_t removable_at = __atomic_load_n(&retention->removable_at, __ATOMIC_SEQ_CST); /* R1 */
+  if (!retention->remove_delivered || load(&retention->delivered) < removable_at) return;
+  pthread_mutex_lock(&retention->remover->mutex);
+  retention->told = 1;
+  pthread_cond_signal(&retention->remover->wakes);
+  pthread_mutex_unlock(&retention->remover->mutex);
 }
 
 /* ---- The sealer's part ------------------------------------------------------------------------------------------- */
@@ -495,22 +500,20 @@ uint64_t retention_due(const retention *retention) {
   return retention->answered < retention->asked || retention->told ? 0 : retention->look_at;
 }
 
-void retention_deny(event_log *log, int error) {
-  retention *retention = log->retention;
+void retention_deny(retention *retention, int error) {
   if (!retention || retention->answered == retention->asked) return;
   __atomic_store_n(&retention->failure, error, __ATOMIC_RELEASE);
   retention->answered = retention->asked;
-  pthread_cond_broadcast(&log->sealer.settled);
+  pthread_cond_broadcast(&retention->remover->settled);
 }
 
-void retention_serve(event_log *log) {
-  retention *retention = log->retention;
-  sealer *sealer = &log->sealer;
+void retention_serve(retention *retention) {
+  worker *remover = retention->remover;
   uint64_t asked = retention->asked, wanted = retention->answered < asked ? retention->wanted : 0;
   retention->told = 0;
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_mutex_unlock(&remover->mutex);
   retention_remove_due(retention, wanted);
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_lock(&remover->mutex);
   retention->answered = asked;
-  pthread_cond_broadcast(&sealer->settled);
+  pthread_cond_broadcast(&remover->settled);
 }

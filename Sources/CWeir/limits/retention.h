@@ -16,9 +16,9 @@
 
 #include "system/names.h"
 
+#include "directory/log_lock.h"
 #include "format/format.h"
-
-struct event_log;
+#include "system/thread.h"
 
 /* A segment: 16 bytes of memory each, of a log with bounds. */
 typedef struct retained {
@@ -66,7 +66,8 @@ typedef struct ages {
 } ages;
 
 typedef struct retention {
-  int directory; /* the log's */
+  const log_lock *held;  /* the log's directory, locked */
+  worker *remover; /* the sealer's thread; null: none runs yet */
   uint64_t max_bytes;    /* UINT64_MAX: no limit */
   uint64_t retain_bytes; /* UINT64_MAX: all */
   uint64_t retain_ns;    /* UINT64_MAX: for ever */
@@ -95,7 +96,7 @@ typedef struct retention {
   log_start_slot start;
   uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */
 
-  /* The preparer asks the sealer for room. Guarded by the sealer's mutex. */
+  /* The preparer asks the remover for room. Guarded by the remover's mutex. */
   uint64_t wanted;
   uint64_t asked, answered;
   int failure;        /* atomic: the negative errno of the last removal, 0 */
@@ -104,7 +105,7 @@ typedef struct retention {
   batched_segment *batched; /* atomic: a stack that batchers push on, and the sealer takes */
   uint64_t delivered; /* atomic: every offset below it was delivered, wherever it had to be */
   uint64_t removable_at; /* atomic: once so much is delivered there is a segment to remove for it. UINT64_MAX: none */
-  int told;              /* it is. Guarded by the sealer's mutex */
+  int told;              /* it is. Guarded by the remover's mutex */
   uint64_t delivered_removed; /* atomic: events removed in this opening that were delivered */
   uint64_t expired;   /* atomic: events removed in this opening that were not */
   uint64_t displaced; /* the same, to make room */
@@ -115,14 +116,15 @@ weir_status retention_check(const weir_options *options, uint64_t ring_bytes, we
 
 /*
  * For a log whose directory is locked: removes the leftovers of a retention that was cut short; if there are bounds,
- * sets log->retention. Before recovery, whose segments count too.
+ * makes a retention. `start_offset`: all lower ones were removed. Before recovery, whose segments count too.
  */
-weir_status retention_open(struct event_log *log, weir_recovery *recovery, weir_error *error);
+weir_status retention_open(const log_lock *held, const weir_options *options, retention **made, uint64_t *start_offset,
+                           weir_recovery *recovery, weir_error *error);
 
 /* After recovery, and again once the ring is made: adds up all files, and removes what is due. */
-weir_status retention_settle(struct event_log *log, weir_error *error);
+weir_status retention_settle(retention *retention, weir_error *error);
 
-void retention_free(struct event_log *log);
+void retention_free(retention *retention);
 
 /* A full segment could not be sealed, and is tried again: until retention_sealed nothing at or above it is removed. */
 void retention_hold(retention *retention, uint64_t base);
@@ -135,7 +137,7 @@ void retention_batched(retention *retention, batched_segment *segment);
 
 /*
  * Says that every event with an offset below it was delivered to whoever is to have it: removing those is no loss. Only
- * grows.
+ * grows. Of an open log; wakes the remover where there is something to remove for it.
  */
 void retention_deliver(retention *retention, uint64_t offset);
 
@@ -148,16 +150,18 @@ uint64_t retention_due(const retention *retention);
  */
 int retention_remove_due(retention *retention, uint64_t needed);
 
-/* On the sealer's thread: answers who asked for room, and removes what is due. Under the sealer's mutex, but not all
- * the time. */
-void retention_serve(struct event_log *log);
+/*
+ * On the remover's thread: answers who asked for room, and removes what is due. Under the remover's mutex, but not all
+ * the time.
+ */
+void retention_serve(retention *retention);
 
 #ifdef WEIR_FAULT_INJECTION
 /* Test only: called between a look at what is delivered and the word of what would have to be. Null: nothing is. */
 extern void (*retention_looked)(void);
 #endif
 
-/* The same, where nothing is to be removed any more: who asked for room gets the error. Under the sealer's mutex. */
-void retention_deny(struct event_log *log, int error);
+/* The same, where nothing is to be removed any more: who asked for room gets the error. Under the remover's mutex. */
+void retention_deny(retention *retention, int error);
 
 #endif

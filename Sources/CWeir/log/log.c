@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "batch/batcher.h"
 #include "capture/bell.h"
 #include "capture/callers.h"
 #include "capture/clock.h"
@@ -16,15 +15,11 @@
 #include "capture/lane.h"
 #include "capture/types.h"
 #include "directory/directory.h"
-#include "drain/drain.h"
-#include "drain/preparer.h"
 #include "format/eviction.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
-#include "limits/retention.h"
 #include "recover/recover.h"
 #include "ring/ring.h"
-#include "seal/sealer.h"
 #include "segment/identity.h"
 #include "system/crc32c.h"
 #include "system/error.h"
@@ -102,26 +97,20 @@ static weir_status check_options(const weir_options *options, weir_error *error)
 
 static void destroy_locks(event_log *log) {
   /* In a fork the C library still counts the parent's threads as waiters: destroying these would wait for them. */
-  if (lane_log_state(log) == STATE_DETACHED) return;
-  pthread_mutex_destroy(&log->types_lock);
-  pthread_mutex_destroy(&log->wait_lock);
+  if (lane_log_state(&log->intake) == STATE_DETACHED) return;
   pthread_mutex_destroy(&log->close_lock);
-  pthread_mutex_destroy(&log->host_lock);
-  pthread_cond_destroy(&log->wait_done);
-  preparer_free(log);
-  sealer_free(log);
+  intake_free_locks(&log->intake);
+  drainer_free(&log->drainer);
+  preparer_free(&log->preparer);
+  sealer_free(&log->sealer);
 }
 
-static void release(event_log *log) {
-  for (int i = 0; i < NAMED_SLOTS; i++) free(log->named[i]);
-  if (log->producer.slots) {
-    for (int i = 0; i < WEIR_TYPE_SLOTS; i++) free((void *)log->producer.slots[i].signatures);
-  }
+static void release(intake *intake) {
+  event_log *log = (event_log *)intake;
   destroy_locks(log);
-  free(log->producer.slots);
-  if (log->lanes) sys_unmap((uint8_t *)log->lanes, log->lane_count * sizeof *log->lanes);
+  intake_free(intake);
   batcher_free(log->batcher);
-  retention_free(log);
+  retention_free(intake->retention);
   log_lock_free(&log->held);
   free(log);
 }
@@ -130,51 +119,49 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   event_log *log = calloc(1, sizeof *log);
   if (!log) return NULL;
   log->options = *options;
-  if (options->ring_directory) strcpy(log->ring_path, options->ring_directory); /* checked to fit */
-  log->options.ring_directory = NULL;                                           /* the caller's memory */
-  log->references = 1;
-  log->release = release;
-  int error = log_lock_make(&log->held, directory);
-  log->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *log->producer.slots);
-  pthread_mutex_init(&log->types_lock, NULL);
-  pthread_mutex_init(&log->wait_lock, NULL);
+  log->options.ring_directory = NULL; /* the caller's memory */
   pthread_mutex_init(&log->close_lock, NULL);
-  pthread_mutex_init(&log->host_lock, NULL);
-  pthread_cond_init(&log->wait_done, NULL);
-  preparer_make(log);
-  sealer_make(log);
-  if (error == 0 && log->producer.slots) return log;
-  lane_unreference(log);
+  int error = log_lock_make(&log->held, directory);
+  if (intake_make(&log->intake, &log->held, &log->options, options->ring_directory) != 0) error = -ENOMEM;
+  log->intake.release = release;
+  log->intake.sealer = &log->sealer;
+  sealer_make(&log->sealer, &log->intake);
+  preparer_make(&log->preparer, &log->sealer);
+  drainer_make(&log->drainer, &log->sealer, &log->preparer, &log->prefaulter);
+  log->prefaulter.intake = &log->intake;
+  if (error == 0) return log;
+  lane_unreference(&log->intake);
   return NULL;
 }
 
 /* The first segment is made in place, so that a full disk is an error of the opening. */
 static weir_status begin_first_segment(event_log *log, weir_error *error) {
   int result;
-  segment *first = preparer_take(log, &result);
+  segment *first = preparer_take(&log->preparer, &result);
   /* At the byte limit the log opens all the same: only an open log can make room, by retention or delivery. */
   if (!first && result == -BYTE_LIMIT_REACHED) return WEIR_OK;
   if (!first) return fail_system(error, result, "make a segment in", log->held.path, NULL);
-  result = drain_begin_segment(log, first);
-  if (result == 0) {
-    sealer_change(log, first);
-    return WEIR_OK;
-  }
-  byte_limit_give(log->retention, segment_discard(first));
+  result = drainer_begin(&log->drainer, first);
+  if (result == 0) return WEIR_OK;
+  byte_limit_give(log->intake.retention, segment_discard(first));
   return fail_system(error, result, "begin a segment in", log->held.path, NULL);
 }
 
+/* Stops what prepares, then what makes durable; the drainer has ended. Answers what sealer_stop answers. */
+static int stop_threads(event_log *log) {
+  prefaulter_stop(&log->prefaulter);
+  preparer_stop(&log->preparer);
+  return sealer_stop(&log->sealer);
+}
+
 static weir_status start_threads(event_log *log, weir_error *error) {
-  weir_status status = preparer_start(log, error);
-  if (status != WEIR_OK) return status;
-  int result = thread_start(&log->drainer, drain_main, log, "weir-drain");
-  if (result != 0) {
-    preparer_stop(log);
-    sealer_stop(log);
-    return fail_system(error, result, "start the threads of", log->held.path, NULL);
-  }
-  log->drainer_runs = 1;
-  return WEIR_OK;
+  int result = sealer_start(&log->sealer);
+  if (result == 0) result = preparer_start(&log->preparer);
+  if (result == 0) result = prefaulter_start(&log->prefaulter);
+  if (result == 0) result = drainer_start(&log->drainer);
+  if (result == 0) return WEIR_OK;
+  stop_threads(log);
+  return fail_system(error, result, "start the threads of", log->held.path, NULL);
 }
 
 /*
@@ -182,18 +169,23 @@ static weir_status start_threads(event_log *log, weir_error *error) {
  * opening goes on.
  */
 static weir_status start_batcher(event_log *log, weir_error *error) {
-  int result = batcher_start(log);
+  uint32_t threads = log->options.batch_threads;
+  if (threads == 0) return WEIR_OK;
+  log->batcher = batcher_make(&log->held, log->intake.retention, threads, log->drainer.next_offset);
+  log->sealer.finisher.batcher = log->batcher;
+  int result = log->batcher ? batcher_start(log->batcher) : -ENOMEM;
   return result == 0 ? WEIR_OK : fail_system(error, result, "start the threads of", log->held.path, NULL);
 }
 
 /* If the old ring has another size, the new ring is a second file beside it and needs room of its own. */
-static weir_status make_ring(event_log *log, uint64_t base_offset, weir_error *error) {
+static weir_status make_ring(event_log *log, const recovered *recovered, weir_error *error) {
   struct stat status;
   uint64_t bytes = ring_file_bytes(&log->options);
   int same = sys_status_at(log->held.directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
-  int result = same ? 0 : claim_bytes(log, bytes, 1);
+  int result = same ? 0 : claim_bytes(log->intake.retention, bytes, 1);
   if (result != 0) return fail_system(error, result, "make a ring in", log->held.path, NULL);
-  return ring_create(log, base_offset, error);
+  const ring_start start = {recovered->spent, recovered->next_offset, &log->drainer.clock.calibration};
+  return ring_create(&log->intake, &start, error);
 }
 
 /* The log's id: the one that its files have, or a new one. */
@@ -204,26 +196,33 @@ static weir_status identify(event_log *log, weir_error *error) {
   return result == 0 ? WEIR_OK : fail_system(error, result, "find the id of", log->held.path, NULL);
 }
 
-static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
-  weir_status status = log_lock_take(&log->held, (int)log->options.create, error);
-  uint64_t next_offset = 0;
-  clock_start(log);
-  if (status == WEIR_OK) status = identify(log, error);
-  if (status == WEIR_OK) status = retention_open(log, recovery, error);
-  if (status == WEIR_OK) status = recover(log, recovery, &next_offset, error);
-  if (status != WEIR_OK) return status;
-  int result = sys_random(&log->producer.opening, sizeof log->producer.opening);
+/* Recovers what an earlier opening left. */
+static weir_status recover_log(event_log *log, weir_recovery *recovery, recovered *recovered, weir_error *error) {
+  recovery_site site = {.held = &log->held, .options = &log->options, .next_prepared = &log->preparer.next_prepared};
+  weir_status status = retention_open(&log->held, &log->options, &log->intake.retention, &site.start_offset, recovery,
+                                      error);
+  site.retention = log->intake.retention;
+  return status == WEIR_OK ? recover(&site, recovery, recovered, error) : status;
+}
+
+/* Begins where the log ends, with a new ring. */
+static weir_status begin(event_log *log, const recovered *recovered, weir_error *error) {
+  intake *intake = &log->intake;
+  int result = sys_random(&intake->producer.opening, sizeof intake->producer.opening);
   if (result != 0) return fail_system(error, result, "get random bytes for", log->held.path, NULL);
-  clock_measure(log, clock_resolve(log->options.clock));
-  status = make_ring(log, next_offset, error);
-  if (status == WEIR_OK) status = retention_settle(log, error);
+  clock_measure(&log->drainer.clock, clock_resolve(log->options.clock));
+  weir_status status = make_ring(log, recovered, error);
+  if (status == WEIR_OK) status = retention_settle(intake->retention, error);
   if (status != WEIR_OK) return status;
-  recovery->opening = log->producer.opening;
-  recovery->first_offset = log->next_offset = log->counters.next_offset = log->durable_offset = next_offset;
-  types_load(log);
-  log->membarrier = sys_membarrier_register() == 0;
-  log->named_segment = batcher_add;
-  if (batcher_make(log) != 0) return fail_system(error, -ENOMEM, "open", log->held.path, NULL);
+  log->drainer.previous = recovered->previous;
+  log->drainer.next_offset = log->sealer.next_offset = log->sealer.durable_offset = recovered->next_offset;
+  log->sealer.finisher = (finisher){.retention = intake->retention,
+                                    .next_prepared = &log->preparer.next_prepared,
+                                    .sync_failed = ring_sync_failed(intake),
+                                    .named = batcher_add};
+  if (intake->retention) intake->retention->remover = &log->sealer.worker;
+  types_load(intake);
+  intake->membarrier = sys_membarrier_register() == 0;
   status = begin_first_segment(log, error);
   if (status == WEIR_OK) status = start_batcher(log, error);
   if (status == WEIR_OK) status = start_threads(log, error);
@@ -231,15 +230,24 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
   return status;
 }
 
+static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_error *error) {
+  recovered recovered = {0};
+  weir_status status = log_lock_take(&log->held, (int)log->options.create, error);
+  clock_start(&log->drainer.clock, log->options.clock);
+  if (status == WEIR_OK) status = identify(log, error);
+  if (status == WEIR_OK) status = recover_log(log, recovery, &recovered, error);
+  if (status == WEIR_OK) status = begin(log, &recovered, error);
+  if (status != WEIR_OK) return status;
+  recovery->opening = log->intake.producer.opening;
+  recovery->first_offset = recovered.next_offset;
+  return WEIR_OK;
+}
+
 /* Releases everything but the handle. The log on disk stays as it is. */
 static void release_parts(event_log *log) {
-  if (log->active) {
-    if (log->active->summary.blocks == 0) byte_limit_give(log->retention, segment_discard(log->active));
-    else segment_abandon(log->active);
-  }
-  log->active = NULL;
-  ring_detach(log);
-  detach_unregister(log);
+  drainer_abandon(&log->drainer);
+  ring_detach(&log->intake);
+  detach_unregister(&log->intake);
   log_lock_let_go(&log->held);
 }
 
@@ -271,53 +279,49 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
   event_log *log = make_log(directory, options);
   if (!log) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to open %s", directory);
   uint64_t started = sys_monotonic_ns();
-  detach_register(log);
+  detach_register(&log->intake);
   status = open_parts(log, recovery, error);
   if (status != WEIR_OK) {
-    log->state = STATE_CLOSED;
+    log->intake.state = STATE_CLOSED;
     release_parts(log);
-    lane_unreference(log);
+    lane_unreference(&log->intake);
     return status;
   }
   recovery->duration_ns = sys_monotonic_ns() - started;
-  *opened = &log->producer;
+  *opened = &log->intake.producer;
   return WEIR_OK;
 }
 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
-static weir_status storage_failure(event_log *log, const char *action, weir_error *error) {
-  return log_lock_fail(&log->held, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED), action, error);
+static weir_status storage_failure(const intake *intake, const char *action, weir_error *error) {
+  return log_lock_fail(intake->held, -__atomic_load_n(&intake->storage_errno, __ATOMIC_RELAXED), action, error);
 }
 
 /*
  * Copies the ring's counters to memory before the ring is unmapped. weir_count reads each counter from exactly one of
  * the two places.
  */
-static void keep_counters(event_log *log) {
-  pthread_mutex_lock(&log->wait_lock);
-  while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
-  for (int reason = 1; reason < WEIR_DROP_REASONS && !log->counters_kept; reason++) {
-    uint64_t sum = log->header->unlaned_dropped[reason];
-    for (uint32_t i = 0; i < log->lane_count; i++) sum += log->lanes[i].control->dropped[reason - 1];
-    __atomic_add_fetch(&log->dropped_after_close[reason], sum, __ATOMIC_RELAXED);
+static void keep_counters(intake *intake) {
+  pthread_mutex_lock(&intake->callers.lock);
+  callers_await(intake);
+  for (int reason = 1; reason < WEIR_DROP_REASONS && !intake->counters_kept; reason++) {
+    uint64_t sum = intake->ring.header->unlaned_dropped[reason];
+    for (uint32_t i = 0; i < intake->lane_count; i++) sum += intake->lanes[i].control->dropped[reason - 1];
+    __atomic_add_fetch(&intake->dropped_after_close[reason], sum, __ATOMIC_RELAXED);
   }
   uint64_t overwritten = 0;
-  for (uint32_t i = 0; i < log->lane_count; i++) overwritten += eviction_total(log->lanes[i].control);
-  __atomic_store_n(&log->kept_overwritten, overwritten, __ATOMIC_RELAXED);
-  log->counters_kept = 1;
-  pthread_mutex_unlock(&log->wait_lock);
+  for (uint32_t i = 0; i < intake->lane_count; i++) overwritten += eviction_total(intake->lanes[i].control);
+  __atomic_store_n(&intake->kept_overwritten, overwritten, __ATOMIC_RELAXED);
+  intake->counters_kept = 1;
+  pthread_mutex_unlock(&intake->callers.lock);
 }
 
 /* After the drainer has ended: seals and syncs the last segment. */
 static int end_segments(event_log *log) {
   batcher_ask_to_stop(log->batcher);
-  if (log->active && log->active->summary.blocks > 0 && !detach_lost_page(log)) {
-    drain_seal_active(log);
-    sealer_change(log, NULL);
-  }
-  preparer_stop(log);
-  int stopped = sealer_stop(log);
+  drainer_end(&log->drainer);
+  int stopped = stop_threads(log);
   batcher_stop(log->batcher); /* after the sealer, which tells it of segments */
   return stopped;
 }
@@ -328,17 +332,18 @@ static int end_segments(event_log *log) {
  * opening, by this process or another, can recover it before that commit.
  */
 static weir_status let_go(event_log *log, weir_error *error) {
-  if (!lanes_quiet(log)) {
+  intake *intake = &log->intake;
+  if (!lanes_quiet(intake)) {
     return fail(error, WEIR_ERROR_TIMEOUT, 0, log->held.path,
                 "a capture to %s that began before it was closed has not ended, so the log stays locked; end it by "
                 "weir_commit or weir_cancel, then close again", log->held.path);
   }
-  keep_counters(log);
+  keep_counters(intake);
   weir_status status = WEIR_OK;
-  if (log->ended_well && ring_is_drained(log)) {
-    ring_mark_closed(log);
-    if (!log->ring_elsewhere) sys_touch_at(log->held.directory, RING_NAME); /* see touch in sealer.c */
-    if (log->ring_elsewhere) status = ring_retire(log, error);
+  if (log->ended_well && ring_is_drained(intake)) {
+    ring_mark_closed(intake);
+    if (!intake->ring.elsewhere) sys_touch_at(log->held.directory, RING_NAME); /* see touch in sealer.c */
+    if (intake->ring.elsewhere) status = ring_retire(intake, error);
   }
   release_parts(log);
   return status;
@@ -346,38 +351,36 @@ static weir_status let_go(event_log *log, weir_error *error) {
 
 /* Ends intake, drains, seals, stops the threads, and waits until all callers have left. Under close_lock. */
 static weir_status end(event_log *log, weir_error *error) {
-  pthread_mutex_lock(&log->types_lock); /* so that no definition is half-way when the ring is unmapped */
-  lane_close_all(log);
-  pthread_mutex_unlock(&log->types_lock);
+  intake *intake = &log->intake;
+  pthread_mutex_lock(&intake->types.lock); /* so that no definition is half-way when the ring is unmapped */
+  lane_close_all(intake);
+  pthread_mutex_unlock(&intake->types.lock);
 
-  __atomic_store_n(&log->stopping, 1, __ATOMIC_RELEASE);
-  bell_ring(log);
-  pthread_join(log->drainer, NULL);
-  log->drainer_runs = 0;
+  drainer_stop(&log->drainer);
   weir_status status = WEIR_OK;
-  if (__atomic_load_n(&log->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
-    status = storage_failure(log, "write the last events (they stay in the ring for the next opening) to", error);
+  if (__atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
+    status = storage_failure(intake, "write the last events (they stay in the ring for the next opening) to", error);
   }
   int result = end_segments(log);
   if (result != 0 && status == WEIR_OK) {
     status = log_lock_fail(&log->held, result, "seal the last segment of", error);
   }
   log->ended_well = status == WEIR_OK;
-  pthread_mutex_lock(&log->wait_lock);
-  pthread_cond_broadcast(&log->wait_done);
-  while (log->waiters > 0) pthread_cond_wait(&log->wait_done, &log->wait_lock);
-  pthread_mutex_unlock(&log->wait_lock);
+  pthread_mutex_lock(&intake->callers.lock);
+  pthread_cond_broadcast(&intake->callers.settled);
+  callers_await(intake);
+  pthread_mutex_unlock(&intake->callers.lock);
   return status;
 }
 
 weir_status weir_close(weir_log *producer, weir_error *error) {
   event_log *log = (event_log *)producer;
   /* In a fork the lock may be held for ever, by a thread that does not exist there. */
-  if (lane_log_state(log) == STATE_DETACHED) return WEIR_OK;
+  if (lane_log_state(&log->intake) == STATE_DETACHED) return WEIR_OK;
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&log->close_lock);
-  if (lane_log_state(log) == STATE_OPEN) status = end(log, error);
-  if (log->ring) {
+  if (lane_log_state(&log->intake) == STATE_OPEN) status = end(log, error);
+  if (log->intake.ring.bytes) {
     weir_status last = let_go(log, status == WEIR_OK ? error : NULL);
     if (status == WEIR_OK) status = last;
   }
@@ -389,83 +392,78 @@ void weir_free(weir_log *producer) {
   if (!producer) return;
   event_log *log = (event_log *)producer;
   weir_close(producer, NULL);
-  int detached = lane_log_state(log) == STATE_DETACHED;
+  int detached = lane_log_state(&log->intake) == STATE_DETACHED;
   /* A capture that never ends keeps everything: the ring that it writes to, the lanes, and the lock. */
-  if (log->ring && !detached) return;
-  detach_unregister(log);
+  if (log->intake.ring.bytes && !detached) return;
+  detach_unregister(&log->intake);
   log_lock_let_go(&log->held);
-  lane_forget(log);
-  lane_unreference(log);
+  lane_forget(&log->intake);
+  lane_unreference(&log->intake);
 }
 
 /* ---- Waiting for the drainer ------------------------------------------------------------------------------------- */
 
-static weir_status wait_for_drain(event_log *log, uint64_t deadline, weir_error *error) {
-  uint64_t wanted = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
-  bell_ring(log);
+static weir_status wait_for_drain(intake *intake, uint64_t deadline, weir_error *error) {
+  callers *callers = &intake->callers;
+  const drain_requests *requests = &intake->requests;
+  uint64_t wanted = __atomic_add_fetch(&intake->requests.made, 1, __ATOMIC_ACQ_REL);
+  bell_ring(intake);
   struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
   weir_status status = WEIR_OK;
-  pthread_mutex_lock(&log->wait_lock);
-  while (__atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) {
-    if (__atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wanted) {
-      status = storage_failure(log, "write events (they stay in the ring) to", error);
-    } else if (lane_log_state(log) != STATE_OPEN) {
-      status = callers_closed(log, error);
+  pthread_mutex_lock(&callers->lock);
+  while (__atomic_load_n(&requests->done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) {
+    if (__atomic_load_n(&requests->failed, __ATOMIC_ACQUIRE) >= wanted) {
+      status = storage_failure(intake, "write events (they stay in the ring) to", error);
+    } else if (lane_log_state(intake) != STATE_OPEN) {
+      status = callers_closed(intake, error);
     } else if (deadline == UINT64_MAX) {
-      pthread_cond_wait(&log->wait_done, &log->wait_lock);
-    } else if (pthread_cond_clockwait(&log->wait_done, &log->wait_lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
-      status = fail(error, WEIR_ERROR_TIMEOUT, 0, log->held.path,
+      pthread_cond_wait(&callers->settled, &callers->lock);
+    } else if (pthread_cond_clockwait(&callers->settled, &callers->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+      status = fail(error, WEIR_ERROR_TIMEOUT, 0, intake->held->path,
                     "the events of %s were not drained within the time given; they are safe in the ring, ask again "
                     "later",
-                    log->held.path);
+                    intake->held->path);
     }
   }
-  pthread_mutex_unlock(&log->wait_lock);
+  pthread_mutex_unlock(&callers->lock);
   return status;
 }
 
 weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
   event_log *log = (event_log *)producer;
-  if (!callers_enter(log)) return callers_closed(log, error);
-  weir_status status = wait_for_drain(log, sys_deadline(timeout_ns), error);
-  if (next_offset) *next_offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_RELAXED);
-  callers_leave(log);
+  if (!callers_enter(&log->intake)) return callers_closed(&log->intake, error);
+  weir_status status = wait_for_drain(&log->intake, sys_deadline(timeout_ns), error);
+  if (next_offset) *next_offset = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_RELAXED);
+  callers_leave(&log->intake);
   return status;
 }
 
 static void set_host_call(event_log *log, host_call *host, void (*call)(void *context), void *context) {
   /* In a fork the lock may be held by a thread that does not exist there. */
-  if (lane_log_state(log) == STATE_DETACHED) return;
-  pthread_mutex_lock(&log->host_lock);
+  if (lane_log_state(&log->intake) == STATE_DETACHED) return;
+  pthread_mutex_lock(&log->drainer.host_lock);
   __atomic_store_n(&host->call, call, __ATOMIC_RELAXED);
   host->context = context;
-  pthread_mutex_unlock(&log->host_lock);
+  pthread_mutex_unlock(&log->drainer.host_lock);
 }
 
 void weir_on_drained(weir_log *producer, void (*drained)(void *context), void *context) {
   event_log *log = (event_log *)producer;
-  set_host_call(log, &log->on_drained, drained, context);
+  set_host_call(log, &log->drainer.on_drained, drained, context);
 }
 
 void weir_on_refused(weir_log *producer, void (*refused)(void *context), void *context) {
   event_log *log = (event_log *)producer;
-  set_host_call(log, &log->on_refused, refused, context);
+  set_host_call(log, &log->drainer.on_refused, refused, context);
 }
 
 void weir_set_delivered(weir_log *producer, uint64_t offset) {
   event_log *log = (event_log *)producer;
-  retention *retention = log->retention;
   /* In a fork the lock may be held for ever, by a thread that does not exist there. */
-  if (!retention || lane_log_state(log) != STATE_OPEN) return;
+  if (!log->intake.retention || lane_log_state(&log->intake) != STATE_OPEN) return;
   /* Offsets beyond the log's end belong to later events, which nobody was given yet. */
-  uint64_t end = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
-  retention_deliver(retention, offset < end ? offset : end);
-  uint64_t removable_at = __atomic_load_n(&retention->removable_at, __ATOMIC_SEQ_CST); /* R1 */
-  if (!retention->remove_delivered || __atomic_load_n(&retention->delivered, __ATOMIC_ACQUIRE) < removable_at) return;
-  pthread_mutex_lock(&log->sealer.mutex);
-  retention->told = 1;
-  pthread_cond_signal(&log->sealer.wakes);
-  pthread_mutex_unlock(&log->sealer.mutex);
+  uint64_t end = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_ACQUIRE);
+  retention_deliver(log->intake.retention, offset < end ? offset : end);
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
@@ -482,33 +480,34 @@ static void count_batches(const batcher *batcher, weir_counters *counters) {
 
 void weir_count(const weir_log *producer, weir_counters *counters) {
   event_log *log = (event_log *)producer;
+  intake *intake = &log->intake;
   *counters = (weir_counters){0};
-  int mapped = callers_enter_counters(log);
-  const weir_counters *from = &log->counters;
+  int mapped = callers_enter_counters(intake);
+  const weir_counters *from = &log->drainer.counters;
   counters->drained = __atomic_load_n(&from->drained, __ATOMIC_RELAXED);
-  counters->next_offset = __atomic_load_n(&from->next_offset, __ATOMIC_RELAXED);
+  counters->next_offset = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_RELAXED);
   counters->blocks = __atomic_load_n(&from->blocks, __ATOMIC_RELAXED);
   counters->segments = __atomic_load_n(&from->segments, __ATOMIC_RELAXED);
   counters->wakeups = __atomic_load_n(&from->wakeups, __ATOMIC_RELAXED);
   counters->syncs = __atomic_load_n(&log->sealer.passes, __ATOMIC_RELAXED);
   counters->damaged = __atomic_load_n(&from->damaged, __ATOMIC_RELAXED);
-  if (log->retention) {
-    counters->expired = __atomic_load_n(&log->retention->expired, __ATOMIC_RELAXED);
-    counters->displaced = __atomic_load_n(&log->retention->displaced, __ATOMIC_RELAXED);
-    counters->delivered_removed = __atomic_load_n(&log->retention->delivered_removed, __ATOMIC_RELAXED);
+  if (intake->retention) {
+    counters->expired = __atomic_load_n(&intake->retention->expired, __ATOMIC_RELAXED);
+    counters->displaced = __atomic_load_n(&intake->retention->displaced, __ATOMIC_RELAXED);
+    counters->delivered_removed = __atomic_load_n(&intake->retention->delivered_removed, __ATOMIC_RELAXED);
   }
   if (log->batcher) count_batches(log->batcher, counters);
-  counters->lost = __atomic_load_n(&from->lost, __ATOMIC_RELAXED);
+  counters->lost = __atomic_load_n(&log->sealer.lost, __ATOMIC_RELAXED);
   counters->durable_offset = weir_durable_offset(producer);
-  counters->storage = __atomic_load_n(&log->storage, __ATOMIC_RELAXED);
-  counters->contexts = __atomic_load_n(&log->contexts, __ATOMIC_RELAXED);
+  counters->storage = __atomic_load_n(&intake->storage, __ATOMIC_RELAXED);
+  counters->contexts = __atomic_load_n(&intake->types.contexts, __ATOMIC_RELAXED);
   counters->types = __atomic_load_n(&producer->type_count, __ATOMIC_RELAXED);
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-    counters->dropped[reason] = __atomic_load_n(&log->dropped_after_close[reason], __ATOMIC_RELAXED);
+    counters->dropped[reason] = __atomic_load_n(&intake->dropped_after_close[reason], __ATOMIC_RELAXED);
   }
-  counters->overwritten = __atomic_load_n(&log->kept_overwritten, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    const lane *lane = &log->lanes[i];
+  counters->overwritten = __atomic_load_n(&intake->kept_overwritten, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    const lane *lane = &intake->lanes[i];
     counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);
     counters->lanes_in_use += __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0;
     if (mapped) counters->overwritten += eviction_total(lane->control);
@@ -517,9 +516,9 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
     }
   }
   for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
-    counters->dropped[reason] += __atomic_load_n(&log->header->unlaned_dropped[reason], __ATOMIC_RELAXED);
+    counters->dropped[reason] += __atomic_load_n(&intake->ring.header->unlaned_dropped[reason], __ATOMIC_RELAXED);
   }
-  if (mapped) callers_leave(log);
+  if (mapped) callers_leave(intake);
 }
 
 const char *weir_directory(const weir_log *log) { return ((const event_log *)log)->held.absolute; }

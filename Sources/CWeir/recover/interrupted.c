@@ -31,7 +31,7 @@ static int is_unreported(const recovery *recovery) {
 }
 
 weir_status recovery_take_unreported(recovery *recovery) {
-  const log_lock *held = &recovery->log->held;
+  const log_lock *held = recovery->held;
   unreported *found = &recovery->found;
   int result = unreported_read(held, found);
   if (result == -ENOTSUP) return recovery_newer_version(recovery, RECOVERY_NAME);

@@ -35,20 +35,20 @@ static int append(segment *segment, const char *reason, uint64_t offset) {
   return 0;
 }
 
-int lost_ring_tell(event_log *log, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
+int lost_ring_tell(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
                    segment_end *last) {
   const ring_header *orphan = redo ? &redo->ring->header : NULL;
   static const lane_mark none[WEIR_MAX_LANES];
   uint64_t opening;
   int error = sys_random(&opening, sizeof opening);
   if (error != 0) return error;
-  uint32_t lanes = orphan ? orphan->lane_count : log->options.lane_count;
+  uint32_t lanes = orphan ? orphan->lane_count : site->options->lane_count;
   if (orphan) opening = orphan->opening;
-  uint64_t number = __atomic_fetch_add(&log->preparer.next_prepared, 1, __ATOMIC_RELAXED);
-  segment *made = segment_prepare(log->held.directory, number, NOTICE_SEGMENT_BYTES, &error);
+  uint64_t number = __atomic_fetch_add(site->next_prepared, 1, __ATOMIC_RELAXED);
+  segment *made = segment_prepare(site->held->directory, number, NOTICE_SEGMENT_BYTES, &error);
   if (!made) return error;
   const uint8_t unknown[16] = {0};
-  const segment_origin origin = {log->held.log_id, opening, orphan ? orphan->boot_id : unknown};
+  const segment_origin origin = {site->held->log_id, opening, orphan ? orphan->boot_id : unknown};
   error = segment_begin(made, &origin, offset, last, redo ? redo->drained : none, lanes, SEGMENT_RECOVERED | flags);
   if (error == 0) error = append(made, reason, offset);
   if (error != 0) {
@@ -56,7 +56,7 @@ int lost_ring_tell(event_log *log, const redo *redo, const char *reason, uint64_
     return error;
   }
   segment_end end = {.salt = made->salt, .end = made->at, .base = offset};
-  finisher finisher = {.next_prepared = &log->preparer.next_prepared};
+  finisher finisher = {.next_prepared = site->next_prepared};
   finished finished = finish_segments(&finisher, made);
   if (finished.failed) segment_abandon(finished.failed);
   if (finished.error == 0) *last = end;

@@ -8,7 +8,6 @@
 
 #include "system/names.h"
 
-#include "log/log.h"
 #include "recover/redo.h"
 #include "segment/scan.h"
 
@@ -24,7 +23,7 @@
  * opening's last segment still states them. `flags` are added to SEGMENT_RECOVERED in its header. 0 or a negative
  * errno.
  */
-int lost_ring_tell(event_log *log, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
+int lost_ring_tell(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
                    segment_end *last);
 
 /*

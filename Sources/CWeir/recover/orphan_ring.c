@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/detach.h"
 #include "directory/quarantine.h"
 #include "format/ring_header.h"
 #include "recover/lost_ring.h"
@@ -20,13 +19,13 @@
 #include "system/system.h"
 
 weir_status recovery_newer_version(recovery *recovery, const char *name) {
-  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->log->held.path,
-              "%s/%s was written by a newer version of Weir; open it with that version", recovery->log->held.path,
+  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->held->path,
+              "%s/%s was written by a newer version of Weir; open it with that version", recovery->held->path,
               name);
 }
 
 static const char *ring_path(const recovery *recovery) {
-  return locator_path(&recovery->place, recovery->log->held.path);
+  return locator_path(&recovery->place, recovery->held->path);
 }
 
 /* Records that the ring is lost. Its remains stay where they are until the log has the notice. */
@@ -41,7 +40,7 @@ static void lose_ring(recovery *recovery, const char *reason, const char *remain
  * full, a file in the log's directory is removed if it is `ours`, else moved all the same.
  */
 static int put_away(recovery *recovery, const char *remains, int ours) {
-  int home = recovery->log->held.directory;
+  int home = recovery->held->directory;
   const ring_place *place = &recovery->place;
   int elsewhere = place->where == RING_ELSEWHERE;
   struct stat status;
@@ -84,10 +83,10 @@ weir_status recovery_tell_of_lost_ring(recovery *recovery) {
   if (left_out) recovery->report->rebooted = recovery->report->unknown_tail = 1;
   if (!recovery->told) {
     if (left_out) offset += OFFSETS_LEFT_OUT;
-    int error = lost_ring_tell(recovery->log, recovery->orphan ? &recovery->redo : NULL, recovery->lost, offset,
+    int error = lost_ring_tell(recovery->site, recovery->orphan ? &recovery->redo : NULL, recovery->lost, offset,
                                left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
     if (error != 0) {
-      return fail_system(recovery->error, error, "write that the ring is lost to", recovery->log->held.path, NULL);
+      return fail_system(recovery->error, error, "write that the ring is lost to", recovery->held->path, NULL);
     }
     recovery->least_offset = offset + 1;
   }
@@ -120,7 +119,7 @@ static int read_dead(recovery *recovery, int fd) {
   const orphan *orphan = recovery->orphan;
   error = sys_map(fd, RING_HEADER_BYTES, &recovery->ring_header);
   if (error != 0) return error;
-  sigbus_watch(recovery->ring_header, RING_HEADER_BYTES, detach_page_lost, recovery->log);
+  sigbus_watch(recovery->ring_header, RING_HEADER_BYTES, sigbus_note, &recovery->page_lost);
   recovery->report->previous_opening = orphan->header.opening;
   recovery->closed = orphan->header.closed == 1;
   if (orphan->rebooted || orphan->empty) recovery->report->rebooted = 1;
@@ -156,7 +155,7 @@ static int ring_being_made(recovery *recovery) {
 
 /* Finds the ring's owner by the listed segments, then by all segments if the listed ones do not decide. */
 static int find_owner(recovery *recovery, const ring_word *word, ring_owner *owner) {
-  int directory = recovery->log->held.directory;
+  int directory = recovery->held->directory;
   int error = ring_owner_find(directory, &recovery->list, 0, word, owner);
   if (error != 0 || *owner != RING_UNKNOWN || recovery->list.count == 0) return error;
   segment_list all;
@@ -178,7 +177,7 @@ static weir_status set_aside(recovery *recovery, const char *remains) {
   int error = sys_unlink(place->directory, place->new_name);
   if (error == 0 || error == -ENOENT) error = put_away(recovery, remains, 0);
   if (error != 0) return fail_system(recovery->error, error, "quarantine", ring_path(recovery), remains);
-  if (place->where == RING_CLOSED) *place = locator_here(recovery->log->held.directory);
+  if (place->where == RING_CLOSED) *place = locator_here(recovery->held->directory);
   return WEIR_OK;
 }
 
@@ -186,24 +185,24 @@ static weir_status set_aside(recovery *recovery, const char *remains) {
 static weir_status check_owner(recovery *recovery, const ring_word *word, const char *remains) {
   ring_owner owner;
   int error = find_owner(recovery, word, &owner);
-  if (error != 0) return fail_system(recovery->error, error, "read the segments of", recovery->log->held.path, NULL);
+  if (error != 0) return fail_system(recovery->error, error, "read the segments of", recovery->held->path, NULL);
   return owner == RING_ANOTHERS ? set_aside(recovery, remains) : WEIR_OK;
 }
 
 /* Finds where the ring is. A damaged locator is quarantined later: the ring that it named is lost. */
 static weir_status find_ring(recovery *recovery) {
-  event_log *log = recovery->log;
+  const log_lock *held = recovery->held;
   ring_place *place = &recovery->place;
-  int error = locator_find(log->held.directory, place);
+  int error = locator_find(held->directory, place);
   if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NAME);
   if (error == -EBADMSG) {
-    *place = locator_here(log->held.directory);
+    *place = locator_here(held->directory);
     lose_ring(recovery, RING_LOST_DAMAGED, LOCATOR_NAME);
     return WEIR_OK;
   }
-  if (error != 0) return fail_system(recovery->error, error, "find the ring of", log->held.path, NULL);
-  if (place->another_logs && (error = quarantine_file(log->held.directory, LOCATOR_NAME, RING_AT_FOREIGN, 0)) < 0) {
-    return fail_system(recovery->error, error, "quarantine", log->held.path, LOCATOR_NAME);
+  if (error != 0) return fail_system(recovery->error, error, "find the ring of", held->path, NULL);
+  if (place->another_logs && (error = quarantine_file(held->directory, LOCATOR_NAME, RING_AT_FOREIGN, 0)) < 0) {
+    return fail_system(recovery->error, error, "quarantine", held->path, LOCATOR_NAME);
   }
   if (place->where == RING_VANISHED || place->where == RING_CLOSED) recovery->least_offset = place->locator.next_offset;
   if (place->where == RING_VANISHED) {
@@ -211,10 +210,10 @@ static weir_status find_ring(recovery *recovery) {
     recovery->report->ring_vanished = 1;
     recovery->report->previous_opening = place->locator.opening;
   }
-  if (place->where != RING_ELSEWHERE || locator_is_safe(log->held.directory, place->directory) == 1) return WEIR_OK;
+  if (place->where != RING_ELSEWHERE || locator_is_safe(held->directory, place->directory) == 1) return WEIR_OK;
   return fail(recovery->error, WEIR_ERROR_UNSAFE, 0, place->locator.path,
               "the ring of %s lies in %s, which belongs to another user, or every user may write to it; correct that",
-              log->held.path, place->locator.path);
+              held->path, place->locator.path);
 }
 
 /*
@@ -236,7 +235,7 @@ static int mend_cut_ring(recovery *recovery, int fd) {
                (bytes <= SMALL_BYTES || bytes / LEAST_SHARE <= (uint64_t)status.st_size);
   free(header);
   if (error != 0 || count < 0 || !is_cut) return error != 0 ? error : count < 0 ? (int)count : 0;
-  error = quarantine_copy(recovery->log->held.directory, fd, RING_NAME, "the ring was cut short");
+  error = quarantine_copy(recovery->held->directory, fd, RING_NAME, "the ring was cut short");
   if (error >= 0) error = sys_allocate(fd, bytes);
   if (error < 0) return error;
   recovery->report->ring_replaced = recovery->report->unknown_tail = 1;
@@ -261,7 +260,7 @@ static weir_status take_ring(recovery *recovery, int fd, ring_header *header) {
   }
   if (error != 0) return fail_system(recovery->error, error, "read", ring_path(recovery), place->name);
   const char *lost = recovery->lost; /* already set for a damaged locator */
-  const ring_word word = {recovery->log->held.log_id, header->log_id, header->opening, header->base_offset};
+  const ring_word word = {recovery->held->log_id, header->log_id, header->opening, header->base_offset};
   weir_status status = check_owner(recovery, &word, RING_NAME);
   if (status != WEIR_OK || recovery->lost != lost) return status;
   return attach_dead(recovery, fd);
@@ -273,7 +272,7 @@ weir_status recovery_open_ring(recovery *recovery) {
   if (status != WEIR_OK || place->where == RING_VANISHED) return status;
   if (place->where == RING_CLOSED) {
     const ring_locator *closed = &place->locator;
-    const ring_word word = {recovery->log->held.log_id, closed->log_id, closed->opening, closed->next_offset};
+    const ring_word word = {recovery->held->log_id, closed->log_id, closed->opening, closed->next_offset};
     return check_owner(recovery, &word, LOCATOR_NAME);
   }
   int fd = sys_open_write(place->directory, place->name);

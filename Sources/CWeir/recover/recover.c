@@ -6,7 +6,8 @@
  *   3. Seal those segments: write a seal after the last good block, truncate, sync, rename.
  *   4. Write what the replay of the ring yields (see orphan.h) into new segments; seal and sync them.
  *   5. If a ring is lost, write the notice in a segment of its own; then quarantine the ring's remains.
- *   6. Only then may the caller replace the ring: ring_create requires log->spent, which recovery sets at its end.
+ *   6. Only then may the caller replace the ring: ring_create requires the word that it is spent, which recovery
+ *      gives at its end.
  *
  * If recovery is killed between two steps, the next opening gives the same offsets and ids. The blocks of an unsealed
  * segment say how far each lane was drained. Once it is sealed the heads say so, because step 2 comes before step 3
@@ -36,7 +37,7 @@
 
 static weir_status segment_failure(recovery *recovery, int error, const char *action, const char *name) {
   if (error == -ENOTSUP) return recovery_newer_version(recovery, name);
-  return fail_system(recovery->error, error, action, recovery->log->held.path, name);
+  return fail_system(recovery->error, error, action, recovery->held->path, name);
 }
 
 /* Opens every segment whose version matters, so that a newer one is refused before anything is changed. */
@@ -46,7 +47,7 @@ static weir_status check_versions(recovery *recovery) {
     segment_name *name = &recovery->list.items[i];
     segment_scan scan;
     scan_damage damage;
-    int error = scan_open(&scan, recovery->log->held.directory, recovery->log->held.log_id, name->name, name->base,
+    int error = scan_open(&scan, recovery->held->directory, recovery->held->log_id, name->name, name->base,
                           name->active, &damage);
     if (error != 0) return segment_failure(recovery, error, "open", name->name);
     scan_close(&scan);
@@ -69,7 +70,7 @@ static void find_first_unsealed(recovery *recovery) {
 static weir_status remove_foreign(recovery *recovery, uint64_t index, const char *problem) {
   segment_list *list = &recovery->list;
   segment_name *name = &list->items[index];
-  int error = quarantine_file(recovery->log->held.directory, name->name, problem, 0);
+  int error = quarantine_file(recovery->held->directory, name->name, problem, 0);
   if (error != 0) return segment_failure(recovery, error, "quarantine", name->name);
   memmove(name, name + 1, (list->count - index - 1) * sizeof *name);
   recovery->first_unsealed--;
@@ -81,7 +82,7 @@ static weir_status remove_foreign(recovery *recovery, uint64_t index, const char
 /* Lists the segments again, with all sealed ones: the first list has only the last of them. */
 static weir_status list_all(recovery *recovery) {
   segment_list_free(&recovery->list);
-  int error = segment_list_read(recovery->log->held.directory, &recovery->list);
+  int error = segment_list_read(recovery->held->directory, &recovery->list);
   if (error != 0) return segment_failure(recovery, error, "list", NULL);
   recovery->whole_list = 1;
   find_first_unsealed(recovery);
@@ -108,7 +109,7 @@ static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
 static weir_status take_sealed(recovery *recovery, const segment_name *name, const char **foreign, int *settled) {
   segment_scan scan;
   scan_damage damage;
-  int error = scan_open(&scan, recovery->log->held.directory, recovery->log->held.log_id, name->name, name->base,
+  int error = scan_open(&scan, recovery->held->directory, recovery->held->log_id, name->name, name->base,
                         name->active, &damage);
   if (error != 0) return segment_failure(recovery, error, "open", name->name);
   *foreign = scan.header.salt == 0 ? damage.reason : NULL;
@@ -180,7 +181,7 @@ static void count_missing_before(recovery *recovery, const unsealed *found, uint
   int of_dead = orphan && found->opening == orphan->header.opening;
   if (!of_dead && found->opening != recovery->last_opening) return;
   if (of_dead && end < orphan->header.base_offset) end = orphan->header.base_offset;
-  if (end < recovery->log->start_offset) end = recovery->log->start_offset;
+  if (end < recovery->site->start_offset) end = recovery->site->start_offset;
   if (end < recovery->counted_to) end = recovery->counted_to;
   if (found->base > end) recovery->found.missing_events += found->base - end;
 }
@@ -205,7 +206,7 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
   for (uint64_t i = 0; i < count; i++) {
     segment_name *name = &recovery->list.items[recovery->first_unsealed + i];
     uint64_t end = recovery->drained.log_end;
-    const log_lock *held = &recovery->log->held;
+    const log_lock *held = recovery->held;
     unreported losses = {0};
     int error = unsealed_scan(&found[i], held->directory, held->log_id, name, recovery->orphan, &recovery->drained,
                               &losses, recovery->report);
@@ -239,7 +240,7 @@ static void pass_name(recovery *recovery) {
 }
 
 static weir_status seal_segments(recovery *recovery, unsealed *found) {
-  int directory = recovery->log->held.directory;
+  int directory = recovery->held->directory;
   segment_name *names = recovery->list.items + recovery->first_unsealed;
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   for (uint64_t i = 0; i < count; i++) {
@@ -254,17 +255,17 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
   }
   int error = count > 0 ? sys_sync_directory(directory) : 0;
   recovery->sealed = error == 0;
-  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->log->held.path, NULL);
+  return error == 0 ? WEIR_OK : fail_system(recovery->error, error, "sync", recovery->held->path, NULL);
 }
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 /* Refuses a log with forged offsets: no log reaches that many events. */
 static weir_status used_up(recovery *recovery) {
-  return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->log->held.path,
+  return fail(recovery->error, WEIR_ERROR_LIMIT, 0, recovery->held->path,
               "the log %s has no offsets left to give, which only forged ones explain; begin a log in another "
               "directory",
-              recovery->log->held.path);
+              recovery->held->path);
 }
 
 /* Begins the replay of the ring, and sets each lane's head and tail in the ring to what is to be drained. */
@@ -279,12 +280,13 @@ static weir_status begin_replay(recovery *recovery) {
     uint64_t from = drained->log_end, known = ring_header_end(&orphan->header);
     if (from < recovery->counted_to) from = recovery->counted_to;
     if (from < orphan->header.base_offset) from = orphan->header.base_offset;
-    if (from < recovery->log->start_offset) from = recovery->log->start_offset;
+    if (from < recovery->site->start_offset) from = recovery->site->start_offset;
     if (known > from) recovery->found.missing_events += known - from;
   }
   if (orphan->start_offset > LAST_FIRST_OFFSET) return used_up(recovery);
   redo *redo = &recovery->redo;
-  redo->log = recovery->log;
+  redo->site = recovery->site;
+  redo->page_lost = &recovery->page_lost;
   redo->ring = orphan;
   redo->types = &recovery->types;
   redo->sync_failed = recovery_sync_failed(recovery);
@@ -295,7 +297,7 @@ static weir_status begin_replay(recovery *recovery) {
     recovery->report->lanes_drained += orphan->from[i] < orphan->to[i];
   }
   if (error == 0) return WEIR_OK;
-  return fail_system(recovery->error, error, "read the ring of", recovery->log->held.path, NULL);
+  return fail_system(recovery->error, error, "read the ring of", recovery->held->path, NULL);
 }
 
 static weir_status write_replay(recovery *recovery) {
@@ -309,7 +311,7 @@ static weir_status write_replay(recovery *recovery) {
     else report->dropped += redo->dropped[reason];
   }
   if (error != 0) {
-    return fail_system(recovery->error, error, "write recovered events to", recovery->log->held.path, NULL);
+    return fail_system(recovery->error, error, "write recovered events to", recovery->held->path, NULL);
   }
   if (redo->segments > 0) recovery->told = 0;
   recovery->last = redo->previous;
@@ -346,8 +348,8 @@ static int note_leftover(void *context, const char *name) {
 static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
   if (!is_leftover(name) || (!recovery->orphan && strcmp(name, RING_NEW_NAME) == 0)) return 0;
-  if (batch_is_temporary(name)) return batch_remove_temporary(recovery->log->held.directory, name);
-  int error = sys_unlink(recovery->log->held.directory, name);
+  if (batch_is_temporary(name)) return batch_remove_temporary(recovery->held->directory, name);
+  int error = sys_unlink(recovery->held->directory, name);
   return error == -ENOENT ? 0 : error;
 }
 
@@ -357,12 +359,12 @@ static weir_status remove_leftovers(recovery *recovery) {
     error = remove_leftover(recovery, recovery->leftovers.names[i]);
   }
   if (error == 0 && recovery->leftovers.more) {
-    error = sys_list(recovery->log->held.directory, remove_leftover, recovery);
+    error = sys_list(recovery->held->directory, remove_leftover, recovery);
   }
-  if (error == 0) error = locator_clear(recovery->log->held.directory, &recovery->place, recovery->orphan != NULL);
+  if (error == 0) error = locator_clear(recovery->held->directory, &recovery->place, recovery->orphan != NULL);
   if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NEW_NAME);
   if (error == 0) return WEIR_OK;
-  return fail_system(recovery->error, error, "clear leftovers from", recovery->log->held.path, NULL);
+  return fail_system(recovery->error, error, "clear leftovers from", recovery->held->path, NULL);
 }
 
 /* Before anything is sealed: see unreported.h. */
@@ -370,13 +372,12 @@ static weir_status store_losses(recovery *recovery) {
   uint64_t end = recovery->orphan ? recovery->orphan->start_offset : recovery->drained.log_end;
   if (end < recovery->least_offset) end = recovery->least_offset;
   if (recovery->report->unknown_tail) recovery->found.flags |= UNREPORTED_TAIL;
-  int error = unreported_store(&recovery->log->held, &recovery->found, end);
+  int error = unreported_store(recovery->held, &recovery->found, end);
   if (error == 0) return WEIR_OK;
-  return fail_system(recovery->error, error, "store what was found to be lost in", recovery->log->held.path, NULL);
+  return fail_system(recovery->error, error, "store what was found to be lost in", recovery->held->path, NULL);
 }
 
 static weir_status run(recovery *recovery) {
-  event_log *log = recovery->log;
   weir_status status = check_versions(recovery);
   if (status == WEIR_OK) status = recovery_open_ring(recovery);
   if (status == WEIR_OK) status = recovery_take_unreported(recovery);
@@ -391,8 +392,8 @@ static weir_status run(recovery *recovery) {
   uint64_t count = recovery->list.count - recovery->first_unsealed;
   unsealed *found = calloc(count + 1, sizeof *found);
   if (!found) {
-    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to recover %s",
-                log->held.path);
+    return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->held->path, "out of memory to recover %s",
+                recovery->held->path);
   }
   status = recover_segments(recovery, found);
   if (status == WEIR_OK && recovery->orphan) status = begin_replay(recovery);
@@ -408,35 +409,37 @@ static weir_status run(recovery *recovery) {
 }
 
 /*
- * Sets log->spent, without which nobody replaces the ring. It depends on the state that recovery left behind, not on
- * which steps returned: records left in a lane, or a segment that is still open, are not on the disk.
+ * Says whether the ring is spent; without that nobody replaces the ring. It depends on the state that recovery left
+ * behind, not on which steps returned: records left in a lane, or a segment that is still open, are not on the disk.
  */
-static void vouch(const recovery *recovery) {
+static spent_ring vouch(const recovery *recovery) {
   const orphan *orphan = recovery->orphan;
   const redo *redo = &recovery->redo;
   int spent = recovery->sealed && !redo->active && (!orphan || redo->complete);
   for (uint32_t i = 0; orphan && i < orphan->header.lane_count; i++) {
     spent &= orphan->from[i] >= orphan->to[i] || redo->drained[i].position >= orphan->to[i];
   }
-  recovery->log->spent = (spent_ring){.certain = spent, .opening = orphan ? orphan->header.opening : 0};
+  return (spent_ring){.certain = spent, .opening = orphan ? orphan->header.opening : 0};
 }
 
-weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset, weir_error *error) {
+weir_status recover(const recovery_site *site, weir_recovery *report, recovered *recovered, weir_error *error) {
+  const log_lock *held = site->held;
   recovery *recovery = calloc(1, sizeof *recovery);
   if (!recovery) {
-    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to recover %s", log->held.path);
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, held->path, "out of memory to recover %s", held->path);
   }
-  recovery->log = log;
+  recovery->site = site;
+  recovery->held = held;
   recovery->report = report;
   recovery->error = error;
-  recovery->place = locator_here(log->held.directory);
+  recovery->place = locator_here(held->directory);
   weir_status status = WEIR_OK;
   int result = sys_boot_id(recovery->boot_id);
   if (result == 0 || result == -ENOENT) {
-    result = segment_list_tail(log->held.directory, &recovery->list, note_leftover, &recovery->leftovers);
+    result = segment_list_tail(held->directory, &recovery->list, note_leftover, &recovery->leftovers);
   }
   if (result != 0) {
-    status = fail_system(error, result, "list", log->held.path, NULL);
+    status = fail_system(error, result, "list", held->path, NULL);
   } else {
     find_first_unsealed(recovery);
     status = run(recovery);
@@ -448,12 +451,12 @@ weir_status recover(event_log *log, weir_recovery *report, uint64_t *next_offset
   report->damaged_records = recovery->found.damaged_records;
   report->unkept_bytes = recovery->found.unkept_bytes;
   if (status == WEIR_OK) {
-    *next_offset = recovery->orphan ? recovery->orphan->next_offset : recovery->drained.log_end;
-    if (*next_offset < recovery->least_offset) *next_offset = recovery->least_offset;
-    if (*next_offset < log->start_offset) *next_offset = log->start_offset;
-    if (*next_offset > LAST_FIRST_OFFSET) status = used_up(recovery);
-    log->previous = recovery->last;
-    if (status == WEIR_OK) vouch(recovery);
+    uint64_t end = recovery->orphan ? recovery->orphan->next_offset : recovery->drained.log_end;
+    if (end < recovery->least_offset) end = recovery->least_offset;
+    if (end < site->start_offset) end = site->start_offset;
+    if (end > LAST_FIRST_OFFSET) status = used_up(recovery);
+    *recovered = (struct recovered){.next_offset = end, .previous = recovery->last};
+    if (status == WEIR_OK) recovered->spent = vouch(recovery);
     /*
      * The rest of a log that was not closed can look closed, hence all these conditions. A new log has no ring, and
      * lost none.

@@ -30,7 +30,8 @@ typedef struct leftovers {
 } leftovers;
 
 typedef struct recovery {
-  event_log *log;   /* the opening that recovers: path, directory, options */
+  const recovery_site *site;
+  const log_lock *held; /* the site's */
   orphan *orphan;  /* the dead process's ring; null: there is none to recover */
   uint8_t *ring_header; /* the first page of the ring, mapped, for the flag in it: see ring_sync_failed */
   orphan_types types;
@@ -56,6 +57,7 @@ typedef struct recovery {
   unreported found;      /* losses found so far, those included that an earlier recovery reported to nobody */
   uint64_t counted_to;   /* what lies below this offset is in the counts of that earlier recovery */
   int interrupted;       /* an earlier recovery did not complete */
+  int page_lost;         /* atomic: a mapped file was cut short */
   int sealed;            /* every segment that was there is sealed and synced */
   int told;              /* the last record in the log is the notice of a lost ring */
 } recovery;

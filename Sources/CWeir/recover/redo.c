@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/detach.h"
 #include "directory/quarantine.h"
 #include "format/calibration.h"
 #include "format/notice.h"
@@ -66,7 +65,8 @@ int redo_begin(redo *redo) {
   }
   bytes = (bytes + 4095) & ~UINT64_C(4095);
   redo->segment_bytes = LEAST_RECOVERED_BYTES(ring->header.record_bytes);
-  if (redo->segment_bytes < redo->log->options.segment_bytes) redo->segment_bytes = redo->log->options.segment_bytes;
+  const weir_options *options = redo->site->options;
+  if (redo->segment_bytes < options->segment_bytes) redo->segment_bytes = options->segment_bytes;
   if (redo->segment_bytes > bytes) redo->segment_bytes = bytes;
   for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
@@ -96,23 +96,23 @@ static uint32_t collect_totals(const redo *redo, gap_total *totals, uint32_t mos
 }
 
 static int begin_segment(redo *redo) {
-  event_log *log = redo->log;
+  const recovery_site *site = redo->site;
   const ring_header *header = &redo->ring->header;
-  int error = claim_bytes(log, redo->segment_bytes, 1);
+  int error = claim_bytes(site->retention, redo->segment_bytes, 1);
   if (error != 0) return error;
-  uint64_t number = __atomic_fetch_add(&log->preparer.next_prepared, 1, __ATOMIC_RELAXED);
-  segment *made = segment_prepare(log->held.directory, number, redo->segment_bytes, &error);
+  uint64_t number = __atomic_fetch_add(site->next_prepared, 1, __ATOMIC_RELAXED);
+  segment *made = segment_prepare(site->held->directory, number, redo->segment_bytes, &error);
   if (!made) {
-    byte_limit_give(log->retention, redo->segment_bytes);
+    byte_limit_give(site->retention, redo->segment_bytes);
     return error;
   }
   made->taken = redo->segment_bytes;
-  sigbus_watch(made->map, made->capacity, detach_page_lost, log);
-  const segment_origin origin = {log->held.log_id, header->opening, header->boot_id};
+  sigbus_watch(made->map, made->capacity, sigbus_note, redo->page_lost);
+  const segment_origin origin = {site->held->log_id, header->opening, header->boot_id};
   uint32_t flags = SEGMENT_RECOVERED | (redo->ring->rebooted ? SEGMENT_AFTER_CUT : 0);
   error = segment_begin(made, &origin, redo->next_offset, &redo->previous, redo->drained, header->lane_count, flags);
   if (error != 0) {
-    byte_limit_give(log->retention, segment_discard(made));
+    byte_limit_give(site->retention, segment_discard(made));
     return error;
   }
   made->totals = collect_totals(redo, NULL, segment_most_totals(made->capacity));
@@ -131,14 +131,14 @@ static int end_block(redo *redo) {
   block->calibration = redo->ring->calibration;
   segment_append(redo->active, block);
   *block = (block_header){0};
-  return detach_lost_page(redo->log) ? -MAPPING_LOST : 0;
+  return __atomic_load_n(redo->page_lost, __ATOMIC_ACQUIRE) ? -MAPPING_LOST : 0;
 }
 
 /* Seals the active segment and brings it to the disk. */
 static int end_segment(redo *redo) {
   int error = end_block(redo);
   if (error == 0) error = tell_ring(redo);
-  if (error == 0) error = unreported_store(&redo->log->held, redo->found, redo->next_offset);
+  if (error == 0) error = unreported_store(redo->site->held, redo->found, redo->next_offset);
   if (error != 0) return error;
   segment *full = redo->active;
   gap_total *totals = malloc(full->totals * sizeof *totals + 1);
@@ -148,8 +148,8 @@ static int end_segment(redo *redo) {
   free(totals);
   redo->previous = (segment_end){.salt = full->salt, .end = full->at, .base = full->base_offset};
   redo->active = NULL;
-  const finisher finisher = {.retention = redo->log->retention,
-                             .next_prepared = &redo->log->preparer.next_prepared,
+  const finisher finisher = {.retention = redo->site->retention,
+                             .next_prepared = redo->site->next_prepared,
                              .sync_failed = redo->sync_failed};
   finished finished = finish_segments(&finisher, full);
   error = finished.error;
@@ -160,7 +160,7 @@ static int end_segment(redo *redo) {
     tell_ring(redo);
     *redo->found = redo->before;
     redo->found->magic = RECOVERY_MAGIC; /* the file is there, and says too much */
-    unreported_store(&redo->log->held, redo->found, 0);
+    unreported_store(redo->site->held, redo->found, 0);
   }
   segment_abandon(finished.failed);
   return error;
@@ -248,7 +248,7 @@ static int keep_damaged(redo *redo, const orphan_item *item) {
                                 .from = item->from.position,
                                 .to = item->to.position,
                                 .first_offset = item->offset};
-  int result = quarantine_lane(redo->log->held.directory, &damaged);
+  int result = quarantine_lane(redo->site->held->directory, &damaged);
   if (result == QUARANTINE_FULL && item->offset >= redo->counted_to) {
     redo->found->unkept_bytes += damaged.to - damaged.from;
   }
@@ -334,5 +334,5 @@ int redo_run(redo *redo, const segment_end *previous) {
 void redo_free(redo *redo) {
   if (!redo->active) return;
   if (redo->active->summary.blocks > 0) segment_abandon(redo->active);
-  else byte_limit_give(redo->log->retention, segment_discard(redo->active));
+  else byte_limit_give(redo->site->retention, segment_discard(redo->active));
 }

@@ -7,13 +7,14 @@
 
 #include "system/names.h"
 
-#include "log/log.h"
 #include "recover/orphan_types.h"
+#include "recover/recover.h"
 #include "recover/unreported.h"
 #include "replay/orphan.h"
 
 typedef struct redo {
-  event_log *log;          /* the opening that recovers: directory, id, bounds */
+  const recovery_site *site;
+  int *page_lost;          /* atomic: a mapped file was cut short */
   orphan *ring;
   const orphan_types *types;
   uint64_t *sync_failed;   /* the flag in the orphaned ring: see ring_sync_failed */
@@ -42,8 +43,8 @@ typedef struct redo {
 
 /*
  * Settles every lane of the ring, whose replay has begun, and says in the ring where draining starts. Under another
- * boot id the ring stays as it is. Begins with zeros but for log, ring, types, sync_failed, found and counted_to. 0 or
- * a negative errno.
+ * boot id the ring stays as it is. Begins with zeros but for site, page_lost, ring, types, sync_failed, found and
+ * counted_to. 0 or a negative errno.
  */
 int redo_begin(redo *redo);
 

@@ -1,4 +1,4 @@
-/* ring.c: see ring.h and log.h. */
+/* ring.c: see ring.h. */
 #include "ring/ring.h"
 
 #include <errno.h>
@@ -19,33 +19,33 @@
 
 static uint64_t align4096(uint64_t n) { return (n + 4095) & ~UINT64_C(4095); }
 
-uint64_t *ring_sync_failed(const event_log *log) { return &((ring_header *)(void *)log->ring)->sync_failed; }
+uint64_t *ring_sync_failed(const intake *intake) { return &((ring_header *)(void *)intake->ring.bytes)->sync_failed; }
 
-lane_view ring_lane_view(const event_log *log, uint32_t number) {
-  const ring_header *header = log->header;
-  return (lane_view){.data = log->ring + header->lanes_at + number * header->lane_stride + LANE_CONTROL_BYTES,
+lane_view ring_lane_view(const intake *intake, uint32_t number) {
+  const ring_header *header = intake->ring.header;
+  return (lane_view){.data = intake->ring.bytes + header->lanes_at + number * header->lane_stride + LANE_CONTROL_BYTES,
                      .capacity = header->lane_bytes,
                      .record_bytes = header->record_bytes,
                      .seed = record_seed(header->opening, number)};
 }
 
 /* Makes the log's lanes point into the mapped ring. */
-static weir_status point_lanes(event_log *log, weir_error *error) {
-  const ring_header *header = log->header;
-  log->lane_count = header->lane_count;
-  log->owned_lanes = header->lane_count - header->spare_lanes;
+static weir_status point_lanes(intake *intake, weir_error *error) {
+  const ring_header *header = intake->ring.header;
+  intake->lane_count = header->lane_count;
+  intake->owned_lanes = header->lane_count - header->spare_lanes;
   uint8_t *memory;
-  int result = sys_map_wiped(log->lane_count * sizeof(lane), &memory);
+  int result = sys_map_wiped(intake->lane_count * sizeof(lane), &memory);
   if (result != 0) {
-    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path,
-                "out of memory for %u lanes of %s; raise the limits on memory", log->lane_count, log->held.path);
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path,
+                "out of memory for %u lanes of %s; raise the limits on memory", intake->lane_count, intake->held->path);
   }
-  log->lanes = (lane *)memory;
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    lane *lane = &log->lanes[i];
-    lane_view view = ring_lane_view(log, i);
+  intake->lanes = (lane *)memory;
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    lane *lane = &intake->lanes[i];
+    lane_view view = ring_lane_view(intake, i);
     lane->number = i;
-    lane->control = (lane_control *)(log->ring + header->lanes_at + i * header->lane_stride);
+    lane->control = (lane_control *)(intake->ring.bytes + header->lanes_at + i * header->lane_stride);
     lane->closed_tail = UINT64_MAX;
     lane->producer = (weir_lane){.data = (uint8_t *)view.data,
                                  .mask = view.capacity - 1,
@@ -56,32 +56,32 @@ static weir_status point_lanes(event_log *log, weir_error *error) {
                                  .id_bits = (uint64_t)i << 48,
                                  .seed = view.seed,
                                  .record_bytes = (uint32_t)view.record_bytes,
-                                 .borrowed = i >= log->owned_lanes,
+                                 .borrowed = i >= intake->owned_lanes,
                                  .clock = header->clock,
-                                 .log = &log->producer};
+                                 .log = &intake->producer};
   }
   return WEIR_OK;
 }
 
-weir_status ring_attach(event_log *log, int fd, weir_error *error) {
+weir_status ring_attach(intake *intake, int fd, weir_error *error) {
   struct stat status;
   int result = sys_status(fd, &status);
-  if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &log->ring);
-  if (result != 0) return fail_system(error, result, "map", log->held.path, RING_NAME);
-  sigbus_watch(log->ring, (uint64_t)status.st_size, detach_page_lost, log);
-  log->ring_in_memory = sys_is_memory(fd);
-  log->ring_bytes = (uint64_t)status.st_size;
-  log->header = (ring_header *)log->ring;
-  log->producer.opening = log->header->opening;
-  return point_lanes(log, error);
+  if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &intake->ring.bytes);
+  if (result != 0) return fail_system(error, result, "map", intake->held->path, RING_NAME);
+  sigbus_watch(intake->ring.bytes, (uint64_t)status.st_size, detach_page_lost, intake);
+  intake->ring.in_memory = sys_is_memory(fd);
+  intake->ring.size = (uint64_t)status.st_size;
+  intake->ring.header = (ring_header *)intake->ring.bytes;
+  intake->producer.opening = intake->ring.header->opening;
+  return point_lanes(intake, error);
 }
 
-void ring_detach(event_log *log) {
-  sigbus_forget(log->ring);
+void ring_detach(intake *intake) {
+  sigbus_forget(intake->ring.bytes);
   forks_hold(); /* a forked child maps private memory over the ring */
-  if (log->ring) sys_unmap(log->ring, log->ring_bytes);
-  log->ring = NULL;
-  log->header = NULL;
+  if (intake->ring.bytes) sys_unmap(intake->ring.bytes, intake->ring.size);
+  intake->ring.bytes = NULL;
+  intake->ring.header = NULL;
   forks_allow();
 }
 
@@ -95,15 +95,15 @@ uint64_t ring_file_bytes(const weir_options *options) {
 }
 
 /* The header of a new ring, from the options. */
-static void fill_header(ring_header *header, const event_log *log, uint64_t base_offset, uint32_t clock) {
-  const weir_options *options = &log->options;
+static void fill_header(ring_header *header, const intake *intake, const ring_start *start, uint32_t clock) {
+  const weir_options *options = intake->options;
   uint64_t record = record_size(options->max_event_bytes);
   uint64_t stride = lane_stride(options);
   header->magic = RING_MAGIC;
   header->major = FORMAT_MAJOR;
   header->minor = FORMAT_MINOR;
-  header->opening = log->producer.opening;
-  header->log_id = log->held.log_id;
+  header->opening = intake->producer.opening;
+  header->log_id = intake->held->log_id;
   header->lane_count = options->lane_count;
   header->spare_lanes = options->spare_lanes;
   header->lane_bytes = options->lane_bytes;
@@ -113,11 +113,11 @@ static void fill_header(ring_header *header, const event_log *log, uint64_t base
   header->types_at = RING_HEADER_BYTES + options->lane_count * stride;
   header->types_bytes = WEIR_TYPES_BYTES;
   header->file_bytes = ring_file_bytes(options);
-  header->base_offset = base_offset;
-  header->log_end = base_offset;
+  header->base_offset = start->base_offset;
+  header->log_end = start->base_offset;
   header->clock = clock;
   /* From its first moment on the ring has a good calibration: of two slots, at most one is being replaced. */
-  header->calibration[0] = calibration_in_slot(&log->calibration, 1);
+  header->calibration[0] = calibration_in_slot(start->calibration, 1);
 }
 
 /* Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. */
@@ -160,16 +160,16 @@ static int open_new(const ring_place *place, uint64_t bytes) {
 
 /* ---- Where it goes ----------------------------------------------------------------------------------------------- */
 
-static weir_status open_ring_directory(const event_log *log, int *directory, weir_error *error) {
-  const char *path = log->ring_path;
+static weir_status open_ring_directory(const intake *intake, int *directory, weir_error *error) {
+  const char *path = intake->ring.path;
   *directory = sys_open_directory(path);
-  if (*directory == -ENOENT && log->options.create) {
+  if (*directory == -ENOENT && intake->options->create) {
     int result = sys_make_directory(AT_WORKING_DIRECTORY, path);
     if (result != 0 && result != -EEXIST) return fail_system(error, result, "make the ring's directory", path, NULL);
     *directory = sys_open_directory(path);
   }
   if (*directory < 0) return fail_system(error, *directory, "open the ring's directory", path, NULL);
-  int safe = locator_is_safe(log->held.directory, *directory);
+  int safe = locator_is_safe(intake->held->directory, *directory);
   if (safe == 1) return WEIR_OK;
   sys_close(*directory);
   if (safe < 0) return fail_system(error, safe, "look at", path, NULL);
@@ -183,30 +183,30 @@ static weir_status open_ring_directory(const event_log *log, int *directory, wei
  * Chooses where the new ring goes. A drained ring that lies elsewhere and is not reused is removed first, so that there
  * are never two.
  */
-static weir_status choose_place(const event_log *log, ring_place *old, uint64_t base_offset, ring_place *place,
+static weir_status choose_place(const intake *intake, ring_place *old, uint64_t base_offset, ring_place *place,
                                 weir_error *error) {
   int directory = -1;
-  *place = locator_here(log->held.directory);
-  if (log->ring_path[0]) {
-    weir_status status = open_ring_directory(log, &directory, error);
+  *place = locator_here(intake->held->directory);
+  if (intake->ring.path[0]) {
+    weir_status status = open_ring_directory(intake, &directory, error);
     if (status != WEIR_OK) return status;
-    int result = locator_choose(log->held.directory, old, directory, log->ring_path, place);
+    int result = locator_choose(intake->held->directory, old, directory, intake->ring.path, place);
     if (result != 0) {
       sys_close(directory);
-      return fail_system(error, result, "choose a file for the ring in", log->ring_path, NULL);
+      return fail_system(error, result, "choose a file for the ring in", intake->ring.path, NULL);
     }
-    place->locator.log_id = log->held.log_id;
-    place->locator.opening = log->producer.opening;
+    place->locator.log_id = intake->held->log_id;
+    place->locator.opening = intake->producer.opening;
     place->locator.next_offset = base_offset;
     result = sys_boot_id(place->locator.boot_id);
     if (result != 0 && result != -ENOENT) {
       locator_leave(place);
-      return fail_system(error, result, "ask for the boot that is to be noted in", log->held.path, LOCATOR_NAME);
+      return fail_system(error, result, "ask for the boot that is to be noted in", intake->held->path, LOCATOR_NAME);
     }
   }
   int again = place->where == RING_ELSEWHERE && place->locator.number == old->locator.number;
   if (old->where == RING_ELSEWHERE && !again) {
-    int result = locator_retire(log->held.directory, old, base_offset);
+    int result = locator_retire(intake->held->directory, old, base_offset);
     if (result != 0) {
       locator_leave(place);
       return fail_system(error, result, "remove", old->locator.path, old->name);
@@ -216,37 +216,37 @@ static weir_status choose_place(const event_log *log, ring_place *old, uint64_t 
 }
 
 /* Makes the complete file the log's ring. From here on captures may be in it. */
-static int put_in_force(const event_log *log, const ring_place *place) {
+static int put_in_force(const intake *intake, const ring_place *place) {
   int error = sys_rename(place->directory, place->new_name, place->name);
   if (error != 0) return error;
   if (place->where == RING_ELSEWHERE) {
-    error = locator_commit(log->held.directory);
-    return error == 0 ? locator_clear(log->held.directory, place, 1) : error;
+    error = locator_commit(intake->held->directory);
+    return error == 0 ? locator_clear(intake->held->directory, place, 1) : error;
   }
-  error = sys_unlink(log->held.directory, LOCATOR_NAME);
-  return error == 0 || error == -ENOENT ? sys_sync_directory(log->held.directory) : error;
+  error = sys_unlink(intake->held->directory, LOCATOR_NAME);
+  return error == 0 || error == -ENOENT ? sys_sync_directory(intake->held->directory) : error;
 }
 
 /*
  * After a failure: removes a file elsewhere that did not become the ring, which would stay in memory until the next
  * opening.
  */
-static void take_back(const event_log *log) {
+static void take_back(const intake *intake) {
   ring_place place;
-  if (locator_find(log->held.directory, &place) != 0) return;
-  locator_clear(log->held.directory, &place, 0);
+  if (locator_find(intake->held->directory, &place) != 0) return;
+  locator_clear(intake->held->directory, &place, 0);
   locator_leave(&place);
 }
 
-void ring_mark_closed(event_log *log) {
-  __atomic_store_n(&log->header->closed, 1, __ATOMIC_RELEASE);
+void ring_mark_closed(intake *intake) {
+  __atomic_store_n(&intake->ring.header->closed, 1, __ATOMIC_RELEASE);
   /* After a reboot only a synced header can tell that the ring was closed. If this sync fails, nothing else is lost. */
-  sys_sync_mapped(log->ring, RING_HEADER_BYTES);
+  sys_sync_mapped(intake->ring.bytes, RING_HEADER_BYTES);
 }
 
-int ring_is_drained(const event_log *log) {
-  for (uint32_t i = 0; i < log->lane_count; i++) {
-    const lane_control *control = log->lanes[i].control;
+int ring_is_drained(const intake *intake) {
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    const lane_control *control = intake->lanes[i].control;
     if (head_position(control->head) != control->tail) return 0;
     if (eviction_total(control) > control->reported[WEIR_LOST_OVERWRITTEN - 1]) return 0;
     for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
@@ -254,16 +254,18 @@ int ring_is_drained(const event_log *log) {
     }
   }
   for (int reason = 1; reason < WEIR_DROP_REASONS; reason++) {
-    if (log->header->unlaned_dropped[reason] > log->header->unlaned_reported[reason]) return 0;
+    if (intake->ring.header->unlaned_dropped[reason] > intake->ring.header->unlaned_reported[reason]) return 0;
   }
   return 1;
 }
 
-weir_status ring_retire(event_log *log, weir_error *error) {
+weir_status ring_retire(intake *intake, weir_error *error) {
   ring_place place;
-  int result = locator_find(log->held.directory, &place);
-  if (result != 0) return fail_system(error, result, "read", log->held.path, LOCATOR_NAME);
-  if (place.where == RING_ELSEWHERE) result = locator_retire(log->held.directory, &place, log->header->log_end);
+  int result = locator_find(intake->held->directory, &place);
+  if (result != 0) return fail_system(error, result, "read", intake->held->path, LOCATOR_NAME);
+  if (place.where == RING_ELSEWHERE) {
+    result = locator_retire(intake->held->directory, &place, intake->ring.header->log_end);
+  }
   weir_status status = WEIR_OK;
   if (result != 0) {
     status = fail_system(error, result, "remove the ring (every event is in the log's segments)", place.locator.path,
@@ -277,70 +279,70 @@ weir_status ring_retire(event_log *log, weir_error *error) {
  * Whether the existing ring may be replaced: this opening's recovery says that its ring is spent, and the file is still
  * that ring. 1, 0, or a negative errno.
  */
-static int is_spent(const event_log *log, const ring_place *old) {
-  if (!log->spent.certain) return 0;
+static int is_spent(spent_ring spent, const ring_place *old) {
+  if (!spent.certain) return 0;
   if (old->where != RING_HERE && old->where != RING_ELSEWHERE) return 1;
   int fd = sys_open_read(old->directory, old->name);
   if (fd < 0) return fd == -ENOENT ? 1 : fd;
   uint64_t opening;
   int64_t count = sys_read_at(fd, &opening, sizeof opening, offsetof(ring_header, opening));
   sys_close(fd);
-  return count < 0 ? (int)count : count == sizeof opening && opening == log->spent.opening;
+  return count < 0 ? (int)count : count == sizeof opening && opening == spent.opening;
 }
 
-static weir_status check_spent(const event_log *log, const ring_place *old, weir_error *error) {
-  int spent = is_spent(log, old);
-  const char *path = locator_path(old, log->held.path);
+static weir_status check_spent(const intake *intake, spent_ring ring, const ring_place *old, weir_error *error) {
+  int spent = is_spent(ring, old);
+  const char *path = locator_path(old, intake->held->path);
   if (spent == 1) return WEIR_OK;
   if (spent < 0) return fail_system(error, spent, "look at", path, old->name);
   return fail(error, WEIR_ERROR_IO, 0, path,
               "the ring %s/%s was not recovered, so it is left as it is and %s was not opened; open it again", path,
-              old->name, log->held.path);
+              old->name, intake->held->path);
 }
 
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
 /* Answers the new ring's descriptor, or a negative errno. */
-static int make_file(const event_log *log, const ring_place *place, const ring_header *header,
+static int make_file(const intake *intake, const ring_place *place, const ring_header *header,
                      const uint8_t *definitions) {
   int fd = open_new(place, header->file_bytes);
   if (fd < 0) return fd;
   int error = sys_allocate(fd, header->file_bytes);
   if (error == 0) error = write_empty(fd, header, definitions);
-  if (error == 0) error = put_in_force(log, place);
+  if (error == 0) error = put_in_force(intake, place);
   if (error == 0) return fd;
   sys_close(fd);
   return error;
 }
 
 /* Makes the ring and maps it. `old` says where the previous ring was. */
-static weir_status create_at(event_log *log, const ring_header *header, const uint8_t *definitions, ring_place *old,
-                             weir_error *error) {
+static weir_status create_at(intake *intake, const ring_start *start, const ring_header *header,
+                             const uint8_t *definitions, ring_place *old, weir_error *error) {
   ring_place place;
-  weir_status status = check_spent(log, old, error);
-  if (status == WEIR_OK) status = choose_place(log, old, header->base_offset, &place, error);
+  weir_status status = check_spent(intake, start->spent, old, error);
+  if (status == WEIR_OK) status = choose_place(intake, old, header->base_offset, &place, error);
   if (status != WEIR_OK) return status;
   int elsewhere = place.where == RING_ELSEWHERE, fd = -1;
-  int result = elsewhere ? locator_announce(log->held.directory, &place) : 0;
+  int result = elsewhere ? locator_announce(intake->held->directory, &place) : 0;
   if (result != 0) {
-    status = fail_system(error, result, "write", log->held.path, LOCATOR_NEW_NAME);
-  } else if ((fd = make_file(log, &place, header, definitions)) < 0) {
-    status = fail_system(error, fd, "make", locator_path(&place, log->held.path), place.name);
+    status = fail_system(error, result, "write", intake->held->path, LOCATOR_NEW_NAME);
+  } else if ((fd = make_file(intake, &place, header, definitions)) < 0) {
+    status = fail_system(error, fd, "make", locator_path(&place, intake->held->path), place.name);
   }
-  log->ring_elsewhere = elsewhere;
-  if (status == WEIR_OK) status = ring_attach(log, fd, error);
-  if (status != WEIR_OK && elsewhere) take_back(log);
+  intake->ring.elsewhere = elsewhere;
+  if (status == WEIR_OK) status = ring_attach(intake, fd, error);
+  if (status != WEIR_OK && elsewhere) take_back(intake);
   sys_close(fd);
   locator_leave(&place);
   return status;
 }
 
-weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error) {
+weir_status ring_create(intake *intake, const ring_start *start, weir_error *error) {
   ring_header *header = calloc(1, sizeof *header);
   if (!header) {
-    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, log->held.path, "out of memory to open %s", log->held.path);
+    return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to open %s", intake->held->path);
   }
-  fill_header(header, log, base_offset, clock_resolve(log->options.clock));
+  fill_header(header, intake, start, clock_resolve(intake->options->clock));
   int result = sys_boot_id(header->boot_id);
   if (result == -ENOENT) result = 0; /* no /proc: zeros mean an unknown boot */
   uint8_t definitions[1024];
@@ -348,12 +350,12 @@ weir_status ring_create(event_log *log, uint64_t base_offset, weir_error *error)
   header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);
 
   ring_place old;
-  if (result == 0) result = locator_find(log->held.directory, &old);
+  if (result == 0) result = locator_find(intake->held->directory, &old);
   weir_status status = WEIR_OK;
   if (result != 0) {
-    status = fail_system(error, result, "make", log->held.path, RING_NAME);
+    status = fail_system(error, result, "make", intake->held->path, RING_NAME);
   } else {
-    status = create_at(log, header, definitions, &old, error);
+    status = create_at(intake, start, header, definitions, &old, error);
     locator_leave(&old);
   }
   free(header);

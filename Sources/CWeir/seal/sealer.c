@@ -20,12 +20,12 @@
  *       (release), after the block          (acquire), then the files         files before their sync begins
  * D2    durable_offset (release), after     weir_durable_offset (acquire)     an offset below it is on the
  *       the sync of every file                                                disk
- * D3    wait_count, then drains_requested   drainer: drains_requested, then   who is done with a request sees
+ * D3    wait_count, then requests.made      drainer: requests.made, then      who is done with a request sees
  *       + 1 (release)                       wait_count (acquire)              who waits, and wakes the sealer
- * D4    drainer: drains_done (release),     drains_done (acquire), then D1    a pass vouches for all that its
- *       after the blocks                                                      waits asked to have drained
- * D5    drainer: storage_errno, then        drains_failed (acquire), then     a wait that fails names that
- *       drains_failed (release)             storage_errno                     error, or a later one
+ * D4    drainer: requests.done (release),   requests.done (acquire), then     a pass vouches for all that its
+ *       after the blocks                    D1                                waits asked to have drained
+ * D5    drainer: storage_errno, then        requests.failed (acquire), then   a wait that fails names that
+ *       requests.failed (release)           storage_errno                     error, or a later one
  * D6    poisoned, then roll_wanted          drainer: roll_wanted (acquire)    once that is seen, a file whose
  *       (release), then the bell                                              sync failed takes no block
  * D7    stale = 0 (seq_cst), then the       drainer: its stores, then stale   the files' time is past the last
@@ -65,25 +65,15 @@ static void queue(sealer *sealer, segment *done) {
   else sealer->first_done = done;
   sealer->last_done = done;
   __atomic_store_n(&sealer->queued, sealer->queued + 1, __ATOMIC_RELEASE);
-  pthread_cond_signal(&sealer->wakes);
+  pthread_cond_signal(&sealer->worker.wakes);
 }
 
-static finished finish(event_log *log, segment *first) {
-  finisher finisher = {.retention = log->retention,
-                       .next_prepared = &log->preparer.next_prepared,
-                       .sync_failed = ring_sync_failed(log),
-                       .named = log->named_segment,
-                       .batcher = log->batcher};
-  return finish_segments(&finisher, first);
-}
-
-void sealer_change(event_log *log, segment *next) {
-  sealer *sealer = &log->sealer;
+void sealer_change(sealer *sealer, segment *next) {
   /* In one step: a pass that sees the new one as the active one must find the old one in the queue. */
-  pthread_mutex_lock(&sealer->mutex);
-  if (log->active) queue(sealer, log->active);
-  log->active = next;
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_mutex_lock(&sealer->worker.mutex);
+  if (sealer->active) queue(sealer, sealer->active);
+  sealer->active = next;
+  pthread_mutex_unlock(&sealer->worker.mutex);
 }
 
 /* The oldest full segments, at most so many. */
@@ -104,14 +94,13 @@ static uint64_t length(const segment *first) {
 }
 
 /* Finishes a list, off the mutex meanwhile. What fails joins those that are tried again. */
-static void finish_all(event_log *log, segment *first) {
-  sealer *sealer = &log->sealer;
+static void finish_all(sealer *sealer, segment *first) {
   uint64_t count = length(first);
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_mutex_unlock(&sealer->worker.mutex);
   /* What a segment had in a page that is lost is for recovery to find out: it is not sealed as if it were whole. */
   finished done = {.error = -MAPPING_LOST, .failed = first};
-  if (!detach_lost_page(log)) done = finish(log, first);
-  pthread_mutex_lock(&sealer->mutex);
+  if (!detach_lost_page(sealer->intake)) done = finish_segments(&sealer->finisher, first);
+  pthread_mutex_lock(&sealer->worker.mutex);
   segment **last = &sealer->stuck;
   while (*last) last = &(*last)->next;
   *last = done.failed;
@@ -120,32 +109,32 @@ static void finish_all(event_log *log, segment *first) {
   else if (sealer->stuck == NULL) __atomic_store_n(&sealer->stuck_error, 0, __ATOMIC_RELEASE);
   /* No name is known to be on the disk, or events that were in the log are gone: nothing more can be vouched for. */
   if (sealer->broken == 0) sealer->broken = done.lost > 0 ? -EIO : done.directory_error;
-  __atomic_store_n(&log->counters.lost, log->counters.lost + done.lost, __ATOMIC_RELAXED);
+  __atomic_store_n(&sealer->lost, sealer->lost + done.lost, __ATOMIC_RELAXED);
   __atomic_store_n(&sealer->finished, sealer->finished + count - length(done.failed), __ATOMIC_RELEASE);
   INVARIANT(sealer->finished + length(sealer->stuck) <= sealer->queued);
 }
 
-static void retry(event_log *log) {
-  segment *stuck = log->sealer.stuck;
-  log->sealer.stuck = NULL;
-  if (stuck) finish_all(log, stuck);
+static void retry(sealer *sealer) {
+  segment *stuck = sealer->stuck;
+  sealer->stuck = NULL;
+  if (stuck) finish_all(sealer, stuck);
 }
 
 /* ---- Waiting for the disk ---------------------------------------------------------------------------------------- */
 
 /* Whether the drainer is done, well or not, with what a wait asked it to do. */
-static int is_drained(const event_log *log, const sync_wait *wait) {
-  return __atomic_load_n(&log->drains_done, __ATOMIC_ACQUIRE) >= wait->drain; /* D4 */
+static int is_drained(const sealer *sealer, const sync_wait *wait) {
+  return __atomic_load_n(&sealer->intake->requests.done, __ATOMIC_ACQUIRE) >= wait->drain; /* D4 */
 }
 
-static int could_not_drain(const event_log *log, const sync_wait *wait) {
-  return __atomic_load_n(&log->drains_failed, __ATOMIC_ACQUIRE) >= wait->drain; /* D5 */
+static int could_not_drain(const sealer *sealer, const sync_wait *wait) {
+  return __atomic_load_n(&sealer->intake->requests.failed, __ATOMIC_ACQUIRE) >= wait->drain; /* D5 */
 }
 
 /* What became of the event that is waited for, once its lane is durable beyond it. */
-static sync_result result_of(const event_log *log, const sync_wait *wait) {
+static sync_result result_of(const sealer *sealer, const sync_wait *wait) {
   if (wait->lane == NOTICE_LANE) return SYNC_DURABLE;
-  const lane *lane = &log->lanes[wait->lane];
+  const lane *lane = &sealer->intake->lanes[wait->lane];
   for (uint32_t i = 0; i < lane->losses && i < LANE_LOSSES; i++) {
     const lane_loss *loss = &lane->loss[i];
     if (loss->from <= wait->position && wait->position < loss->to) return SYNC_LOST;
@@ -153,8 +142,8 @@ static sync_result result_of(const event_log *log, const sync_wait *wait) {
   return wait->position < lane->losses_known_from ? SYNC_UNKNOWN : SYNC_DURABLE;
 }
 
-static int is_durable(const event_log *log, const sync_wait *wait) {
-  return wait->lane != NOTICE_LANE && load(&log->lanes[wait->lane].durable) > wait->position;
+static int is_durable(const sealer *sealer, const sync_wait *wait) {
+  return wait->lane != NOTICE_LANE && load(&sealer->intake->lanes[wait->lane].durable) > wait->position;
 }
 
 static void settle(sync_wait *wait, sync_result result, int error) {
@@ -164,8 +153,7 @@ static void settle(sync_wait *wait, sync_result result, int error) {
 }
 
 /* Takes the settled ones off the list; tells those who left a function to call, off the mutex. */
-static void announce(event_log *log) {
-  sealer *sealer = &log->sealer;
+static void announce(sealer *sealer) {
   sync_wait *told = NULL, **at = &sealer->waits;
   while (*at) {
     sync_wait *wait = *at;
@@ -180,72 +168,70 @@ static void announce(event_log *log) {
     wait->next = told;
     told = wait;
   }
-  pthread_cond_broadcast(&sealer->settled);
+  pthread_cond_broadcast(&sealer->worker.settled);
   if (!told) return;
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_mutex_unlock(&sealer->worker.mutex);
   while (told) {
     sync_wait *next = told->next;
-    told->announce(log, told);
+    told->announce(sealer->intake, told);
     told = next;
   }
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_lock(&sealer->worker.mutex);
 }
 
 /* Tells those whose events can't come into the log. 1 if there were any: then the mutex may have been free. */
-static int settle_undrained(event_log *log) {
+static int settle_undrained(sealer *sealer) {
   int settled = 0;
-  for (sync_wait *wait = log->sealer.waits; wait; wait = wait->next) {
-    if (is_drained(log, wait) || !could_not_drain(log, wait)) continue;
-    settle(wait, SYNC_NOT_DRAINED, -__atomic_load_n(&log->storage_errno, __ATOMIC_RELAXED));
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    if (is_drained(sealer, wait) || !could_not_drain(sealer, wait)) continue;
+    settle(wait, SYNC_NOT_DRAINED, -__atomic_load_n(&sealer->intake->storage_errno, __ATOMIC_RELAXED));
     settled = 1;
   }
-  if (settled) announce(log);
+  if (settled) announce(sealer);
   return settled;
 }
 
-static int has_drained_wait(const event_log *log) {
-  const sync_wait *wait = log->sealer.waits;
-  while (wait && !is_drained(log, wait)) wait = wait->next;
+static int has_drained_wait(const sealer *sealer) {
+  const sync_wait *wait = sealer->waits;
+  while (wait && !is_drained(sealer, wait)) wait = wait->next;
   return wait != NULL;
 }
 
 /* ---- A pass ------------------------------------------------------------------------------------------------------ */
 
 /* Syncs the active segment and its name, off the mutex meanwhile. 0 or a negative errno. */
-static int sync_active(event_log *log, segment *active) {
-  sealer *sealer = &log->sealer;
+static int sync_active(sealer *sealer, segment *active) {
   if (!segment_has_files(active)) sealer->broken = -DESCRIPTOR_LOST;
   if (sealer->broken == -DESCRIPTOR_LOST) return sealer->broken;
   if (!active->poisoned) {
-    pthread_mutex_unlock(&sealer->mutex);
+    pthread_mutex_unlock(&sealer->worker.mutex);
     int error = sys_sync_data(active->fd), unnamed = 0;
     active->poisoned = error != 0;
-    if (error != 0) __atomic_store_n(ring_sync_failed(log), 1, __ATOMIC_RELEASE);
+    if (error != 0) __atomic_store_n(sealer->finisher.sync_failed, 1, __ATOMIC_RELEASE);
     if (error == 0 && !active->named) unnamed = sys_sync_directory(active->directory);
     active->named |= error == 0 && unnamed == 0;
-    pthread_mutex_lock(&sealer->mutex);
+    pthread_mutex_lock(&sealer->worker.mutex);
     /* A directory has no other to be copied to: that its next sync succeeds would say nothing. */
     if (unnamed != 0 && sealer->broken == 0) sealer->broken = unnamed;
     if (!active->poisoned) return unnamed;
   }
   /* Once it is full by decree it comes here to be finished, which copies it. */
-  __atomic_store_n(&log->roll_wanted, active->number, __ATOMIC_RELEASE); /* D6 */
-  bell_ring(log);
+  __atomic_store_n(&sealer->roll_wanted, active->number, __ATOMIC_RELEASE); /* D6 */
+  bell_ring(sealer->intake);
   return -EIO;
 }
 
 /* Syncs every file that holds an offset below `offset`. Under the mutex, but not all the time. */
-static int sync_files(event_log *log, uint64_t offset) {
-  sealer *sealer = &log->sealer;
-  segment *active = log->active; /* only this thread frees one that has been active */
+static int sync_files(sealer *sealer, uint64_t offset) {
+  segment *active = sealer->active; /* only this thread frees one that has been active */
   uint64_t target = sealer->queued;
-  retry(log);
+  retry(sealer);
   for (uint64_t left; (left = target - sealer->finished - length(sealer->stuck)) > 0;) {
-    finish_all(log, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
+    finish_all(sealer, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
   }
   int error = sealer->stuck ? sealer->stuck_error : 0;
-  if (error == 0 && active && active->base_offset < offset) error = sync_active(log, active);
-  if (detach_lost_page(log)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
+  if (error == 0 && active && active->base_offset < offset) error = sync_active(sealer, active);
+  if (detach_lost_page(sealer->intake)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
   return error == 0 ? sealer->broken : error;
 }
 
@@ -253,34 +239,36 @@ static int sync_files(event_log *log, uint64_t offset) {
  * Makes durable what the log holds at its beginning, and tells the waiters. Under the mutex, but not all the time. The
  * order matters: first what is in the log, then which files hold it, then their sync.
  */
-static int make_durable(event_log *log) {
-  sealer *sealer = &log->sealer;
+static int make_durable(sealer *sealer) {
+  const intake *intake = sealer->intake;
   uint64_t number = sealer->passes + 1, drained[WEIR_MAX_LANES];
   __atomic_store_n(&sealer->passes, number, __ATOMIC_RELAXED);
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
-    if (is_drained(log, wait)) wait->pass = number;
+    if (is_drained(sealer, wait)) wait->pass = number;
   }
   /* D1: the offset after the positions, so that nothing handed is above it. */
-  for (uint32_t i = 0; i < log->lane_count; i++) drained[i] = __atomic_load_n(&log->lanes[i].drained, __ATOMIC_ACQUIRE);
-  uint64_t offset = __atomic_load_n(&log->counters.next_offset, __ATOMIC_ACQUIRE);
-  int error = sync_files(log, offset);
-  INVARIANT(offset >= log->durable_offset);
-  for (uint32_t i = 0; error == 0 && i < log->lane_count; i++) {
-    INVARIANT(drained[i] >= log->lanes[i].durable);
-    __atomic_store_n(&log->lanes[i].durable, drained[i], __ATOMIC_RELEASE);
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    drained[i] = __atomic_load_n(&intake->lanes[i].drained, __ATOMIC_ACQUIRE);
   }
-  if (error == 0) __atomic_store_n(&log->durable_offset, offset, __ATOMIC_RELEASE); /* D2 */
+  uint64_t offset = __atomic_load_n(&sealer->next_offset, __ATOMIC_ACQUIRE);
+  int error = sync_files(sealer, offset);
+  INVARIANT(offset >= sealer->durable_offset);
+  for (uint32_t i = 0; error == 0 && i < intake->lane_count; i++) {
+    INVARIANT(drained[i] >= intake->lanes[i].durable);
+    __atomic_store_n(&intake->lanes[i].durable, drained[i], __ATOMIC_RELEASE);
+  }
+  if (error == 0) __atomic_store_n(&sealer->durable_offset, offset, __ATOMIC_RELEASE); /* D2 */
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
-    if (wait->pass == number) settle(wait, error == 0 ? result_of(log, wait) : SYNC_FAILED, error);
+    if (wait->pass == number) settle(wait, error == 0 ? result_of(sealer, wait) : SYNC_FAILED, error);
   }
-  announce(log);
+  announce(sealer);
   return error;
 }
 
 /* Whether the host has closed the log's directory or its lock: then nothing more is vouched for, or removed. */
-static int is_cut_off(event_log *log) {
-  if (log_lock_check(&log->held) == 0) return 0;
-  log->sealer.broken = -DESCRIPTOR_LOST;
+static int is_cut_off(sealer *sealer) {
+  if (log_lock_check(sealer->intake->held) == 0) return 0;
+  sealer->broken = -DESCRIPTOR_LOST;
   return 1;
 }
 
@@ -299,100 +287,98 @@ static uint64_t touch_due(const sealer *sealer) {
  * after the log has grown, at most once a TOUCH_PAUSE_NS, ring and active segment get the present time. Off the mutex
  * meanwhile: only this thread frees a segment that has been active.
  */
-static void touch(event_log *log) {
-  sealer *sealer = &log->sealer;
-  segment *active = log->active;
+static void touch(sealer *sealer) {
+  segment *active = sealer->active;
   __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7: what is stored from now on asks for another */
-  if (is_cut_off(log)) return;
-  pthread_mutex_unlock(&sealer->mutex);
-  if (!log->ring_elsewhere) sys_touch_at(log->held.directory, RING_NAME);
+  if (is_cut_off(sealer)) return;
+  pthread_mutex_unlock(&sealer->worker.mutex);
+  if (!sealer->intake->ring.elsewhere) sys_touch_at(sealer->intake->held->directory, RING_NAME);
   if (active && segment_has_files(active)) sys_touch(active->fd);
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_lock(&sealer->worker.mutex);
 }
 
 /* ---- Damaged stretches of lanes ---------------------------------------------------------------------------------- */
 
 /* They are not in quarantine/, and never will be. */
-static void count_unkept(event_log *log, uint64_t bytes) {
-  __atomic_store_n(&log->unkept_bytes, log->unkept_bytes + bytes, __ATOMIC_RELAXED);
+static void count_unkept(sealer *sealer, uint64_t bytes) {
+  __atomic_store_n(&sealer->unkept_bytes, sealer->unkept_bytes + bytes, __ATOMIC_RELAXED);
 }
 
 /* Writes the oldest, off the mutex meanwhile. One that fails is tried again, unless this is the last time. */
-static void copy_damaged(event_log *log, int last_time) {
-  sealer *sealer = &log->sealer;
+static void copy_damaged(sealer *sealer, int last_time) {
   damaged_stretch *stretch = sealer->damaged;
   uint64_t bytes = stretch->of.to - stretch->of.from;
-  pthread_mutex_unlock(&sealer->mutex);
-  int error = quarantine_stretch(log->held.directory, stretch);
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_unlock(&sealer->worker.mutex);
+  int error = quarantine_stretch(sealer->intake->held->directory, stretch);
+  pthread_mutex_lock(&sealer->worker.mutex);
   if (error < 0 && !last_time) {
     sealer->copy_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
     return;
   }
-  if (error != 0) count_unkept(log, bytes);
+  if (error != 0) count_unkept(sealer, bytes);
   sealer->damaged = stretch->next;
   sealer->damaged_bytes -= bytes;
   free(stretch);
 }
 
-void sealer_quarantine(event_log *log, const damaged_lane *lane) {
-  sealer *sealer = &log->sealer;
+void sealer_quarantine(sealer *sealer, const damaged_lane *lane) {
   uint64_t bytes = lane->to - lane->from;
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_lock(&sealer->worker.mutex);
   int room = bytes <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* nobody else adds to them */
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_mutex_unlock(&sealer->worker.mutex);
   damaged_stretch *stretch = room ? quarantine_take(lane) : NULL;
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_lock(&sealer->worker.mutex);
   if (stretch) {
     damaged_stretch **last = &sealer->damaged;
     while (*last) last = &(*last)->next;
     *last = stretch;
     sealer->damaged_bytes += bytes;
-    pthread_cond_signal(&sealer->wakes);
+    pthread_cond_signal(&sealer->worker.wakes);
   } else {
-    count_unkept(log, bytes);
+    count_unkept(sealer, bytes);
   }
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_mutex_unlock(&sealer->worker.mutex);
 }
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
 /* Half the interval, so that what was captured while a pass ran is on the disk within a whole one. */
-static uint64_t interval_due(const event_log *log) {
-  return log->sealer.fresh ? log->sealer.fresh_since + log->options.sync_interval_ns / 2 : UINT64_MAX;
+static uint64_t interval_due(const sealer *sealer) {
+  return sealer->fresh ? sealer->fresh_since + sealer->intake->options->sync_interval_ns / 2 : UINT64_MAX;
 }
 
 static void sleep_until(sealer *sealer, uint64_t deadline) {
   struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
-  if (deadline == UINT64_MAX) pthread_cond_wait(&sealer->wakes, &sealer->mutex);
-  else pthread_cond_clockwait(&sealer->wakes, &sealer->mutex, CLOCK_MONOTONIC, &until);
+  if (deadline == UINT64_MAX) pthread_cond_wait(&sealer->worker.wakes, &sealer->worker.mutex);
+  else pthread_cond_clockwait(&sealer->worker.wakes, &sealer->worker.mutex, CLOCK_MONOTONIC, &until);
 }
 
 /* One thing that is due, or a sleep until something is. */
-static void take_step(event_log *log) {
-  sealer *sealer = &log->sealer;
-  uint64_t bounds_due = retention_due(log->retention);
+static void take_step(sealer *sealer) {
+  intake *intake = sealer->intake;
+  uint64_t bounds_due = retention_due(intake->retention);
   int timed = sealer->stuck || sealer->fresh || is_stale(sealer) || sealer->damaged || bounds_due != UINT64_MAX;
   uint64_t now = timed ? sys_monotonic_ns() : 0;
-  if (settle_undrained(log)) return; /* whatever came meanwhile is looked at anew, a stop too */
-  if (sealer->broken != 0) retention_deny(log, sealer->broken);
+  if (settle_undrained(sealer)) return; /* whatever came meanwhile is looked at anew, a stop too */
+  if (sealer->broken != 0) retention_deny(intake->retention, sealer->broken);
   if (now >= touch_due(sealer)) {
-    touch(log);
+    touch(sealer);
   } else if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
-    if (!is_cut_off(log)) retention_serve(log); /* once all is sealed that may be: only that can be removed */
-  } else if (has_drained_wait(log) || now >= interval_due(log)) {
+    /* Once all is sealed that may be: only that can be removed. */
+    if (!is_cut_off(sealer)) retention_serve(intake->retention);
+  } else if (has_drained_wait(sealer) || now >= interval_due(sealer)) {
     __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
-    if (make_durable(log) == 0 || log->options.sync_interval_ns == 0) return;
+    if (make_durable(sealer) == 0 || intake->options->sync_interval_ns == 0) return;
     __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
     sealer->fresh_since = now;
   } else if (sealer->first_done) {
-    finish_all(log, take_done(sealer, MOST_AT_ONCE));
+    finish_all(sealer, take_done(sealer, MOST_AT_ONCE));
   } else if (sealer->stuck && now >= sealer->retry_at) {
-    retry(log);
+    retry(sealer);
   } else if (sealer->damaged && now >= sealer->copy_at) {
-    copy_damaged(log, 0);
+    copy_damaged(sealer, 0);
   } else {
-    uint64_t due = interval_due(log);
+    uint64_t due = interval_due(sealer);
     if (bounds_due < due && sealer->broken == 0) due = bounds_due;
     if (touch_due(sealer) < due) due = touch_due(sealer);
     if (sealer->damaged && sealer->copy_at < due) due = sealer->copy_at;
@@ -401,51 +387,34 @@ static void take_step(event_log *log) {
 }
 
 static void *sealer_main(void *argument) {
-  event_log *log = argument;
-  sealer *sealer = &log->sealer;
-  pthread_mutex_lock(&sealer->mutex);
-  while (!sealer->stopping) take_step(log);
+  sealer *sealer = argument;
+  pthread_mutex_lock(&sealer->worker.mutex);
+  while (!sealer->worker.stopping) take_step(sealer);
   /* The drainer has ended, and there is no active segment: what is left is the queue. */
-  make_durable(log);
-  while (sealer->damaged) copy_damaged(log, 1);
-  int due = retention_due(log->retention) <= sys_monotonic_ns();
-  if (due && sealer->broken == 0 && !is_cut_off(log)) retention_serve(log);
-  sealer->running = 0;
+  make_durable(sealer);
+  while (sealer->damaged) copy_damaged(sealer, 1);
+  int due = retention_due(sealer->intake->retention) <= sys_monotonic_ns();
+  if (due && sealer->broken == 0 && !is_cut_off(sealer)) retention_serve(sealer->intake->retention);
+  sealer->worker.running = 0;
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
-    settle(wait, is_durable(log, wait) ? result_of(log, wait) : SYNC_CLOSED, 0);
+    settle(wait, is_durable(sealer, wait) ? result_of(sealer, wait) : SYNC_CLOSED, 0);
   }
-  announce(log);
-  pthread_mutex_unlock(&sealer->mutex);
+  announce(sealer);
+  pthread_mutex_unlock(&sealer->worker.mutex);
   return NULL;
 }
 
-void sealer_make(event_log *log) {
-  pthread_mutex_init(&log->sealer.mutex, NULL);
-  pthread_cond_init(&log->sealer.wakes, NULL);
-  pthread_cond_init(&log->sealer.settled, NULL);
+void sealer_make(sealer *sealer, intake *intake) {
+  sealer->intake = intake;
+  worker_make(&sealer->worker);
 }
 
-void sealer_free(event_log *log) {
-  pthread_mutex_destroy(&log->sealer.mutex);
-  pthread_cond_destroy(&log->sealer.wakes);
-  pthread_cond_destroy(&log->sealer.settled);
-}
+void sealer_free(sealer *sealer) { worker_free(&sealer->worker); }
 
-int sealer_start(event_log *log) {
-  log->sealer.running = 1;
-  int error = thread_start(&log->sealer.thread, sealer_main, log, "weir-seal");
-  if (error != 0) log->sealer.running = 0;
-  return error;
-}
+int sealer_start(sealer *sealer) { return worker_start(&sealer->worker, sealer_main, sealer, "weir-seal"); }
 
-int sealer_stop(event_log *log) {
-  sealer *sealer = &log->sealer;
-  pthread_mutex_lock(&sealer->mutex);
-  int running = sealer->running;
-  sealer->stopping = 1;
-  pthread_cond_signal(&sealer->wakes);
-  pthread_mutex_unlock(&sealer->mutex);
-  if (running) pthread_join(sealer->thread, NULL);
+int sealer_stop(sealer *sealer) {
+  worker_stop(&sealer->worker);
   int error = sealer->stuck ? sealer->stuck_error : sealer->broken;
   while (sealer->stuck) {
     segment *next = sealer->stuck->next;
@@ -455,54 +424,51 @@ int sealer_stop(event_log *log) {
   return error;
 }
 
-int sealer_trouble(const event_log *log) { return __atomic_load_n(&log->sealer.stuck_error, __ATOMIC_ACQUIRE); }
+int sealer_trouble(const sealer *sealer) { return __atomic_load_n(&sealer->stuck_error, __ATOMIC_ACQUIRE); }
 
-uint64_t sealer_waiting(const event_log *log) {
-  const sealer *sealer = &log->sealer;
+uint64_t sealer_waiting(const sealer *sealer) {
   return __atomic_load_n(&sealer->queued, __ATOMIC_ACQUIRE) - __atomic_load_n(&sealer->finished, __ATOMIC_ACQUIRE);
 }
 
 /* ---- What others tell it ----------------------------------------------------------------------------------------- */
 
-void sealer_expect(event_log *log) {
-  sealer *sealer = &log->sealer;
-  int fresh = log->options.sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);
+void sealer_expect(sealer *sealer) {
+  int fresh = sealer->intake->options->sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);
   /* D7: either touch() has cleared it, or what was stored so far is there before the files are touched. */
   int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST);
   if (fresh && stale) return;
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_lock(&sealer->worker.mutex);
   uint64_t now = sys_monotonic_ns();
   if (!fresh) sealer->fresh_since = now;
   if (!fresh) __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
   if (!stale) sealer->stale_since = now;
   if (!stale) __atomic_store_n(&sealer->stale, 1, __ATOMIC_RELAXED);
-  pthread_cond_signal(&sealer->wakes);
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_cond_signal(&sealer->worker.wakes);
+  pthread_mutex_unlock(&sealer->worker.mutex);
 }
 
-void sealer_drained(event_log *log) {
-  if (__atomic_load_n(&log->sealer.wait_count, __ATOMIC_ACQUIRE) == 0) return; /* D3 */
-  pthread_mutex_lock(&log->sealer.mutex);
-  pthread_cond_signal(&log->sealer.wakes);
-  pthread_mutex_unlock(&log->sealer.mutex);
+void sealer_drained(sealer *sealer) {
+  if (__atomic_load_n(&sealer->wait_count, __ATOMIC_ACQUIRE) == 0) return; /* D3 */
+  pthread_mutex_lock(&sealer->worker.mutex);
+  pthread_cond_signal(&sealer->worker.wakes);
+  pthread_mutex_unlock(&sealer->worker.mutex);
 }
 
-void sealer_lose(event_log *log, lane *lane, uint64_t from, uint64_t to) {
-  pthread_mutex_lock(&log->sealer.mutex);
+void sealer_lose(sealer *sealer, lane *lane, uint64_t from, uint64_t to) {
+  pthread_mutex_lock(&sealer->worker.mutex);
   lane_loss *oldest = &lane->loss[lane->losses % LANE_LOSSES];
   if (lane->losses >= LANE_LOSSES) lane->losses_known_from = oldest->to;
   *oldest = (lane_loss){.from = from, .to = to};
   lane->losses++;
-  pthread_mutex_unlock(&log->sealer.mutex);
+  pthread_mutex_unlock(&sealer->worker.mutex);
 }
 
-int sealer_add(event_log *log, sync_wait *wait) {
-  sealer *sealer = &log->sealer;
+int sealer_add(sealer *sealer, sync_wait *wait) {
   int pending = 0;
-  pthread_mutex_lock(&sealer->mutex);
-  if (is_durable(log, wait)) {
-    settle(wait, result_of(log, wait), 0);
-  } else if (!sealer->running) {
+  pthread_mutex_lock(&sealer->worker.mutex);
+  if (is_durable(sealer, wait)) {
+    settle(wait, result_of(sealer, wait), 0);
+  } else if (!sealer->worker.running) {
     settle(wait, SYNC_CLOSED, 0);
   } else {
     wait->next = sealer->waits;
@@ -511,26 +477,26 @@ int sealer_add(event_log *log, sync_wait *wait) {
     /* D3, first: a drainer that is awake may see the request and be done with it before the next instruction; where it
      * saw nobody waiting it would wake nobody. */
     __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE);
-    wait->drain = __atomic_add_fetch(&log->drains_requested, 1, __ATOMIC_ACQ_REL);
+    wait->drain = __atomic_add_fetch(&sealer->intake->requests.made, 1, __ATOMIC_ACQ_REL);
   }
-  pthread_mutex_unlock(&sealer->mutex);
-  if (pending) bell_ring(log); /* not by its result: the wait may be over and gone */
+  pthread_mutex_unlock(&sealer->worker.mutex);
+  if (pending) bell_ring(sealer->intake); /* not by its result: the wait may be over and gone */
   return !pending;
 }
 
-sync_result sealer_await(event_log *log, sync_wait *wait, uint64_t deadline) {
-  sealer *sealer = &log->sealer;
+sync_result sealer_await(sealer *sealer, sync_wait *wait, uint64_t deadline) {
+  worker *worker = &sealer->worker;
   struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
-  pthread_mutex_lock(&sealer->mutex);
+  pthread_mutex_lock(&worker->mutex);
   while (wait->result == SYNC_PENDING) {
     if (deadline == UINT64_MAX) {
-      pthread_cond_wait(&sealer->settled, &sealer->mutex);
-    } else if (pthread_cond_clockwait(&sealer->settled, &sealer->mutex, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+      pthread_cond_wait(&worker->settled, &worker->mutex);
+    } else if (pthread_cond_clockwait(&worker->settled, &worker->mutex, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
       if (wait->result != SYNC_PENDING) break;
       settle(wait, SYNC_TIMEOUT, 0);
-      announce(log);
+      announce(sealer);
     }
   }
-  pthread_mutex_unlock(&sealer->mutex);
+  pthread_mutex_unlock(&worker->mutex);
   return wait->result;
 }

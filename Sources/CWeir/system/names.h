@@ -43,6 +43,7 @@
 #define calibration_in_slot weir_core_calibration_in_slot
 #define calibration_monotonic weir_core_calibration_monotonic
 #define calibration_time weir_core_calibration_time
+#define callers_await weir_core_callers_await
 #define callers_closed weir_core_callers_closed
 #define callers_enter weir_core_callers_enter
 #define callers_enter_counters weir_core_callers_enter_counters
@@ -80,10 +81,6 @@
 #define detach_unregister weir_core_detach_unregister
 #define directory_is_live weir_core_directory_is_live
 #define directory_open_read weir_core_directory_open_read
-#define drain_all weir_core_drain_all
-#define drain_begin_segment weir_core_drain_begin_segment
-#define drain_main weir_core_drain_main
-#define drain_seal_active weir_core_drain_seal_active
 #define drained_accounted weir_core_drained_accounted
 #define drained_block weir_core_drained_block
 #define drained_calibration weir_core_drained_calibration
@@ -100,6 +97,14 @@
 #define drained_segment weir_core_drained_segment
 #define drained_start weir_core_drained_start
 #define drained_start_offset weir_core_drained_start_offset
+#define drainer_abandon weir_core_drainer_abandon
+#define drainer_begin weir_core_drainer_begin
+#define drainer_drain weir_core_drainer_drain
+#define drainer_end weir_core_drainer_end
+#define drainer_free weir_core_drainer_free
+#define drainer_make weir_core_drainer_make
+#define drainer_start weir_core_drainer_start
+#define drainer_stop weir_core_drainer_stop
 #define event_fill weir_core_event_fill
 #define eviction_settle weir_core_eviction_settle
 #define eviction_total weir_core_eviction_total
@@ -116,6 +121,9 @@
 #define hash_key_make weir_core_hash_key_make
 #define identity_find weir_core_identity_find
 #define identity_is_anothers weir_core_identity_is_anothers
+#define intake_free weir_core_intake_free
+#define intake_free_locks weir_core_intake_free_locks
+#define intake_make weir_core_intake_make
 #define invariant_broken weir_core_invariant_broken
 #define lane_begin_telling weir_core_lane_begin_telling
 #define lane_close_all weir_core_lane_close_all
@@ -295,6 +303,7 @@
 #define segment_seal_bytes weir_core_segment_seal_bytes
 #define sigbus_forget weir_core_sigbus_forget
 #define sigbus_is_installed weir_core_sigbus_is_installed
+#define sigbus_note weir_core_sigbus_note
 #define sigbus_uninstall weir_core_sigbus_uninstall
 #define sigbus_watch weir_core_sigbus_watch
 #define sizes_of_log weir_core_sizes_of_log
@@ -385,5 +394,9 @@
 #define window_forget weir_core_window_forget
 #define window_free weir_core_window_free
 #define window_get weir_core_window_get
+#define worker_free weir_core_worker_free
+#define worker_make weir_core_worker_make
+#define worker_start weir_core_worker_start
+#define worker_stop weir_core_worker_stop
 
 #endif

@@ -62,6 +62,8 @@ void sigbus_forget(const uint8_t *address) {
   }
 }
 
+void sigbus_note(void *flag) { __atomic_store_n((int *)flag, 1, __ATOMIC_SEQ_CST); }
+
 /* The mapping that the address is in: 1 and whom to tell, or 0. */
 static int find(uintptr_t address, watched *found) {
   for (int i = 0; i < SIGBUS_RANGES; i++) {

@@ -17,6 +17,8 @@ enum { SIGBUS_RANGES = 1024 };
 void sigbus_watch(const uint8_t *address, uint64_t bytes, void (*lost)(void *owner), void *owner);
 void sigbus_forget(const uint8_t *address);
 
+void sigbus_note(void *flag); /* a `lost` that sets the int at `owner`, atomically */
+
 int sigbus_is_installed(void);
 void sigbus_uninstall(void); /* if nobody has installed another handler since */
 

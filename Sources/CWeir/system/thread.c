@@ -34,3 +34,32 @@ int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const
   if (error == 0) pthread_setname_np(*thread, name);
   return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
 }
+
+void worker_make(worker *worker) {
+  pthread_mutex_init(&worker->mutex, NULL);
+  pthread_cond_init(&worker->wakes, NULL);
+  pthread_cond_init(&worker->settled, NULL);
+}
+
+void worker_free(worker *worker) {
+  pthread_mutex_destroy(&worker->mutex);
+  pthread_cond_destroy(&worker->wakes);
+  pthread_cond_destroy(&worker->settled);
+}
+
+int worker_start(worker *worker, void *(*main)(void *), void *argument, const char *name) {
+  worker->running = 1;
+  int error = thread_start(&worker->thread, main, argument, name);
+  if (error != 0) worker->running = 0;
+  return error;
+}
+
+void worker_stop(worker *worker) {
+  pthread_mutex_lock(&worker->mutex);
+  int running = worker->running;
+  worker->stopping = 1;
+  pthread_cond_signal(&worker->wakes);
+  pthread_mutex_unlock(&worker->mutex);
+  if (running) pthread_join(worker->thread, NULL);
+  worker->running = 0;
+}

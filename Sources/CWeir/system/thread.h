@@ -6,7 +6,22 @@
 
 #include <pthread.h>
 
+/* A thread of the library's own, and what it and those it works for meet at. */
+typedef struct worker {
+  pthread_mutex_t mutex;
+  pthread_cond_t wakes;   /* there is something to do, or the thread is to end */
+  pthread_cond_t settled; /* something is done that others wait for */
+  int running;
+  int stopping;
+  pthread_t thread;
+} worker;
+
 /* A thread that never takes one of the host's signals. 0 or a negative errno. */
 int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const char *name);
+
+void worker_make(worker *worker); /* in memory that is zeros; worker_free undoes it */
+void worker_free(worker *worker);
+int worker_start(worker *worker, void *(*main)(void *), void *argument, const char *name); /* as thread_start */
+void worker_stop(worker *worker); /* asks the thread to end, and waits until it has; none runs: nothing else */
 
 #endif

@@ -1,0 +1,55 @@
+/* drainer.h: the drainer, a thread that moves what was captured from the lanes into segments. See drainer.c. */
+#ifndef WEIR_DRAINER_H
+#define WEIR_DRAINER_H
+
+#include "system/names.h"
+
+#include "capture/clock.h"
+#include "capture/intake.h"
+#include "drain/prefaulter.h"
+#include "drain/preparer.h"
+#include "seal/sealer.h"
+#include "segment/segment.h"
+
+/* A function of the host that the drainer calls. */
+typedef struct host_call {
+  void (*call)(void *context); /* null: none is set; the drainer first reads it without the lock */
+  void *context;
+} host_call;
+
+typedef struct drainer {
+  intake *intake;
+  sealer *sealer;
+  preparer *preparer;
+  prefaulter *prefaulter;
+  pthread_t thread;
+  uint32_t stopping;       /* atomic */
+  segment *active;         /* as the sealer's */
+  uint64_t next_offset;
+  uint64_t segment_number; /* of `active`, from 1 */
+  segment_end previous;    /* the segment before `active` */
+  int sampled_due;         /* a new segment has begun: write the gap records for SAMPLED */
+  int stall_error;         /* negative errno of what stopped the pass; 0: it waits for a segment */
+  uint64_t stalled_for;    /* drain requests after this one came after the failed try, and do not fail */
+  int can_flush_lines;     /* the processor has clflushopt */
+  event_clock clock;
+  weir_counters counters;  /* read with relaxed atomics */
+  pthread_mutex_t host_lock; /* held while on_drained or on_refused runs; guards both */
+  host_call on_drained;
+  host_call on_refused;
+} drainer;
+
+void drainer_make(drainer *drainer, sealer *sealer, preparer *preparer, prefaulter *prefaulter); /* in zeros */
+void drainer_free(drainer *drainer);
+int drainer_begin(drainer *drainer, segment *fresh); /* makes it the active segment. 0 or a negative errno */
+int drainer_start(drainer *drainer); /* 0 or a negative errno */
+void drainer_stop(drainer *drainer); /* once everything captured is drained, or can't be */
+void drainer_end(drainer *drainer);  /* after drainer_stop: the last segment goes to the sealer, if that has anything */
+void drainer_abandon(drainer *drainer); /* lets go of the active segment, which stays as it is */
+
+typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
+
+/* Drains every lane up to its tail now, then writes the gap records that are due. */
+drain_result drainer_drain(drainer *drainer, uint64_t *moved);
+
+#endif
