@@ -467,12 +467,12 @@ MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Te
 MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory directory/locator directory/quarantine \
                 directory/sizes directory/log_start format/columns format/definition format/notice format/values \
                 inspect/check inspect/check_batch inspect/findings inspect/stat inspect/tally inspect/verify \
-                limits/age limits/byte_limit limits/claim limits/retention limits/log_start_check read/event \
+                limits/age limits/claim limits/log_start_check read/event \
                 read/reader read/route recover/orphan_ring recover/interrupted recover/unreported recover/lost_ring \
                 recover/unsealed replay/orphan replay/drained ring/ring_owner segment/batch_frame segment/batch_source \
                 segment/contents segment/definitions segment/identity segment/scan segment/scan_block segment/source \
                 segment/unpack segment/window system/crc32c system/error system/failing system/system
-MODELS_INCLUDED = capture/lane drain/drainer
+MODELS_INCLUDED = capture/lane drain/drainer limits/retention seal/sealer
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
 MODELS_OWN = $(filter-out under_test_%,$(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/*.c)))

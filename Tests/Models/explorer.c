@@ -43,7 +43,7 @@ enum { ENDED = 1, SEEN = 2, BROKEN = 3 };
 static struct {
   uint8_t chosen[MAX_CHOICES], count[MAX_CHOICES];
   uint32_t at, prefix, length;
-  uint32_t steps;
+  uint32_t steps, switches;
 } path;
 
 static verdict found;
@@ -84,6 +84,7 @@ static int is_new_state(void) {
     mix(hash, (uint64_t)threads[i].status << 3 | (uint64_t)(flags[0] << 2 | flags[1] << 1 | flags[2]));
   }
   mix(hash, model_time_ns);
+  mix(hash, exploring->switches ? path.switches : 0);
   memory_hash(hash);
   if (seen.count * 2 >= seen.room) {
     uint64_t room = seen.room ? seen.room * 2 : 1 << 16;
@@ -205,8 +206,10 @@ void scheduling_point(void) {
   if (++path.steps > MAX_STEPS) broken("an execution does not end: a livelock, or the model is too large");
   if (is_new_ground() && !tracing && !is_new_state()) _longjmp(home, SEEN);
   int ready[MAX_THREADS], count = 0;
-  if (current != NO_THREAD && threads[current].status == THREAD_READY) ready[count++] = current;
-  for (int i = 0; i < thread_count; i++) {
+  int goes_on = current != NO_THREAD && threads[current].status == THREAD_READY;
+  if (goes_on) ready[count++] = current;
+  int bound = goes_on && exploring->switches && path.switches == exploring->switches;
+  for (int i = 0; i < thread_count && !bound; i++) {
     if (i != current && threads[i].status == THREAD_READY) ready[count++] = i;
   }
   /* With nobody to wait for, time alone goes on. */
@@ -216,7 +219,9 @@ void scheduling_point(void) {
     ready[count++] = i;
   }
   if (count == 0) _longjmp(home, ENDED);
-  go_on_with(ready[choose((uint32_t)count)]);
+  int next = ready[choose((uint32_t)count)];
+  path.switches += goes_on && next != current;
+  go_on_with(next);
 }
 
 void remember(uint64_t what) { mix(threads[current].learned, what); }
@@ -276,7 +281,7 @@ static void begin_execution(void) {
     memset(&thread->locals, 0, sizeof thread->locals);
   }
   path.at = 0;
-  path.steps = 0;
+  path.steps = path.switches = 0;
   world_restore();
   memory_begin();
   seam_begin();

@@ -40,14 +40,25 @@ typedef enum place_kind {
   PLACE_UNLANED,      /* the counters of refusals without a lane */
   PLACE_CONTROL,     /* the rest of a lane's control page */
   PLACE_RECORD,       /* bytes of a lane */
-  PLACE_BLOCK         /* bytes of a segment */
+  PLACE_BLOCK,        /* bytes of a segment */
+  PLACE_END,          /* the log's end, as the drainer publishes it */
+  PLACE_DRAINED,      /* how far a lane is drained */
+  PLACE_REQUESTED,    /* requests to drain that were made */
+  PLACE_ANSWERED,     /* up to which they are done */
+  PLACE_WAIT_COUNT,   /* waits for the disk */
+  PLACE_STALE,        /* the log has grown since its files were touched */
+  PLACE_DELIVERED,    /* how far all is delivered */
+  PLACE_REMOVABLE,    /* what is to be delivered before there is something to remove */
+  PLACE_BATCHED,      /* segments that became batches, on their way to the sealer */
+  PLACE_USED,         /* bytes below the limit that are used */
+  PLACE_BATCH_ROOM    /* bytes below the limit that batches in the making have */
 } place_kind;
 
 enum { ANY_VALUE = -1 };
 
 typedef struct twin {
   const char *name;
-  const char *label; /* of the barrier table in Sources/CWeir/capture/lane.c */
+  const char *label; /* of a barrier table: lane.c, sealer.c, retention.h, byte_limit.h */
   twin_change change;
   place_kind place;
   int64_t value;  /* of the stores that TWIN_DELAY_STORE delays; ANY_VALUE: all */
@@ -65,6 +76,7 @@ typedef struct model {
   void (*before_store)(void);            /* before each store to what survives a kill; or null */
   void (*done)(void);                    /* once, after the last execution, if none failed; or null */
   int sleeps_run_out;                    /* one sleep of each thread may end with nothing done by others */
+  uint32_t switches;                     /* at most so many from a thread that could go on; 0: without a bound */
   int long_form;                         /* not part of the short form */
   const twin *twins;                     /* the last has a null name */
 } model;
@@ -147,6 +159,7 @@ typedef int (*updater)(uint64_t old, uint64_t operand, uint64_t expected, uint64
 uint64_t memory_update(volatile void *address, uint64_t bytes, updater update, uint64_t operand, uint64_t expected,
                        int order, int split);
 void memory_fence(int thread); /* sequentially consistent */
+int memory_is_known(const volatile void *address, uint64_t bytes); /* what others wrote there comes before now */
 void memory_hash(uint64_t hash[2]);
 
 static inline void mix(uint64_t hash[2], uint64_t value) {

@@ -310,6 +310,18 @@ void memory_check_race(const volatile void *address, uint64_t bytes, access acce
   }
 }
 
+int memory_is_known(const volatile void *address, uint64_t bytes) {
+  const view *known = &views[current].known;
+  uint64_t first = granule_index(address), last = granule_index((const volatile uint8_t *)address + bytes - 1);
+  for (uint64_t at = first; at <= last; at++) {
+    const granule *granule = granule_at(at);
+    for (int other = 0; other < MAX_THREADS; other++) {
+      if (other != current && granule->at[PLAIN_WRITE][other] > known->clock[other]) return 0;
+    }
+  }
+  return 1;
+}
+
 /* ---- State ------------------------------------------------------------------------------------------------------- */
 
 static void mix_view(uint64_t hash[2], const view *view) {

@@ -3,9 +3,11 @@
  * what the broken twin being explored does wrong.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk.h"
 #include "explorer.h"
 #include "under_test.h"
 #include "world.h"
@@ -18,6 +20,11 @@ void *seam_allocate_aligned(size_t alignment, size_t bytes);
 void *seam_reallocate(void *address, size_t bytes);
 void seam_free(void *address);
 int seam_yield(void);
+int seam_lock(pthread_mutex_t *mutex);
+int seam_unlock(pthread_mutex_t *mutex);
+int seam_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int seam_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
+int seam_wake(pthread_cond_t *condition);
 
 /* A store that a twin delays. */
 typedef struct delayed {
@@ -315,5 +322,50 @@ void seam_free(void *address) {
  */
 int seam_yield(void) {
   if (current != NO_THREAD && !give_up_waiting()) wait_for_store();
+  return 0;
+}
+
+/* ---- Mutexes ----------------------------------------------------------------------------------------------------- */
+
+/* A mutex is its first word: 1 while somebody has it. Who finds that sleeps until it is free. */
+int seam_lock(pthread_mutex_t *mutex) {
+  uint32_t *word = (uint32_t *)(void *)mutex;
+  /* An exchange reads the last store, as the kernel does before it lets anybody sleep. */
+  while (current != NO_THREAD && update(word, sizeof *word, exchanges, 1, 0, ACQUIRE) != 0) sleep_on(word);
+  return 0;
+}
+
+int seam_unlock(pthread_mutex_t *mutex) {
+  uint32_t *word = (uint32_t *)(void *)mutex;
+  if (current == NO_THREAD) return 0;
+  store(word, sizeof *word, 0, RELEASE);
+  wake_sleepers(word);
+  return 0;
+}
+
+/*
+ * Waits until woken: no other thread runs between the release of the mutex and the sleep. All who wait wake up at a
+ * signal: the code under test looks again after each wait.
+ */
+int seam_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+  if (current == NO_THREAD) return 0;
+  seam_unlock(mutex);
+  sleep_on((const uint32_t *)(const void *)condition);
+  return seam_lock(mutex);
+}
+
+/* Time goes on to the deadline, while others do what they do. One in centuries never comes. */
+int seam_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
+  enum { CENTURIES_S = 1 << 30 };
+  if (current == NO_THREAD || until->tv_sec > CENTURIES_S) return seam_wait(condition, mutex);
+  uint64_t deadline = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
+  seam_unlock(mutex);
+  if (model_time_ns < deadline) model_time_ns = deadline;
+  wait_for_store();
+  return seam_lock(mutex);
+}
+
+int seam_wake(pthread_cond_t *condition) {
+  if (current != NO_THREAD) wake_sleepers((const uint32_t *)(const void *)condition);
   return 0;
 }

@@ -6,6 +6,7 @@
 #ifndef WEIR_MODELS_SEAM_H
 #define WEIR_MODELS_SEAM_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,11 @@ void *seam_allocate_aligned(size_t alignment, size_t bytes);
 void *seam_reallocate(void *address, size_t bytes);
 void seam_free(void *address);
 int seam_yield(void);
+int seam_lock(pthread_mutex_t *mutex);
+int seam_unlock(pthread_mutex_t *mutex);
+int seam_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int seam_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
+int seam_wake(pthread_cond_t *condition);
 
 #define memcpy(to, from, count) seam_copy(to, from, count)
 #define memset(to, byte, count) seam_fill(to, byte, count)
@@ -26,5 +32,11 @@ int seam_yield(void);
 #define realloc(address, bytes) seam_reallocate(address, bytes)
 #define free(address) seam_free(address)
 #define sched_yield() seam_yield()
+#define pthread_mutex_lock(mutex) seam_lock(mutex)
+#define pthread_mutex_unlock(mutex) seam_unlock(mutex)
+#define pthread_cond_wait(condition, mutex) seam_wait(condition, mutex)
+#define pthread_cond_clockwait(condition, mutex, clock, until) seam_wait_until(condition, mutex, until)
+#define pthread_cond_signal(condition) seam_wake(condition)
+#define pthread_cond_broadcast(condition) seam_wake(condition)
 
 #endif

@@ -6,6 +6,11 @@
 
 void sleep_once(event_log *log) { sleep_deep(&log->drainer); }
 
+void pass_once(event_log *log) {
+  uint64_t moved;
+  pass(&log->drainer, &moved);
+}
+
 int begin_next_segment(event_log *log) {
   sealer *sealer = &log->sealer;
   if (!roll(&log->drainer)) return 0;

@@ -49,6 +49,7 @@ void world_forget(void) {
   used = dirty_count = 0;
   world_recovering = unmapped = 0;
   memset(dirty, 0, sizeof dirty);
+  memset(&world_captured, 0, sizeof world_captured);
   for (uint32_t i = 0; i < MAX_PRODUCERS; i++) {
     for (uint32_t k = 0; k < MAX_NUMBERS; k++) world_captured.outcome[i][k] = NOT_YET;
   }
@@ -226,6 +227,7 @@ static place_kind locate(const volatile void *address, uint32_t *number) {
     if (address == &lane->taken) return PLACE_TAKEN;
     if (address == &lane->producer.busy) return PLACE_BUSY;
     if (address == &lane->producer.tail) return PLACE_TAIL_POINTER;
+    if (address == &lane->drained) return PLACE_DRAINED;
     return PLACE_OTHER;
   }
   if (ring->bytes && (uint64_t)(at - ring->bytes) < ring->size) {
@@ -240,6 +242,17 @@ static place_kind locate(const volatile void *address, uint32_t *number) {
     if (in_lane == offsetof(lane_control, tail)) return PLACE_TAIL;
     return in_lane == offsetof(lane_control, head) ? PLACE_HEAD : PLACE_CONTROL;
   }
+  const retention *retention = intake->retention;
+  if (address == &log->sealer.next_offset) return PLACE_END;
+  if (address == &log->sealer.wait_count) return PLACE_WAIT_COUNT;
+  if (address == &log->sealer.stale) return PLACE_STALE;
+  if (address == &intake->requests.made) return PLACE_REQUESTED;
+  if (address == &intake->requests.done) return PLACE_ANSWERED;
+  if (retention && address == &retention->delivered) return PLACE_DELIVERED;
+  if (retention && address == &retention->removable_at) return PLACE_REMOVABLE;
+  if (retention && address == &retention->batched) return PLACE_BATCHED;
+  if (retention && address == &retention->used) return PLACE_USED;
+  if (retention && address == &retention->batch_taken) return PLACE_BATCH_ROOM;
   const segment *active = log->sealer.active;
   if (active && (uint64_t)(at - active->map) < active->capacity) return PLACE_BLOCK;
   return PLACE_OTHER;
@@ -264,7 +277,18 @@ const char *place_name(const volatile void *address) {
                                       [PLACE_UNLANED] = "the counters of refusals without a lane",
                                       [PLACE_CONTROL] = "control page",
                                       [PLACE_RECORD] = "records",
-                                      [PLACE_BLOCK] = "block bytes"};
+                                      [PLACE_BLOCK] = "block bytes",
+                                      [PLACE_END] = "the log's end",
+                                      [PLACE_DRAINED] = "drained",
+                                      [PLACE_REQUESTED] = "requests.made",
+                                      [PLACE_ANSWERED] = "requests.done",
+                                      [PLACE_WAIT_COUNT] = "wait_count",
+                                      [PLACE_STALE] = "stale",
+                                      [PLACE_DELIVERED] = "delivered",
+                                      [PLACE_REMOVABLE] = "removable_at",
+                                      [PLACE_BATCHED] = "batched",
+                                      [PLACE_USED] = "used",
+                                      [PLACE_BATCH_ROOM] = "batch_taken"};
   static char text[96];
   uint32_t number;
   place_kind kind = locate(address, &number);
@@ -322,6 +346,36 @@ void world_read_records(contents *found, const block_header *block, const uint8_
     if (record.type == WEIR_TYPE_HOLE) found->count = MAX_EVENTS + 1; /* damage: nothing of that here */
     at += record_size(record.length);
   }
+}
+
+void world_touched(void) {
+  world_captured.touched_end = world_log->drainer.next_offset;
+  remember(world_captured.touched_end);
+  told("gives the files the present time");
+}
+
+void world_synced(const uint8_t *bytes) {
+  segment_header header;
+  memcpy(&header, bytes, sizeof header);
+  for (uint64_t at = header.header_bytes;;) {
+    block_header block;
+    memcpy(&block, bytes + at, sizeof block);
+    uint64_t size = sizeof block + block.payload_bytes;
+    /* Whatever comes behind a block that may not be there is not counted on either. */
+    if (block.magic != BLOCK_MAGIC || !memory_is_known(bytes + at, size)) break;
+    contents found = {0};
+    world_read_records(&found, &block, bytes + at + sizeof block);
+    for (uint32_t i = 0; i < found.count; i++) {
+      world_captured.synced[found.events[i] / 1000][found.events[i] % 1000] = 1;
+    }
+    uint64_t end = block.base_offset + block.count;
+    if (world_captured.synced_end >= block.base_offset && world_captured.synced_end < end) {
+      world_captured.synced_end = end;
+    }
+    at += size;
+  }
+  remember(world_captured.synced_end);
+  told("syncs a segment: the disk has all events below %llu", (unsigned long long)world_captured.synced_end);
 }
 
 static uint64_t outcomes(int32_t least, int32_t most) {

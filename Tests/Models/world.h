@@ -15,6 +15,9 @@ enum { NOT_YET = -2, PENDING = -1 };
 
 typedef struct captured {
   int32_t outcome[MAX_PRODUCERS][MAX_NUMBERS]; /* NOT_YET, PENDING, WEIR_ACCEPTED or the reason of the refusal */
+  uint8_t synced[MAX_PRODUCERS][MAX_NUMBERS];  /* the disk has it */
+  uint64_t synced_end;                         /* and all with a lower offset */
+  uint64_t touched_end;                        /* the log's end when its files last got the present time */
 } captured;
 
 extern event_log *world_log;
@@ -43,6 +46,10 @@ void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t p
 /* Captures an event that says whose it is, and notes what came of it. */
 void produce(uint32_t producer, uint32_t number);
 void produce_in_signal(uint32_t producer, uint32_t number);
+
+/* The sources under test sync a file, whose bytes these are: notes which events the disk has from now on. */
+void world_synced(const uint8_t *bytes);
+void world_touched(void); /* or give one the present time */
 
 /* ---- For models: checks ---- */
 

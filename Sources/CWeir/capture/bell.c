@@ -5,7 +5,7 @@
 
 void bell_ring(intake *intake) {
   __atomic_store_n(&intake->producer.asleep, 0, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&intake->bell, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&intake->bell, 1, __ATOMIC_RELEASE); /* E4 */
   sys_futex_wake(&intake->bell);
 }
 

@@ -90,7 +90,7 @@ void lane_end_telling(void) {
  * refusal inside the host function that is told is not reported: there would be no end to that.
  */
 static void note_refusal(intake *intake) {
-  if (!this_thread.telling) __atomic_store_n(&intake->refused, 1, __ATOMIC_RELEASE);
+  if (!this_thread.telling) __atomic_store_n(&intake->refused, 1, __ATOMIC_RELEASE); /* E2 */
 }
 
 /* Counts a refusal that no ring can count: the log is closed, belongs to a fork's parent, or lost a page. */
@@ -109,13 +109,13 @@ static int32_t count_loose(intake *intake, int32_t reason) {
  */
 static int32_t count_unlaned(intake *intake, int32_t reason) {
   __atomic_add_fetch(&intake->unlaned_users, 1, __ATOMIC_SEQ_CST); /* L7 */
-  int open = __atomic_load_n(&intake->state, __ATOMIC_SEQ_CST) == STATE_OPEN;
+  int open = __atomic_load_n(&intake->state, __ATOMIC_SEQ_CST) == STATE_OPEN; /* L7 */
   if (open) {
     __atomic_fetch_add(&intake->ring.header->unlaned_dropped[reason], 1, __ATOMIC_RELAXED);
     note_refusal(intake);
     bell_wake(intake);
   }
-  __atomic_sub_fetch(&intake->unlaned_users, 1, __ATOMIC_RELEASE);
+  __atomic_sub_fetch(&intake->unlaned_users, 1, __ATOMIC_RELEASE); /* L7 */
   return open ? reason : count_loose(intake, closed_reason(intake));
 }
 
@@ -399,7 +399,7 @@ int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload
 /* ---- Close ------------------------------------------------------------------------------------------------------- */
 
 void lane_close_all(intake *intake) {
-  __atomic_store_n(&intake->state, STATE_CLOSED, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&intake->state, STATE_CLOSED, __ATOMIC_SEQ_CST); /* L7 */
   for (uint32_t i = 0; i < intake->lane_count; i++) {
     lane *lane = &intake->lanes[i];
     __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);

@@ -71,7 +71,8 @@ static uint64_t deadline_of(const intake *intake, int evicts, int may_wait, uint
 
 /* The reason for refusing a capture when a lane stays full. */
 static int32_t full_reason(const intake *intake) {
-  return __atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
+  int fails = __atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK; /* E1 */
+  return fails ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
 }
 
 static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }

@@ -4,6 +4,21 @@
  *
  * What it keeps true: a block is appended before the lane's head moves, and both before the segment is sealed. So after
  * a kill at any instruction the log's word about a lane is at or past its head, and nothing is drained twice.
+ *
+ * The orders between captures and the drainer are in lane.c, those between the drainer and the sealer in sealer.c. What
+ * else the drainer shares:
+ *
+ * label store                               load                              what it guarantees
+ * E1    storage_errno, then storage         captures, callers: storage        whoever sees that the log cannot grow
+ *       (release)                           (acquire), then storage_errno     finds a reason
+ * E2    capture: the count of refusals,     drainer: refused exchanged        what the host is told of is counted
+ *       then refused = 1 (release)          (acquire), then its function
+ * E3    closer: the closed lanes, then      drainer: stopping (acquire),      all that was captured is drained before
+ *       stopping = 1 (release)              then the tails                    the drainer ends
+ * E4    who rings: what it rings for, then  drainer: bell (acquire), then     what is rung for is seen, or ends the
+ *       bell + 1 (release)                  the rest; then waits for bell     wait
+ * K1    log_end, reported, closed           recovery, by program order        the ring never says more than the log has
+ *       (release), after the block
  */
 #define _GNU_SOURCE
 #include "drain/drainer.h"
@@ -46,8 +61,9 @@ static void set_storage(drainer *drainer, int negative_errno) {
   intake *intake = drainer->intake;
   drainer->stall_error = negative_errno;
   /* Kept when all is well again: whoever saw the status a moment ago still finds its reason. */
-  if (negative_errno != 0) __atomic_store_n(&intake->storage_errno, -negative_errno, __ATOMIC_RELAXED);
-  __atomic_store_n(&intake->storage, negative_errno == 0 ? WEIR_OK : status_of(negative_errno), __ATOMIC_RELEASE);
+  if (negative_errno != 0) __atomic_store_n(&intake->storage_errno, -negative_errno, __ATOMIC_RELAXED); /* E1 */
+  int32_t status = negative_errno == 0 ? WEIR_OK : status_of(negative_errno);
+  __atomic_store_n(&intake->storage, status, __ATOMIC_RELEASE); /* E1 */
 }
 
 /* Gathers what the log says was lost, of the most so many; null: counts them. */
@@ -224,7 +240,7 @@ static int append_definitions(drainer *drainer, const uint32_t *types, uint32_t 
 static void publish(drainer *drainer, uint32_t events) {
   refresh_tick(drainer);
   drainer->next_offset += events;
-  __atomic_store_n(&drainer->intake->ring.header->log_end, drainer->next_offset, __ATOMIC_RELEASE);
+  __atomic_store_n(&drainer->intake->ring.header->log_end, drainer->next_offset, __ATOMIC_RELEASE); /* K1 */
   __atomic_store_n(&drainer->sealer->next_offset, drainer->next_offset, __ATOMIC_RELEASE); /* D1, as `drained` */
   store(&drainer->counters.blocks, drainer->counters.blocks + 1);
   prefaulter_wake(drainer->prefaulter);
@@ -314,7 +330,7 @@ static void note_reported(drainer *drainer, uint64_t *reported, int32_t reason, 
   uint64_t before = load(reported);
   active->summary.dropped[reason] += total - before;
   if (before == 0 && active->totals < segment_most_totals(active->capacity)) active->totals++;
-  __atomic_store_n(reported, total, __ATOMIC_RELEASE);
+  __atomic_store_n(reported, total, __ATOMIC_RELEASE); /* K1 */
 }
 
 /* Has damaged bytes copied aside by the sealer. */
@@ -379,7 +395,7 @@ static int report_refusals(drainer *drainer, uint32_t lane, int32_t reason, uint
  */
 static int report_all_refusals(drainer *drainer) {
   intake *intake = drainer->intake;
-  int sampled = drainer->sampled_due || __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE);
+  int sampled = drainer->sampled_due || __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE); /* E3 */
   for (uint32_t i = 0; i < intake->lane_count; i++) {
     lane_control *control = intake->lanes[i].control;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
@@ -427,7 +443,7 @@ static int has_unreported_eviction(const lane *lane) {
  */
 static int drain_evicted(drainer *drainer, lane *lane, uint64_t head) {
   if (!has_unreported_eviction(lane)) {
-    __atomic_store_n(&lane->drained, head, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->drained, head, __ATOMIC_RELEASE); /* D1 */
     return 1;
   }
   uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
@@ -435,7 +451,7 @@ static int drain_evicted(drainer *drainer, lane *lane, uint64_t head) {
   if (!append_gap(drainer, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->drained, head)) return 0;
   sealer_lose(drainer->sealer, lane, lane->drained, head);
   if (lane->records != RECORDS_UNKNOWN) lane->records += lost;
-  __atomic_store_n(&lane->drained, head, __ATOMIC_RELEASE);
+  __atomic_store_n(&lane->drained, head, __ATOMIC_RELEASE); /* D1 */
   return 1;
 }
 
@@ -523,8 +539,9 @@ static int anything_to_do(const drainer *drainer) {
     const lane_control *control = intake->lanes[i].control;
     if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != head_position(load(&control->head))) return 1; /* L6 */
   }
-  return __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE) || __atomic_load_n(&intake->refused, __ATOMIC_ACQUIRE) ||
-         __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE) != load(&intake->requests.done);
+  return __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE) ||    /* E3 */
+         __atomic_load_n(&intake->refused, __ATOMIC_ACQUIRE) ||      /* E2 */
+         __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE) != load(&intake->requests.done); /* D3 */
 }
 
 enum { SHORT_NAP_NS = 1000000 };
@@ -554,7 +571,7 @@ static int any_lane_half_full(const drainer *drainer) {
 static void wait_for_interval(drainer *drainer, uint32_t bell) {
   intake *intake = drainer->intake;
   uint64_t ns = intake->options->drain_interval_ns / 2;
-  __atomic_store_n(&intake->napping, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&intake->napping, 1, __ATOMIC_SEQ_CST); /* L6 */
   if (ns > SHORT_NAP_NS && intake->membarrier) sys_membarrier();
   if (ns <= SHORT_NAP_NS || !any_lane_half_full(drainer)) nap(drainer, bell, ns);
   __atomic_store_n(&intake->napping, 0, __ATOMIC_RELAXED);
@@ -564,7 +581,7 @@ static void wait_for_interval(drainer *drainer, uint32_t bell) {
 static void sleep_deep(drainer *drainer) {
   intake *intake = drainer->intake;
   store(&intake->producer.tick, 0);
-  uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE);
+  uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE); /* E4 */
   __atomic_store_n(&intake->producer.asleep, 1, __ATOMIC_SEQ_CST); /* L6 */
   int ordered = intake->membarrier && sys_membarrier() == 0;
   /* Where the kernel has no membarrier a commit may be missed: then the sleep has an end. */
@@ -611,8 +628,29 @@ static void tell_refused(drainer *drainer) {
   intake *intake = drainer->intake;
   if (!__atomic_load_n(&intake->refused, __ATOMIC_RELAXED)) return;
   /* What is counted from here on is told of the next time. */
-  __atomic_exchange_n(&intake->refused, 0, __ATOMIC_ACQUIRE);
+  __atomic_exchange_n(&intake->refused, 0, __ATOMIC_ACQUIRE); /* E2 */
   tell(drainer, &drainer->on_refused);
+}
+
+/* One pass: drains, tells the host, and answers who asked for a drain before the pass began. */
+static drain_result pass(drainer *drainer, uint64_t *moved) {
+  intake *intake = drainer->intake;
+  uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
+  uint64_t end = drainer->next_offset;
+  drain_result result = drainer_drain(drainer, moved);
+  if (*moved > 0 || drainer->next_offset != end) {
+    sealer_expect(drainer->sealer);
+    tell(drainer, &drainer->on_drained);
+  }
+  tell_refused(drainer);
+  if (result == DRAIN_COMPLETE) {
+    /* Whatever it was, everything is in the log. */
+    if (__atomic_load_n(&intake->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(drainer, 0);
+    if (requested != load(&intake->requests.done)) finish_requests(drainer, requested);
+  } else if (drainer->stall_error != 0) {
+    fail_requests(drainer, requested);
+  }
+  return result;
 }
 
 static void *drain_main(void *argument) {
@@ -622,30 +660,18 @@ static void *drain_main(void *argument) {
   uint32_t idle = 0;
   for (;;) {
     store(&drainer->counters.wakeups, drainer->counters.wakeups + 1);
-    uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE);
-    int stopping = (int)__atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE);
-    uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE), moved; /* D3 */
+    uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE); /* E4 */
+    int stopping = (int)__atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE); /* E3 */
     if (sys_monotonic_ns() >= drainer->clock.measure_at) clock_calibrate(&drainer->clock, intake->ring.header);
     refresh_tick(drainer);
-    uint64_t end = drainer->next_offset;
-    drain_result result = drainer_drain(drainer, &moved);
-    if (moved > 0 || drainer->next_offset != end) {
-      sealer_expect(drainer->sealer);
-      tell(drainer, &drainer->on_drained);
-    }
-    tell_refused(drainer);
-    if (result == DRAIN_COMPLETE) {
-      /* Whatever it was, everything is in the log. */
-      if (__atomic_load_n(&intake->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(drainer, 0);
-      if (requested != load(&intake->requests.done)) finish_requests(drainer, requested);
-      if (stopping) return NULL;
-    } else {
+    uint64_t moved;
+    if (pass(drainer, &moved) != DRAIN_COMPLETE) {
       int failed = drainer->stall_error != 0;
-      if (failed) fail_requests(drainer, requested);
       if (stopping && failed) return NULL; /* what is left stays in the ring */
       nap(drainer, bell, failed ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
       continue;
     }
+    if (stopping) return NULL;
     idle = moved > 0 ? 0 : idle + 1;
     if (moved >= BUSY_BYTES) continue;
     if (idle >= IDLE_PASSES) sleep_deep(drainer);
@@ -666,7 +692,7 @@ void drainer_free(drainer *drainer) { pthread_mutex_destroy(&drainer->host_lock)
 int drainer_start(drainer *drainer) { return thread_start(&drainer->thread, drain_main, drainer, "weir-drain"); }
 
 void drainer_stop(drainer *drainer) {
-  __atomic_store_n(&drainer->stopping, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&drainer->stopping, 1, __ATOMIC_RELEASE); /* E3 */
   bell_ring(drainer->intake);
   pthread_join(drainer->thread, NULL);
 }

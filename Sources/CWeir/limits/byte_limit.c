@@ -15,6 +15,7 @@ int byte_limit_try(retention *retention, uint64_t bytes, uint64_t reserve) {
   do {
     uint64_t after = plus(plus(used, bytes), plus(reserve, SLACK_BYTES));
     if (after > retention->max_bytes) return 0;
+    /* B1 */
   } while (!__atomic_compare_exchange_n(&retention->used, &used, used + bytes, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   return 1;
 }
@@ -22,7 +23,7 @@ int byte_limit_try(retention *retention, uint64_t bytes, uint64_t reserve) {
 void byte_limit_change(retention *retention, uint64_t more, uint64_t less) {
   uint64_t used = load(&retention->used), after;
   do after = plus(used, more) > less ? plus(used, more) - less : 0;
-  while (!__atomic_compare_exchange_n(&retention->used, &used, after, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  while (!__atomic_compare_exchange_n(&retention->used, &used, after, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)); /* B1 */
 }
 
 int byte_limit_take_batch(retention *retention, uint64_t *bytes) {
@@ -35,6 +36,7 @@ int byte_limit_take_batch(retention *retention, uint64_t *bytes) {
     if (after > retention->batch_reserve) return -BYTE_LIMIT_REACHED;
     /* The log may be above its limit, which was lowered. Where it is not, others leave this room: it stays true. */
     if (plus(plus(load(&retention->used), after), SLACK_BYTES) > retention->max_bytes) return -BYTE_LIMIT_REACHED;
+    /* B2 */
   } while (!__atomic_compare_exchange_n(&retention->batch_taken, &taken, after, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   return 0;
 }
@@ -44,7 +46,7 @@ void byte_limit_settle_batch(retention *retention, uint64_t taken, uint64_t allo
   /* In this order: for a moment it counts twice, and never not at all. */
   byte_limit_change(retention, whole_pages(allocated), whole_pages(unlinked));
   if (retention->max_bytes == UINT64_MAX) return;
-  uint64_t before = __atomic_fetch_sub(&retention->batch_taken, taken, __ATOMIC_ACQ_REL);
+  uint64_t before = __atomic_fetch_sub(&retention->batch_taken, taken, __ATOMIC_ACQ_REL); /* B2 */
   INVARIANT(before >= taken);
 }
 

@@ -8,6 +8,13 @@
  * So used + batch_taken stays below the limit whoever comes first, and no capture is refused, and no segment removed,
  * for a batch that is being made. Numbers change by compare-and-swap: whoever drains or seals never waits for a thread
  * at nice 10.
+ *
+ * label update                                what it guarantees
+ * B1    used, by compare-and-swap             nobody takes bytes that another one has taken since he looked
+ * B2    batch_taken, by compare-and-swap      the same of the room for batches
+ *
+ * Neither puts anything else in order: a file is made after its room is taken, and unlinked before the room is given
+ * back, by the same thread.
  */
 #ifndef WEIR_BYTE_LIMIT_H
 #define WEIR_BYTE_LIMIT_H

@@ -36,7 +36,7 @@ static void measure(retention *retention) {
   if (sizes_of_log(retention->held->directory, &used) != 0) return;
   if (load(&retention->batch_taken) > 0) return; /* begun meanwhile: its file may be in the sum, and is none of it */
   /* Only if nothing changed meanwhile; what is being sealed may count twice, or not at all. */
-  __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); /* B1 */
 }
 
 int claim_bytes(retention *retention, uint64_t bytes, int urgent) {

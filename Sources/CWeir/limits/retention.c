@@ -91,7 +91,7 @@ static int survey(retention *retention) {
   uint64_t used;
   int error = list_sealed(retention);
   if (error == 0) error = sizes_of_log(retention->held->directory, &used);
-  if (error == 0) __atomic_store_n(&retention->used, used, __ATOMIC_RELEASE);
+  if (error == 0) __atomic_store_n(&retention->used, used, __ATOMIC_RELEASE); /* B1 */
   return error;
 }
 
@@ -171,7 +171,7 @@ static int remove_leftovers(retention *retention, int directory, const log_start
 
 /* Segments that became batch segments since take less. */
 static void take_batched(retention *retention) {
-  batched_segment *each = __atomic_exchange_n(&retention->batched, NULL, __ATOMIC_ACQUIRE);
+  batched_segment *each = __atomic_exchange_n(&retention->batched, NULL, __ATOMIC_ACQUIRE); /* R2 */
   while (each) {
     batched_segment *next = each->next;
     uint64_t from = retention->first, to = retention->end;
@@ -461,6 +461,7 @@ void retention_batched(retention *retention, batched_segment *segment) {
     return;
   }
   segment->next = __atomic_load_n(&retention->batched, __ATOMIC_RELAXED);
+  /* R2 */
   while (!__atomic_compare_exchange_n(&retention->batched, &segment->next, segment, 0, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED)) {
     continue;

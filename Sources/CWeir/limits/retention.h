@@ -10,6 +10,15 @@
  *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a
  *     ring that a power cut threw back would drain once more what was removed.
  *   - Only the sealer's thread removes; before that thread runs, and in recovery, the opening does.
+ *
+ * label store                               load                              what it guarantees
+ * R1    who delivers: delivered (seq_cst),  remover: removable_at (seq_cst),  a segment that is delivered while
+ *       then a look at removable_at         then a look at delivered          the remover looks goes, too
+ * R2    batcher: batched, by compare-and-   remover: batched, exchanged       each batch counts once, with the
+ *       swap (release), after its fields    (acquire)                         bytes that it takes
+ *
+ * B1 and B2 are in byte_limit.h. failure, limited and copy_wanted order nothing: one that is seen late makes whoever
+ * needs room ask again, or refuses one more capture.
  */
 #ifndef WEIR_RETENTION_H
 #define WEIR_RETENTION_H

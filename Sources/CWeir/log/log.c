@@ -358,7 +358,7 @@ static weir_status end(event_log *log, weir_error *error) {
 
   drainer_stop(&log->drainer);
   weir_status status = WEIR_OK;
-  if (__atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK) {
+  if (__atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK) { /* E1 */
     status = storage_failure(intake, "write the last events (they stay in the ring for the next opening) to", error);
   }
   int result = end_segments(log);
@@ -406,13 +406,13 @@ void weir_free(weir_log *producer) {
 static weir_status wait_for_drain(intake *intake, uint64_t deadline, weir_error *error) {
   callers *callers = &intake->callers;
   const drain_requests *requests = &intake->requests;
-  uint64_t wanted = __atomic_add_fetch(&intake->requests.made, 1, __ATOMIC_ACQ_REL);
+  uint64_t wanted = __atomic_add_fetch(&intake->requests.made, 1, __ATOMIC_ACQ_REL); /* D3 */
   bell_ring(intake);
   struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&callers->lock);
-  while (__atomic_load_n(&requests->done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) {
-    if (__atomic_load_n(&requests->failed, __ATOMIC_ACQUIRE) >= wanted) {
+  while (__atomic_load_n(&requests->done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) { /* D4 */
+    if (__atomic_load_n(&requests->failed, __ATOMIC_ACQUIRE) >= wanted) { /* D5 */
       status = storage_failure(intake, "write events (they stay in the ring) to", error);
     } else if (lane_log_state(intake) != STATE_OPEN) {
       status = callers_closed(intake, error);
@@ -462,7 +462,7 @@ void weir_set_delivered(weir_log *producer, uint64_t offset) {
   /* In a fork the lock may be held for ever, by a thread that does not exist there. */
   if (!log->intake.retention || lane_log_state(&log->intake) != STATE_OPEN) return;
   /* Offsets beyond the log's end belong to later events, which nobody was given yet. */
-  uint64_t end = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_ACQUIRE);
+  uint64_t end = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_ACQUIRE); /* D1 */
   retention_deliver(log->intake.retention, offset < end ? offset : end);
 }
 

@@ -239,7 +239,7 @@ static void take_back(const intake *intake) {
 }
 
 void ring_mark_closed(intake *intake) {
-  __atomic_store_n(&intake->ring.header->closed, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&intake->ring.header->closed, 1, __ATOMIC_RELEASE); /* K1 */
   /* After a reboot only a synced header can tell that the ring was closed. If this sync fails, nothing else is lost. */
   sys_sync_mapped(intake->ring.bytes, RING_HEADER_BYTES);
 }

@@ -248,9 +248,9 @@ static int make_durable(sealer *sealer) {
   }
   /* D1: the offset after the positions, so that nothing handed is above it. */
   for (uint32_t i = 0; i < intake->lane_count; i++) {
-    drained[i] = __atomic_load_n(&intake->lanes[i].drained, __ATOMIC_ACQUIRE);
+    drained[i] = __atomic_load_n(&intake->lanes[i].drained, __ATOMIC_ACQUIRE); /* D1 */
   }
-  uint64_t offset = __atomic_load_n(&sealer->next_offset, __ATOMIC_ACQUIRE);
+  uint64_t offset = __atomic_load_n(&sealer->next_offset, __ATOMIC_ACQUIRE); /* D1 */
   int error = sync_files(sealer, offset);
   INVARIANT(offset >= sealer->durable_offset);
   for (uint32_t i = 0; error == 0 && i < intake->lane_count; i++) {
@@ -435,7 +435,7 @@ uint64_t sealer_waiting(const sealer *sealer) {
 void sealer_expect(sealer *sealer) {
   int fresh = sealer->intake->options->sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);
   /* D7: either touch() has cleared it, or what was stored so far is there before the files are touched. */
-  int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST);
+  int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7 */
   if (fresh && stale) return;
   pthread_mutex_lock(&sealer->worker.mutex);
   uint64_t now = sys_monotonic_ns();

@@ -1,0 +1,111 @@
+/*
+ * durable_model.c: the drainer drains, the sealer syncs, somebody waits for the disk and somebody else captures
+ * meanwhile. Who is told that an event is durable finds the event in what was synced; what the durable offset says is
+ * there, too; and nobody waits for ever. Three threads with two mutexes have too many interleavings for all of them: at
+ * most two or three switches are from a thread that could go on (Musuvathi and Qadeer, Iterative Context Bounding for
+ * Systematic Testing of Multithreaded Programs, PLDI 2007).
+ */
+#include "world.h"
+
+static int told_durable;
+
+static void drains(void) {
+  for (;;) {
+    pass_once(world_log);
+    sleep_once(world_log);
+  }
+}
+
+static void seals(void) { seal(world_log); }
+
+/* The disk has the event, and every event below the durable offset. */
+static void check_synced(uint32_t producer, uint32_t number) {
+  uint64_t durable = weir_durable_offset(&world_log->intake.producer);
+  if (!world_captured.synced[producer][number]) broken("event %u.%u is said to be durable, and is not", producer, number);
+  if (durable > world_captured.synced_end) broken("the durable offset is ahead of the disk");
+}
+
+static void waits(void) {
+  told_durable = 0;
+  if (weir_sync(&world_log->intake.producer, UINT64_MAX, NULL, NULL) != WEIR_OK) broken("a wait for the disk fails");
+  told_durable = 1;
+  check_synced(0, 0);
+}
+
+static void captures_and_waits(void) {
+  produce(0, 0);
+  waits();
+}
+
+static void captures(void) { produce(1, 0); }
+
+static void set_up(void) {
+  world_open(2, 1, WEIR_FULL_DROP_NEWEST, 0);
+  sealer *sealer = &world_log->sealer;
+  sealer->worker.running = 1;
+  sealer->stale = 1; /* the files' times are another matter */
+  sealer->stale_since = UINT64_MAX / 2;
+  sealer->finisher.next_prepared = &world_log->preparer.next_prepared;
+}
+
+static void set_up_captured(void) {
+  set_up();
+  produce(0, 0);
+  locals_load(&(thread_locals){0});
+}
+
+/* The log has grown before, and has just grown again. */
+static void set_up_stale(void) {
+  set_up_captured();
+  world_log->sealer.stale_since = 0;
+}
+
+static void grows(void) { pass_once(world_log); }
+
+static void at_end_touched(void) {
+  if (world_captured.touched_end < world_log->drainer.next_offset) broken("the log grows, and its files' time stands still");
+}
+
+static void at_end(void) {
+  if (!told_durable) broken("who waits for the disk waits for ever");
+}
+
+static const twin twins[] = {
+    {"wait-counted-late", "D3", TWIN_DELAY_STORE, PLACE_WAIT_COUNT, 1, 2},
+    {"request-lost", "D3", TWIN_SKIP_UPDATE, PLACE_REQUESTED, ANY_VALUE, 0},
+    {"done-relaxed", "D4", TWIN_RELAX_STORE, PLACE_ANSWERED, ANY_VALUE, 0},
+    {"done-read-relaxed", "D4", TWIN_RELAX_LOAD, PLACE_ANSWERED, ANY_VALUE, 0},
+    {0},
+};
+
+static const twin twins_of_two[] = {
+    {"end-relaxed", "D1", TWIN_RELAX_STORE, PLACE_END, ANY_VALUE, 0},
+    {"end-read-relaxed", "D1", TWIN_RELAX_LOAD, PLACE_END, ANY_VALUE, 0},
+    {0},
+};
+
+static const twin no_twins[] = {{0}};
+static const twin touched_twins[] = {
+    {"stale-not-atomic", "D7", TWIN_SPLIT_UPDATE, PLACE_STALE, ANY_VALUE, 0},
+    {"stale-cleared-late", "D7", TWIN_DELAY_STORE, PLACE_STALE, 0, 3},
+    {0},
+};
+
+#define PROVES "who is told that an event is durable finds it on the disk, and is told"
+
+const model durable_model = {
+    .name = "durable", .labels = "D1 to D4", .proves = PROVES, .set_up = set_up,
+    .threads = {captures_and_waits, drains, seals}, .at_end = at_end, .switches = 2, .twins = twins,
+};
+const model durable_again_model = {
+    .name = "durable-again", .labels = "D1 to D4", .proves = PROVES, .set_up = set_up,
+    .threads = {captures_and_waits, drains, seals}, .at_end = at_end, .switches = 3, .long_form = 1, .twins = no_twins,
+};
+const model durable_two_model = {
+    .name = "durable-two", .labels = "D1 to D4", .proves = PROVES, .set_up = set_up_captured,
+    .threads = {waits, captures, drains, seals}, .at_end = at_end, .switches = 2, .twins = twins_of_two,
+};
+const model touched_model = {
+    .name = "touched", .labels = "D7", .proves = "the files' time is past the last store", .set_up = set_up_stale,
+    .threads = {grows, seals}, .at_end = at_end_touched, .twins = touched_twins,
+};
