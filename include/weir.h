@@ -164,11 +164,12 @@ typedef struct weir_options {
 
 /*
  * Bounds. max_bytes bounds the allocated bytes of all the log's files, as weir_stat.total_bytes counts them, at every
- * moment: room is taken before a file is made. Only copies of damaged bytes in quarantine/ are made beyond it, and 128
- * bytes in which a recovery that finds a loss keeps its counts; both count. The least that is allowed is the ring,
- * three segments and 256 KiB, and with WEIR_LIMIT_REFUSE what recovery may need for a full ring besides: an opening
- * with less is INVALID, and the message has the number. An opening of a log that is above the limit already removes the
- * oldest segments, or refuses, as limit_policy says.
+ * moment: room is taken before a file is made, in whole blocks of the file system, up to 64 KiB each. Only copies of
+ * damaged bytes in quarantine/ are made beyond it, and 128 bytes in which a recovery that finds a loss keeps its
+ * counts; both count. The least that is allowed is the ring, three segments and 256 KiB (with blocks above 4 KiB: each
+ * in whole blocks, and eight blocks and 224 KiB), and with WEIR_LIMIT_REFUSE what recovery may need for a full ring
+ * besides: an opening with less is INVALID, and the message has the number. An opening of a log that is above the limit
+ * already removes the oldest segments, or refuses, as limit_policy says.
  *
  * retain_bytes counts sealed segments only, retain_ns the time since a segment was sealed, at its last event or later.
  * They are looked at when a segment is sealed, at the opening, and with retain_ns by a timer, at most once a minute. A

@@ -59,10 +59,11 @@ int disk_mount(const char *image, const char *options, const char *path) {
 
 int disk_make(const char *image, uint64_t bytes, const char *kind, const char *options, const char *path) {
   /* No blocks kept back for root: a full disk is to be full for whoever runs the tests. */
-  const char *make = strcmp(kind, "xfs") == 0     ? "mkfs.xfs -q -f"
-                     : strcmp(kind, "btrfs") == 0 ? "mkfs.btrfs -q -f -m single"
-                     : strcmp(kind, "ext2") == 0  ? "mkfs.ext2 -q -F -m 0 -b 4096"
-                                                  : "mkfs.ext4 -q -F -m 0 -b 4096";
+  const char *make = strcmp(kind, "xfs") == 0       ? "mkfs.xfs -q -f"
+                     : strcmp(kind, "xfs-64k") == 0 ? "mkfs.xfs -q -f -b size=65536"
+                     : strcmp(kind, "btrfs") == 0   ? "mkfs.btrfs -q -f -m single"
+                     : strcmp(kind, "ext2") == 0    ? "mkfs.ext2 -q -F -m 0 -b 4096"
+                                                    : "mkfs.ext4 -q -F -m 0 -b 4096";
   int fd = open(image, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return 0;
   int made = ftruncate(fd, (off_t)bytes) == 0;

@@ -23,7 +23,7 @@ int disk_needs(const char *program, const char *what);
 int disk_tmpfs(const char *path, uint64_t bytes);
 
 /*
- * Makes a file system of a kind ("ext4", "ext2", "xfs", "btrfs") in the file `image` and mounts it at `path` with the
+ * Makes a file system of a kind ("ext4", "ext2", "xfs", "xfs-64k", "btrfs") in the file `image` and mounts it at `path` with the
  * given options of mount. 1, or 0 and "SKIPPED: …" where the machine lacks the kind.
  */
 int disk_make(const char *image, uint64_t bytes, const char *kind, const char *options, const char *path);

@@ -220,6 +220,79 @@ static void odd_sizes(const char *folder) {
   }
 }
 
+/* The least limit that an opening in the directory allows, by the word of its error. */
+static uint64_t least_limit(const char *directory, weir_options *options) {
+  weir_error error;
+  weir_log *log;
+  for (options->max_bytes = 1;;) {
+    weir_status status = weir_open(directory, options, &log, NULL, &error);
+    if (status == WEIR_OK) {
+      close_and_free(log);
+      return options->max_bytes;
+    }
+    const char *number = strstr(error.message, "at least ");
+    if (!CHECK_EQUAL(status, WEIR_ERROR_INVALID) || !number) fprintf(stderr, "%s\n", error.message);
+    REQUIRE(status == WEIR_ERROR_INVALID && number);
+    options->max_bytes = strtoull(number + 9, NULL, 10);
+  }
+}
+
+/* Captures, until so many are accepted or refused; answers how often the log was above its limit meanwhile. */
+static uint64_t capture_in_bounds(weir_log *log, uint64_t limit, uint64_t *number, uint64_t count, uint64_t *refused) {
+  uint32_t type = define_numbered(log);
+  uint64_t above = 0;
+  while (*number < count && *refused < count) {
+    weir_stat stat;
+    for (int i = 0; i < 20; i++) {
+      int accepted = capture_numbered(log, type, 0, *number, 300, NULL) == WEIR_ACCEPTED;
+      ++*(accepted ? number : refused);
+    }
+    CHECK_EQUAL(weir_stat_directory(weir_directory(log), &stat, NULL), WEIR_OK);
+    above += stat.total_bytes > limit;
+  }
+  return above;
+}
+
+static void large_blocks(const char *folder) {
+  test("case 37: files take blocks of 64 KiB (xfs): the byte limit counts what they take");
+  const char *disk = join(folder, "xfs-64k"), *directory = join(disk, "log");
+  if (!disk_ready(test_name) || !disk_needs("mkfs.xfs", test_name)) return;
+  if (!disk_make(join(folder, "image"), UINT64_C(400) << 20, "xfs-64k", NULL, disk)) return;
+  for (int drops = 0; drops < 2; drops++) {
+    weir_options options;
+    weir_options_init(&options);
+    options.lane_count = 2;
+    options.spare_lanes = 1;
+    options.lane_bytes = 8192;
+    options.max_event_bytes = 1024;
+    options.segment_bytes = 147456; /* two blocks and a quarter */
+    options.batch_threads = 1;
+    options.limit_policy = drops ? WEIR_LIMIT_DROP_OLDEST : WEIR_LIMIT_REFUSE;
+    options.full_wait_ns = UINT64_C(20000000000);
+    uint64_t limit = least_limit(directory, &options), number = 0, refused = 0;
+    CHECK(limit > 4 * 65536 + 3 * 147456);
+    weir_log *log;
+    weir_error error;
+    REQUIRE(weir_open(directory, &options, &log, NULL, &error) == WEIR_OK);
+    CHECK_EQUAL(capture_in_bounds(log, limit, &number, 4000, &refused), 0);
+    CHECK(drops ? refused == 0 : refused > 0);
+    /* At a limit that refuses, the last events stay in the ring: room for their recovery was kept. */
+    weir_status closed = weir_close(log, &error);
+    CHECK(closed == WEIR_OK || (!drops && closed == WEIR_ERROR_NO_SPACE));
+    weir_free(log);
+    if (!CHECK_EQUAL(weir_open(directory, &options, &log, NULL, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);
+    weir_close(log, NULL);
+    weir_free(log);
+    weir_stat stat;
+    CHECK_EQUAL(weir_stat_directory(directory, &stat, NULL), WEIR_OK);
+    CHECK(stat.total_bytes <= limit);
+    CHECK_EQUAL(stat.events + stat.removed, number);
+    CHECK_EQUAL(stat.removed > 0, drops);
+    remove_tree(directory);
+  }
+  disk_unmount(disk);
+}
+
 /* ---- 38: a slow disk --------------------------------------------------------------------------------------------- */
 
 /*
@@ -349,6 +422,7 @@ int main(void) {
   without_fallocate(folder);
   interrupted_calls(folder);
   odd_sizes(folder);
+  large_blocks(folder);
   slow_disk(folder);
   frozen(folder);
   scratch_remove(folder);

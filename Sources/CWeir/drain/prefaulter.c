@@ -18,7 +18,7 @@
 #include "system/thread.h"
 
 enum {
-  PAGE_BYTES = 4096,
+  PAGE_BYTES = 4096,             /* the least there is: sys_populate takes those that the machine has */
   LEAST_AHEAD = 32 * PAGE_BYTES, /* of each lane in use; more where it moves faster */
   AHEAD_TICKS = 4,               /* times what it moved since the last look */
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */

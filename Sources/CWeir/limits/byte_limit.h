@@ -23,12 +23,23 @@
 
 #include "limits/retention.h"
 
-/* Of every log: the file `start`, the lock, and what a file system adds to a file's blocks to find them. */
-#define SLACK_BYTES (UINT64_C(128) << 10)
+/*
+ * Of every log: the file `start`, the lock, a locator, the counts of a recovery, and what a file system adds to a file's
+ * blocks to find them. A block is what files take, mostly 4 KiB, up to 64 KiB where pages are as large.
+ */
+enum { LEAST_BLOCK_BYTES = 4096, MOST_BLOCK_BYTES = 65536 };
+static inline uint64_t slack_of(uint64_t block_bytes) { return (UINT64_C(112) << 10) + 4 * block_bytes; }
 
 static inline uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
-static inline uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~UINT64_C(4095); }
+static inline uint64_t whole(uint64_t bytes, uint64_t block_bytes) {
+  return (bytes + block_bytes - 1) / block_bytes * block_bytes;
+}
+
+/* What a file of so many bytes takes. */
+static inline uint64_t whole_blocks(const retention *retention, uint64_t bytes) {
+  return whole(bytes, retention->block_bytes);
+}
 
 /* Whether so many bytes more are too many, once `freed` of those in use are gone. */
 int byte_limit_is_short(const retention *retention, uint64_t needed, uint64_t freed);

@@ -41,7 +41,7 @@ static void measure(retention *retention) {
 
 int claim_bytes(retention *retention, uint64_t bytes, int urgent) {
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = whole_pages(bytes);
+  bytes = whole_blocks(retention, bytes);
   uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
   uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted)) + for_batches;
   int taken = byte_limit_try(retention, bytes, reserve), error = 0;
@@ -61,7 +61,7 @@ int claim_bytes(retention *retention, uint64_t bytes, int urgent) {
 int claim_copy(retention *retention, uint64_t base, uint64_t bytes) {
   retention_hold(retention, base);
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = whole_pages(bytes);
+  bytes = whole_blocks(retention, bytes);
   uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
   int taken = byte_limit_try(retention, bytes, for_batches);
   if (!taken && retention->displaces && !retention->names_unsure) {

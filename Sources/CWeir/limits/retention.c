@@ -356,18 +356,19 @@ static uint64_t reserve_of(const weir_options *options) {
 }
 
 /* For one batch; for as many as there are threads if that takes no more than a sixteenth of the limit. */
-static uint64_t batch_reserve_of(const weir_options *options) {
+static uint64_t batch_reserve_of(const weir_options *options, uint64_t block_bytes) {
   if (options->batch_threads == 0 || options->max_bytes == 0) return 0;
-  uint64_t one = whole_pages(batch_most_bytes(options->segment_bytes)), many = options->max_bytes / 16 / one;
+  uint64_t one = whole(batch_most_bytes(options->segment_bytes), block_bytes), many = options->max_bytes / 16 / one;
   if (many > options->batch_threads) many = options->batch_threads;
   return one * (many > 0 ? many : 1);
 }
 
-weir_status retention_check(const weir_options *options, uint64_t ring_bytes, weir_error *error) {
+weir_status retention_check(const weir_options *options, uint64_t ring_bytes, uint64_t block_bytes, weir_error *error) {
   if (options->max_bytes == 0) return WEIR_OK;
-  uint64_t least = ring_bytes + 3 * options->segment_bytes + 2 * SLACK_BYTES;
+  uint64_t segment = whole(options->segment_bytes, block_bytes);
+  uint64_t least = whole(ring_bytes, block_bytes) + 3 * segment + 2 * slack_of(block_bytes);
   if (options->limit_policy == WEIR_LIMIT_REFUSE) least += reserve_of(options);
-  if (options->batch_threads > 0) least += options->segment_bytes;
+  if (options->batch_threads > 0) least += segment;
   if (options->max_bytes >= least) return WEIR_OK;
   return fail(error, WEIR_ERROR_INVALID, 0, NULL,
               "the option max_bytes is %llu; with these lanes and segments it must be at least %llu, for the ring, "
@@ -388,14 +389,18 @@ static weir_status make_retention(const log_lock *held, const weir_options *opti
   made->retain_ns = options->retain_ns ? options->retain_ns : UINT64_MAX;
   made->displaces = options->limit_policy == WEIR_LIMIT_DROP_OLDEST;
   made->reserve = made->displaces || options->max_bytes == 0 ? 0 : reserve_of(options);
-  made->batch_reserve = batch_reserve_of(options);
   made->remove_delivered = options->remove_delivered != 0;
   made->removable_at = UINT64_MAX;
   made->start = *start;
   made->start.log_id = held->log_id;
   made->look_at = UINT64_MAX;
   made->recovering = 1;
-  int result = age_start(&made->ages);
+  int result = sys_block_bytes(held->directory, &made->block_bytes);
+  if (made->block_bytes < LEAST_BLOCK_BYTES) made->block_bytes = LEAST_BLOCK_BYTES;
+  if (made->block_bytes > MOST_BLOCK_BYTES) made->block_bytes = MOST_BLOCK_BYTES;
+  made->slack_bytes = slack_of(made->block_bytes);
+  made->batch_reserve = batch_reserve_of(options, made->block_bytes);
+  if (result == 0) result = age_start(&made->ages);
   /* Made before the disk is full: then only its bytes change, and a removal needs no space. */
   if (result == 0 && start->sequence == 0) result = log_start_write(held->directory, &made->start);
   if (result == 0) result = survey(made);
@@ -474,7 +479,7 @@ void retention_hold(retention *retention, uint64_t base) {
 
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes) {
   if (!retention) return;
-  byte_limit_change(retention, bytes, whole_pages(taken));
+  byte_limit_change(retention, bytes, whole_blocks(retention, taken));
   if (insert(retention, (retained){base, bytes}) != 0) retention->unlisted = 1;
   retention->look_at = 0;
 }

@@ -77,6 +77,8 @@ typedef struct ages {
 typedef struct retention {
   const log_lock *held;  /* the log's directory, locked */
   worker *remover; /* the sealer's thread; null: none runs yet */
+  uint64_t block_bytes;  /* of the file system: what a file takes is a multiple of them */
+  uint64_t slack_bytes;  /* below the limit, for small files: see slack_of */
   uint64_t max_bytes;    /* UINT64_MAX: no limit */
   uint64_t retain_bytes; /* UINT64_MAX: all */
   uint64_t retain_ns;    /* UINT64_MAX: for ever */
@@ -120,8 +122,8 @@ typedef struct retention {
   uint64_t displaced; /* the same, to make room */
 } retention;
 
-/* Whether the options of an opening make sense together. */
-weir_status retention_check(const weir_options *options, uint64_t ring_bytes, weir_error *error);
+/* Whether the options of an opening make sense together, on a file system of such blocks. */
+weir_status retention_check(const weir_options *options, uint64_t ring_bytes, uint64_t block_bytes, weir_error *error);
 
 /*
  * For a log whose directory is locked: removes the leftovers of a retention that was cut short; if there are bounds,

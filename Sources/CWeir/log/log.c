@@ -73,7 +73,7 @@ static weir_status check_options(const weir_options *options, weir_error *error)
     if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most) continue;
     return bad_option(error, ranges[i].name, ranges[i].value, ranges[i].least, ranges[i].most);
   }
-  weir_status bounds = retention_check(options, ring_file_bytes(options), error);
+  weir_status bounds = retention_check(options, ring_file_bytes(options), LEAST_BLOCK_BYTES, error);
   if (bounds != WEIR_OK) return bounds;
   uint64_t interval = options->sync_interval_ns;
   if (interval != 0 && (interval < 1000000 || interval > UINT64_C(3600000000000))) {
@@ -202,6 +202,9 @@ static weir_status recover_log(event_log *log, weir_recovery *recovery, recovere
   weir_status status = retention_open(&log->held, &log->options, &log->intake.retention, &site.start_offset, recovery,
                                       error);
   site.retention = log->intake.retention;
+  if (status == WEIR_OK && site.retention && site.retention->block_bytes > LEAST_BLOCK_BYTES) {
+    status = retention_check(&log->options, ring_file_bytes(&log->options), site.retention->block_bytes, error);
+  }
   return status == WEIR_OK ? recover(&site, recovery, recovered, error) : status;
 }
 

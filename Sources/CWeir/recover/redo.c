@@ -63,7 +63,7 @@ int redo_begin(redo *redo) {
     uint64_t left = ring->to[i] - ring->from[i];
     bytes += left < ring->header.lane_bytes ? left : ring->header.lane_bytes;
   }
-  bytes = (bytes + 4095) & ~UINT64_C(4095);
+  bytes = whole(bytes, LEAST_BLOCK_BYTES);
   redo->segment_bytes = LEAST_RECOVERED_BYTES(ring->header.record_bytes);
   const weir_options *options = redo->site->options;
   if (redo->segment_bytes < options->segment_bytes) redo->segment_bytes = options->segment_bytes;

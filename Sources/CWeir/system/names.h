@@ -321,6 +321,7 @@
 #define status_of weir_core_status_of
 #define sys_allocate weir_core_sys_allocate
 #define sys_be_nice weir_core_sys_be_nice
+#define sys_block_bytes weir_core_sys_block_bytes
 #define sys_boot_id weir_core_sys_boot_id
 #define sys_clock_source_is weir_core_sys_clock_source_is
 #define sys_close weir_core_sys_close

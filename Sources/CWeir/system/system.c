@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -298,6 +299,15 @@ int sys_truncate(int fd, uint64_t bytes) {
   do result = ftruncate(fd, (off_t)bytes);
   while (result != 0 && errno == EINTR);
   return result != 0 ? -errno : 0;
+}
+
+int sys_block_bytes(int fd, uint64_t *bytes) {
+  struct statvfs system;
+  FAULT();
+  *bytes = 0;
+  if (fstatvfs(fd, &system) != 0) return -errno;
+  *bytes = system.f_frsize;
+  return 0;
 }
 
 int sys_populate(uint8_t *address, uint64_t bytes) {

@@ -36,6 +36,7 @@ int sys_populate(uint8_t *address, uint64_t bytes);          /* makes the pages 
 int sys_sync_mapped(uint8_t *address, uint64_t bytes);       /* msync */
 void sys_gather_pages(int fd, uint64_t bytes);               /* makes the cached pages of a new file large; a hint */
 void sys_start_writeback(int fd);                            /* tells the disk to begin; a hint */
+int sys_block_bytes(int fd, uint64_t *bytes);                /* of the file system; 0 or a negative errno */
 void sys_touch(int fd);                                      /* sets its time of modification to now; a hint */
 void sys_touch_at(int at, const char *name);                 /* the same of a name in a directory */
 int sys_sync_data(int fd);                                   /* fdatasync */
