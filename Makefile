@@ -468,10 +468,10 @@ MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory di
                 directory/sizes directory/log_start format/columns format/definition format/notice format/values \
                 inspect/check inspect/check_batch inspect/findings inspect/stat inspect/tally inspect/verify \
                 limits/age limits/claim limits/log_start_check read/event \
-                read/reader read/route recover/orphan_ring recover/interrupted recover/unreported recover/lost_ring \
+                read/reader read/segment_walk recover/orphan_ring recover/interrupted recover/unreported recover/lost_ring \
                 recover/unsealed replay/orphan replay/drained ring/ring_owner segment/batch_frame segment/batch_source \
                 segment/contents segment/definitions segment/identity segment/scan segment/scan_block segment/source \
-                segment/unpack segment/window system/crc32c system/error system/failing system/system
+                segment/unpack segment/read_buffer system/crc32c system/error system/failing system/system
 MODELS_INCLUDED = capture/lane drain/drainer limits/retention seal/sealer
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))

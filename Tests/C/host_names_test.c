@@ -33,7 +33,7 @@ OF_THE_HOST(ring_create)
 OF_THE_HOST(scan_next)
 OF_THE_HOST(record_next)
 OF_THE_HOST(event_fill)
-OF_THE_HOST(route_next)
+OF_THE_HOST(segment_walk_next)
 OF_THE_HOST(guard_add)
 OF_THE_HOST(batch_write)
 OF_THE_HOST(segment_retire)
@@ -41,7 +41,7 @@ OF_THE_HOST(sys_open_read)
 OF_THE_HOST(sys_sync_data)
 OF_THE_HOST(types_load)
 OF_THE_HOST(values_are_utf8)
-OF_THE_HOST(window_get)
+OF_THE_HOST(read_buffer_get)
 
 static void victim(const char *directory) {
   weir_log *log = open_default(directory, NULL);

@@ -57,7 +57,7 @@ static const char *take_skip(seen_log *seen, const weir_skip *skip, uint64_t *ne
   seen->skips++;
   seen->missing += skip->count;
   if (!skip->reason || !memchr(skip->file, 0, sizeof skip->file)) return "a skip without a reason or a file";
-  seen->ring_told |= strncmp(skip->file, RING_NAME, strlen(RING_NAME)) == 0;
+  seen->ring_loss_reported |= strncmp(skip->file, RING_NAME, strlen(RING_NAME)) == 0;
   if (skip->count == 0) return NULL;
   if (skip->first_offset < *next) return "offsets are said to be missing that were given, or said to be before";
   if (skip->count > UINT64_MAX - skip->first_offset) return "a skip goes past the last offset";
@@ -71,7 +71,7 @@ const char *examine_read(const char *directory, uint64_t from, int skip_lanes, s
   options.from_offset = from;
   options.skip_lanes = (uint32_t)skip_lanes;
   seen->count = seen->skips = seen->missing = 0;
-  seen->ring_told = 0;
+  seen->ring_loss_reported = 0;
   weir_reader *reader;
   seen->end = weir_reader_open(directory, &options, &reader, NULL);
   if (seen->end != WEIR_OK) return NULL;
@@ -220,7 +220,7 @@ static const char *compare(const seen_log *before, const seen_log *after, uint64
   uint64_t others = 0;
   for (uint64_t i = before->count; i < after->count; i++) others += !is_notice(&after->events[i]);
   if (others < more) return "an event that was captured after recovery is not there";
-  return others == more || before->ring_told ? NULL : "recovery makes events up";
+  return others == more || before->ring_loss_reported ? NULL : "recovery makes events up";
 }
 
 static const char *recover_twice(const char *directory, int honest, const seen_log *before) {

@@ -31,7 +31,7 @@ typedef struct seen_log {
   uint64_t count;
   uint64_t skips;
   uint64_t missing; /* offsets that skips tell of */
-  int ring_told;    /* a skip tells of a ring that can't be read, or not whole */
+  int ring_loss_reported;    /* a skip tells of a ring that can't be read, or not whole */
   weir_status end;
   seen_event events[SEEN_EVENTS];
 } seen_log;

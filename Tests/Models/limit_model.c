@@ -49,7 +49,7 @@ static void looks(void) {
 }
 
 static void at_end_of_delivery(void) {
-  if (!seen && !bounds()->told) broken("a segment is delivered, and nobody removes it");
+  if (!seen && !bounds()->delivery_waits) broken("a segment is delivered, and nobody removes it");
 }
 
 static const twin delivered_twins[] = {

@@ -1,6 +1,6 @@
 /*
- * batch.c: see batch.h. One segment: what is read is checked, put into columns where that helps, compressed a MiB at a
- * time, and written beside; then the names change.
+ * batch.c: see batch.h. Reads one segment and checks it, puts its blocks into columns where that helps, compresses them
+ * a MiB at a time, and writes them to a new file; then the names change.
  */
 #include "batch/batch.h"
 
@@ -20,18 +20,18 @@
 #include "system/error.h"
 #include "system/system.h"
 
-/* One segment on its way. */
+/* One segment that is being made a batch. */
 typedef struct writer {
   batch_job *job;
   batch_work *work;
   LZ4F_cctx *context;
   int fd;
-  sys_file file;     /* which it is of */
+  sys_file file;     /* the file that the descriptor is of */
   int named;         /* the file has its own name */
   uint64_t at;       /* bytes written */
-  uint64_t taken;    /* room for so many; 0: not yet */
+  uint64_t taken;    /* bytes of room taken below the limit; 0: none yet */
   uint64_t packed;   /* bytes of content that are compressed */
-  uint64_t filled;   /* of content that are not yet */
+  uint64_t filled;   /* bytes of content that are not compressed yet */
   batch_index *index; /* in the work, where the user data goes */
   batch_block *blocks;
   segment_scan scan;  /* of the raw file; last, for its header's open end */
@@ -63,7 +63,7 @@ void batch_work_free(batch_work *work) {
   memset(work, 0, sizeof *work);
 }
 
-/* Makes a piece of memory at least so large; what was in the first `kept` bytes stays. 0 or -ENOMEM. */
+/* Grows a buffer to at least `bytes`. Its first `kept` bytes stay as they are. 0 or -ENOMEM. */
 static int make_room(uint8_t **bytes, uint64_t *room, uint64_t wanted, uint64_t kept) {
   if (wanted <= *room) return 0;
   uint8_t *grown = malloc(wanted);
@@ -81,7 +81,7 @@ static int is_stopped(const batch_job *job) {
   return job->stopping && __atomic_load_n(job->stopping, __ATOMIC_RELAXED) != 0;
 }
 
-/* Appends to the file, in the room that was taken for it. 0 or a negative errno. */
+/* Appends to the file, within the room that was taken. 0 or a negative errno. */
 static int append(writer *writer, const void *bytes, uint64_t count) {
   if (writer->at + count > writer->taken) return -BYTE_LIMIT_REACHED;
   int ours = sys_is_file(writer->fd, &writer->file);
@@ -99,7 +99,7 @@ static LZ4F_preferences_t preferences(uint64_t content_bytes) {
 }
 
 /*
- * A context for each segment: with one that has compressed another before, a short block could come out otherwise.
+ * Each segment has a context of its own: one that was used before might compress a short block to other bytes.
  * 0 or a negative errno.
  */
 static int begin_frame(writer *writer) {
@@ -109,7 +109,7 @@ static int begin_frame(writer *writer) {
   int error = make_room(&work->packed, &work->packed_room, LZ4F_compressBound(BATCH_BLOCK_BYTES, &wanted), 0);
   if (error != 0) return error;
   size_t bytes = LZ4F_compressBegin(writer->context, work->packed, work->packed_room, &wanted);
-  if (LZ4F_isError(bytes)) return -ENOMEM; /* all that can be wrong with these arguments */
+  if (LZ4F_isError(bytes)) return -ENOMEM; /* with these arguments nothing else can fail */
   return append(writer, work->packed, bytes);
 }
 
@@ -125,7 +125,7 @@ static int pack(writer *writer, const uint8_t *content, uint64_t count) {
   return append(writer, work->packed, bytes);
 }
 
-/* Compresses what makes whole LZ4 blocks; with `last` all that there is. */
+/* Compresses all whole LZ4 blocks of the content; with `last` also the rest. */
 static int pack_filled(writer *writer, int last) {
   uint8_t *content = writer->work->content;
   uint64_t done = 0;
@@ -143,13 +143,13 @@ static int pack_filled(writer *writer, int last) {
 static int end_frame(writer *writer) {
   batch_work *work = writer->work;
   size_t bytes = LZ4F_compressEnd(writer->context, work->packed, work->packed_room, NULL);
-  if (LZ4F_isError(bytes)) return -EIO; /* it has not got as many bytes as it was told of */
+  if (LZ4F_isError(bytes)) return -EIO; /* the frame has fewer bytes than its header says */
   return append(writer, work->packed, bytes);
 }
 
 /* ---- The index --------------------------------------------------------------------------------------------------- */
 
-/* What comes before the user data in the file, in memory right before it, so that that is aligned. */
+/* The bytes before the user data lie right before it in memory, too, so that the user data is aligned. */
 enum { LEAD_ROOM = 16 };
 static uint8_t *lead_of(const batch_work *work) { return work->index + LEAD_ROOM - BATCH_SKIPPABLE_BYTES; }
 
@@ -207,11 +207,11 @@ static int append_index(writer *writer) {
 
 /* ---- The content ------------------------------------------------------------------------------------------------- */
 
-/* Where the next bytes of the content go; null: no memory. */
+/* The place of the next bytes of content; null: there is no memory. */
 static uint8_t *place_for(writer *writer, uint64_t bytes) {
   enum { USUAL_BYTES = DRAIN_BLOCK_BYTES + sizeof(block_header) };
   batch_work *work = writer->work;
-  /* What makes an LZ4 block is compressed at once, so there is always less than one before this. */
+  /* A whole LZ4 block is compressed at once, so the content always has less than one. */
   uint64_t wanted = BATCH_BLOCK_BYTES + (bytes < USUAL_BYTES ? USUAL_BYTES : bytes);
   if (make_room(&work->content, &work->content_room, wanted, writer->filled) != 0) return NULL;
   uint8_t *place = work->content + writer->filled;
@@ -219,21 +219,21 @@ static uint8_t *place_for(writer *writer, uint64_t bytes) {
   return place;
 }
 
-/* The segment's header, as it is in the file: what was read of it before is good. */
+/* Appends the segment's header, as it is in the file. The scan has read it, and found it good. */
 static int take_header(writer *writer) {
   uint64_t bytes = writer->scan.start;
   uint8_t *place = place_for(writer, bytes);
   if (!place) return -ENOMEM;
   int64_t got = source_read(&writer->scan.source, place, bytes, 0);
   if (got < 0) return (int)got;
-  /* Somebody may have changed it since. */
+  /* Somebody may have changed the file since. */
   const segment_header *header = (const segment_header *)(const void *)place;
   int same = (uint64_t)got == bytes && memcmp(header, &writer->scan.header, SEGMENT_HEADER_BYTES) == 0 &&
              crc32c(place + 20, bytes - 20) == header->header_crc;
   return same ? 0 : -EBADMSG;
 }
 
-/* A block, whose payload the scan has. */
+/* Appends a block, whose payload the scan has. */
 static int take_block(writer *writer) {
   const block_header *header = &writer->scan.block;
   batch_work *work = writer->work;
@@ -255,7 +255,7 @@ static int take_block(writer *writer) {
 }
 
 /*
- * All of the segment, checked on the way. 0; -EBADMSG if anything in it is not as it should be, -ECANCELED, or another
+ * Appends the whole segment, and checks it on the way. 0; -EBADMSG if any of it is damaged, -ECANCELED, or another
  * negative errno.
  */
 static int take_content(writer *writer) {
@@ -290,7 +290,7 @@ static uint64_t allocated(int directory, const char *name) {
   return sys_status_at(directory, name, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
 }
 
-/* Gives the file its name, in place of one that an earlier try left. */
+/* Renames the file to the batch's name. A file that an earlier try left under that name is replaced. */
 static int give_name(writer *writer, const char *temporary, const char *name) {
   batch_job *job = writer->job;
   lock_names(job);
@@ -302,7 +302,7 @@ static int give_name(writer *writer, const char *temporary, const char *name) {
   return error;
 }
 
-/* Unlinks the raw file, once the other is on the disk. `unlinked`: the room that is free for it. */
+/* Unlinks the raw file, once the batch is on the disk. `unlinked`: the bytes that became free. */
 static int unlink_raw(batch_job *job) {
   char raw[64];
   segment_file_name(raw, job->base, 0);
@@ -314,7 +314,7 @@ static int unlink_raw(batch_job *job) {
   return error == -ENOENT ? 0 : error;
 }
 
-/* From here on nothing is given up half-way: it is whole. */
+/* The batch is whole: from here on a stop does not end the job half-way. */
 static batch_result publish(writer *writer, const char *temporary) {
   batch_job *job = writer->job;
   struct stat status;
@@ -330,7 +330,7 @@ static batch_result publish(writer *writer, const char *temporary) {
   }
   if (job->error != 0) return job->error == -ECANCELED ? BATCH_GONE : BATCH_FAILED;
   writer->named = 1;
-  /* Until the name is on the disk the raw file is what there is. */
+  /* Until the batch's name is on the disk, the raw file is the segment. */
   job->error = sys_sync_directory(job->directory);
   if (job->error != 0) return BATCH_UNSURE;
   job->error = unlink_raw(job);
@@ -351,8 +351,8 @@ static batch_result keep_batch(batch_job *job) {
 }
 
 /*
- * Of a raw segment that is damaged: whether there is a whole batch segment of it, as after a kill between the last two
- * steps. Then that one is to be read. 1, 0 or a negative errno.
+ * Whether a damaged raw segment has a whole batch segment, as after a kill between the last two steps: then the batch
+ * is read. 1, 0 or a negative errno.
  */
 static int is_batched_already(int directory, uint64_t base, uint64_t salt) {
   char name[64];
@@ -374,11 +374,11 @@ static batch_result result_of(int error) {
   return error == -EBADMSG ? BATCH_DAMAGED : error == -ECANCELED ? BATCH_STOPPED : BATCH_FAILED;
 }
 
-/* Makes the temporary file, and takes the room that it may need. 0 or a negative errno. */
+/* Makes the temporary file, and takes all the room that it may need. 0 or a negative errno. */
 static int make_file(writer *writer, const char *temporary) {
   batch_job *job = writer->job;
   uint64_t before = allocated(job->directory, temporary);
-  int error = sys_unlink(job->directory, temporary); /* what an earlier try could not */
+  int error = sys_unlink(job->directory, temporary); /* an earlier try may have failed to */
   if (error == 0) byte_limit_give(job->retention, before);
   uint64_t most = batch_most_bytes(writer->scan.file_bytes);
   if (error == 0 || error == -ENOENT) error = byte_limit_take_batch(job->retention, &most);
@@ -390,11 +390,11 @@ static int make_file(writer *writer, const char *temporary) {
   return error;
 }
 
-/* The room that was taken becomes what there is on the disk; the raw file's is free, if it went. */
+/* Counts what the batch takes on the disk in place of the room that was taken, and of the raw file if it is gone. */
 static void settle_room(const writer *writer, const char *temporary) {
   batch_job *job = writer->job;
   uint64_t left = job->allocated;
-  /* One that can't be unlinked goes at the next try, or at the next opening: until then its bytes count. */
+  /* A temporary file that can't be unlinked counts until the next try, or the next opening, unlinks it. */
   if (!writer->named) left = sys_unlink(job->directory, temporary) == 0 ? 0 : allocated(job->directory, temporary);
   lock_names(job);
   if (writer->named && job->dropped) left = 0;
@@ -403,7 +403,7 @@ static void settle_room(const writer *writer, const char *temporary) {
   unlock_names(job);
 }
 
-/* Compresses to the temporary file, and puts it in the raw one's place. */
+/* Compresses the segment to the temporary file, and puts that in the raw file's place. */
 static batch_result rewrite(writer *writer) {
   batch_job *job = writer->job;
   char temporary[64];
@@ -436,7 +436,7 @@ batch_result batch_write(batch_job *job, batch_work *work) {
   writer->work = work;
   segment_file_name(name, job->base, 0);
   int error = scan_open(&writer->scan, job->directory, job->log_id, name, job->base, 0, &damage);
-  batch_result result = error == -ENOENT ? BATCH_GONE : BATCH_DAMAGED; /* what can't be opened is not ours */
+  batch_result result = error == -ENOENT ? BATCH_GONE : BATCH_DAMAGED; /* a file that can't be opened is not ours */
   if (error == 0) {
     uint64_t salt = writer->scan.header.salt;
     int others = identity_is_anothers(job->directory, job->base, salt);

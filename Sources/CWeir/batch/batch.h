@@ -22,11 +22,11 @@ struct retention;
 
 typedef enum batch_result {
   BATCH_DONE,
-  BATCH_DAMAGED, /* something in it, or what stands in its way, is not as it should be: it stays raw, for good */
+  BATCH_DAMAGED, /* the segment is damaged, or a file of somebody else's has the batch's name: it stays raw, for good */
   BATCH_GONE,    /* there is no such raw segment any more */
-  BATCH_STOPPED, /* because it was asked to */
-  BATCH_FAILED,  /* an error of the system: it stays raw, until it is tried again */
-  BATCH_UNSURE   /* the directory could not be synced: both are there, and that is to stay so while this kernel runs */
+  BATCH_STOPPED, /* `stopping` was set: the segment stays raw */
+  BATCH_FAILED,  /* the system reported an error: the segment stays raw until the next try */
+  BATCH_UNSURE   /* a sync of the directory failed: both files are there, and stay while this kernel runs */
 } batch_result;
 
 /* One segment to be made a batch segment. */
@@ -34,23 +34,23 @@ typedef struct batch_job {
   int directory;
   uint64_t log_id;
   uint64_t base;
-  struct retention *retention; /* whose byte limit counts; null: none */
-  const uint32_t *stopping;    /* atomic: not 0: end soon; null: never */
-  pthread_mutex_t *names;      /* held while names change; null: nobody else changes any */
-  int dropped;                 /* under it: the segment was removed meanwhile */
-  int uncounted;               /* under it: the batch has its name, and does not count as used yet */
+  struct retention *retention; /* has the byte limit; null: there is none */
+  const uint32_t *stopping;    /* atomic: 1 asks the job to end soon; null: nobody asks */
+  pthread_mutex_t *names;      /* held while a file's name changes; null: nobody else changes names */
+  int dropped;                 /* under `names`: the segment was removed meanwhile */
+  int uncounted;               /* under `names`: the batch has its name, and is not in `used` yet */
 
   /* What came of it. */
   int error;          /* of BATCH_FAILED: a negative errno */
   uint64_t input;     /* bytes of the raw segment */
-  uint64_t output;    /* of the batch segment, */
-  uint64_t allocated; /* and on the disk */
-  uint64_t unlinked;  /* of the raw file, on the disk */
+  uint64_t output;    /* bytes of the batch segment */
+  uint64_t allocated; /* bytes that the batch segment takes on the disk */
+  uint64_t unlinked;  /* bytes that the raw file took on the disk, once it is unlinked */
 } batch_job;
 
 /* What a thread works with, kept from one segment to the next. Starts as all zeros. */
 typedef struct batch_work {
-  uint8_t *content; /* of the segment, what does not make an LZ4 block yet, and one more segment block */
+  uint8_t *content; /* content that does not fill an LZ4 block yet, and room for one more segment block */
   uint64_t content_room;
   uint8_t *packed;
   uint64_t packed_room;
@@ -61,21 +61,21 @@ typedef struct batch_work {
 } batch_work;
 
 /*
- * Makes the batch segment of a sealed raw one, and unlinks that. Whatever happens, one of the two is whole, under its
- * name, on the disk. Memory: 1 MiB of content and the largest block of the segment, 1 MiB of what is compressed, and
- * what reading takes: some 3 MiB in all, with blocks as the drainer writes them.
+ * Makes the batch segment of a sealed raw segment, and unlinks the raw file. Whatever happens, one of the two is whole,
+ * under its name, on the disk. Memory: 1 MiB of content and the largest block of the segment, 1 MiB of what is
+ * compressed, and what reading takes: some 3 MiB in all, with blocks as the drainer writes them.
  */
 batch_result batch_write(batch_job *job, batch_work *work);
 
 void batch_work_free(batch_work *work);
 
-/* The file name of a batch segment in the making; and whether one is such a name. */
+/* The file name of a batch segment in the making, and whether a name is such a name. */
 void batch_temporary_name(char name[64], uint64_t base);
 int batch_is_temporary(const char *name);
 
 /*
- * Removes one that a kill left, which nobody else may be making now. 0 or a negative errno. What can't be unlinked
- * since it is a directory is nobody's batch, holds nothing up, and stays: its segment stays raw.
+ * Removes a temporary file that a kill left. Nobody else may be making batches now. 0 or a negative errno. A directory
+ * of that name is not Weir's: it stays, and so its segment stays raw.
  */
 int batch_remove_temporary(int directory, const char *name);
 

@@ -34,10 +34,10 @@ typedef struct batching {
   uint64_t log_id;
   batch_list list;
   pthread_mutex_t mutex; /* guards all below */
-  uint64_t next;         /* of the list */
+  uint64_t next;         /* index of the next segment of the list */
   uint32_t stopping;     /* atomic */
   int error;             /* the first one */
-  uint64_t failed_base;  /* of it */
+  uint64_t failed_base;  /* base of the segment that it is about */
   weir_batching sums;
   int (*report)(void *context, const weir_batching *so_far);
   void *context;
@@ -56,7 +56,7 @@ static void settle(batching *all, const batch_job *job, batch_result result) {
   sums->done += result == BATCH_DONE;
   sums->input += result == BATCH_DONE ? job->input : 0;
   sums->output += result == BATCH_DONE ? job->output : 0;
-  int stop = result == BATCH_UNSURE; /* that the next sync of the directory succeeds would say nothing */
+  int stop = result == BATCH_UNSURE; /* a later sync of the directory may succeed, and would prove nothing */
   if (all->report && all->report(all->context, sums) != 0) stop = 1;
   if (stop) __atomic_store_n(&all->stopping, 1, __ATOMIC_RELAXED);
 }
@@ -81,19 +81,19 @@ static void work_on_threads(batching *all, uint32_t threads) {
   pthread_t others[WEIR_MAX_BATCH_THREADS];
   uint32_t started = 0;
   if (threads > all->list.count) threads = (uint32_t)all->list.count;
-  /* Where there can't be so many, the others do it. */
+  /* If a thread can't be started, the others do its part. */
   while (started + 1 < threads && thread_start(&others[started], work_on, all, "weir-batch") == 0) started++;
   work_on(all);
   while (started > 0) pthread_join(others[--started], NULL);
 }
 
-/* What an earlier call, or a writer, was killed over: under the lock nobody else has any in the making. */
+/* Removes temporary files that an earlier call or a writer left. Under the lock nobody else is making one. */
 static int remove_temporary(void *context, const char *name) {
   const int *directory = context;
   return batch_is_temporary(name) ? batch_remove_temporary(*directory, name) : 0;
 }
 
-/* Lists what there is to do, leftovers of retention left out. 0 or a negative errno. */
+/* Lists the raw segments, without leftovers of retention. 0 or a negative errno. */
 static int prepare(batching *all) {
   log_start_slot start;
   int error = sys_list(all->directory, remove_temporary, &all->directory);

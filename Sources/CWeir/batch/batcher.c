@@ -27,7 +27,7 @@ static void queue(batcher *batcher, batched_segment *segment) {
   pthread_cond_signal(&batcher->wakes);
 }
 
-/* Puts a segment back where it was. Under the mutex. */
+/* Puts a segment back at the front. Under the mutex. */
 static void put_back(batcher *batcher, batched_segment *segment) {
   segment->next = batcher->first;
   batcher->first = segment;
@@ -42,7 +42,7 @@ static batched_segment *take(batcher *batcher) {
   return taken;
 }
 
-/* Without memory for it a segment stays raw until the next opening. */
+/* Null: there is no memory, and the segment stays raw until the next opening. */
 static batched_segment *make_entry(batcher *batcher, uint64_t base) {
   batched_segment *made = calloc(1, sizeof *made);
   if (!made) {
@@ -63,7 +63,7 @@ void batcher_add(batcher *batcher, uint64_t base) {
   pthread_mutex_unlock(&batcher->mutex);
 }
 
-/* After a failure: nothing is tried for a while, for what one lacks the next will, too. Under the mutex. */
+/* Pauses after a failure, because the next segment would fail for the same reason. Under the mutex. */
 static void pause_for(batcher *batcher, int error) {
   uint64_t pause = batcher->pause_ns;
   batcher->not_before = sys_monotonic_ns() + pause;
@@ -72,9 +72,7 @@ static void pause_for(batcher *batcher, int error) {
   __atomic_store_n(&batcher->status, status_of(error), __ATOMIC_RELAXED);
 }
 
-/*
- * Takes up what earlier openings left. In front of the queue: it is older. The mutex is free meanwhile.
- */
+/* Puts the raw segments of earlier openings, which are older, at the front of the queue. Frees the mutex meanwhile. */
 static void list_earlier(batcher *batcher) {
   batch_list list;
   batcher->listed = 1;
@@ -123,24 +121,24 @@ static int drop(batcher *batcher, uint64_t base) {
 static void dropped(batcher *batcher) { pthread_mutex_unlock(&batcher->names); }
 
 /*
- * Somebody has ended, and the room that it had is free. Before what came of it is settled: so one that found no room
- * while this one had it waits for nobody that has gone. Under the mutex.
+ * Wakes a thread whose segment waits for room, because the room of this one is free. Call before `settle`: a segment
+ * that found no room meanwhile must not wait for a thread that has ended. Under the mutex.
  */
 static void end_work(batcher *batcher) {
   batcher->working--;
-  if (!batcher->crowded) return;
-  batcher->crowded = 0;
+  if (!batcher->waits_for_room) return;
+  batcher->waits_for_room = 0;
   pthread_cond_broadcast(&batcher->wakes);
 }
 
-/* What came of it. Under the mutex. */
+/* Counts the result of a job, and requeues the segment if the job is to be tried again. Under the mutex. */
 static void settle(batcher *batcher, batched_segment *segment, const batch_job *job, batch_result result) {
   if (result == BATCH_FAILED && job->error == -BYTE_LIMIT_REACHED && batcher->working > 0) {
-    put_back(batcher, segment); /* no failure, and nothing to wait a second for */
-    batcher->crowded = 1;
+    put_back(batcher, segment); /* no failure: the segment is tried again once a thread ends */
+    batcher->waits_for_room = 1;
     return;
   }
-  if (result == BATCH_FAILED) { /* behind the others: it may be the only one that can't be read */
+  if (result == BATCH_FAILED) { /* to the end: the others may be readable */
     queue(batcher, segment);
     pause_for(batcher, job->error);
     return;
@@ -176,7 +174,7 @@ static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, b
   set_job(batcher, thread, &job);
   batch_result result = BATCH_FAILED;
   if (sys_is_file(batcher->directory, &batcher->home)) result = batch_write(&job, work);
-  else job.error = -DESCRIPTOR_LOST; /* closed by the host: it may be a directory of its own by now */
+  else job.error = -DESCRIPTOR_LOST; /* the host closed it, and may have opened another directory as that number */
   set_job(batcher, thread, NULL);
   pthread_mutex_lock(&batcher->mutex);
   end_work(batcher);
@@ -185,9 +183,9 @@ static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, b
 
 /* ---- The threads ------------------------------------------------------------------------------------------------- */
 
-/* Until there may be something to do. What a thread works with is given back meanwhile. */
+/* Sleeps until there may be something to do. Frees the thread's buffers meanwhile. */
 static void sleep_until_due(batcher *batcher, batch_work *work) {
-  int idle = batcher->broken || batcher->crowded || (!batcher->first && batcher->listed);
+  int idle = batcher->broken || batcher->waits_for_room || (!batcher->first && batcher->listed);
   uint64_t until = idle ? UINT64_MAX : batcher->not_before;
   batch_work_free(work);
   struct timespec time = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
@@ -209,7 +207,7 @@ static void *batcher_main(void *argument) {
   pthread_mutex_lock(&batcher->mutex);
   while (!batcher->stopping) {
     int paused = batcher->not_before != 0 && sys_monotonic_ns() < batcher->not_before;
-    int idle = batcher->broken || batcher->crowded || (batcher->listed && !batcher->first);
+    int idle = batcher->broken || batcher->waits_for_room || (batcher->listed && !batcher->first);
     if (idle || paused) sleep_until_due(batcher, &work);
     else if (!batcher->listed) list_earlier(batcher);
     else serve(batcher, start.thread, take(batcher), &work);

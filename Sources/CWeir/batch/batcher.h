@@ -1,7 +1,8 @@
 /*
- * batcher.h: the threads of an open log that make batch segments of sealed ones. The sealer tells them of each segment
- * it has sealed; one of them lists what earlier openings left raw, so that the opening need not. They share one queue,
- * the oldest first. Nobody waits for them but a close, for what is being written right now.
+ * batcher.h: the threads of an open log that make batch segments of sealed ones. The sealer hands them each segment
+ * that is sealed; one of the threads lists what earlier openings left raw, so that the opening need not. The threads
+ * share one queue, the oldest segment first. Only a close waits for them, until each has ended the segment that it is
+ * at.
  *
  * Segments are removed while they work: see batch_names in retention.h.
  */
@@ -20,21 +21,21 @@ typedef struct batcher {
   uint64_t log_id;
   retention *retention;
   uint64_t first_offset; /* segments below it are of earlier openings */
-  sys_file home;         /* which that is of */
-  uint32_t threads;      /* wanted, */
-  uint32_t running;      /* and started */
+  sys_file home;         /* the file that `directory` is a descriptor of */
+  uint32_t threads;      /* how many are wanted */
+  uint32_t running;      /* how many were started */
   pthread_t thread[WEIR_MAX_BATCH_THREADS];
 
   /* Guarded by `mutex`. */
   pthread_mutex_t mutex;
   pthread_cond_t wakes;
-  batched_segment *first, *last; /* what waits */
-  int listed;         /* what earlier openings left is in the queue, or somebody is about to put it there */
-  int broken;         /* the directory can't be synced: nothing more is done */
+  batched_segment *first, *last; /* the segments that wait */
+  int listed;         /* segments of earlier openings are in the queue, or a thread is about to put them there */
+  int broken;         /* a sync of the directory failed: no more batches are made */
   uint32_t working;    /* threads that are at a segment */
-  int crowded;         /* they have the room below the limit that the next segment needs: it waits for one of them */
-  uint64_t not_before; /* monotonic: after a failure nothing is tried until then */
-  uint64_t pause_ns;   /* how long that is to be the next time */
+  int waits_for_room;  /* the next segment waits for one of them, which has the room below the limit that it needs */
+  uint64_t not_before; /* monotonic: after a failure no segment is tried before this time */
+  uint64_t pause_ns;   /* how long the pause after the next failure is */
   uint32_t stopping;  /* atomic */
 
   /* Held while names of segments change. Guards `job`. */
@@ -55,13 +56,13 @@ batcher *batcher_make(const log_lock *held, retention *retention, uint32_t threa
 /* Once the log is recovered. 0 or a negative errno. */
 int batcher_start(batcher *batcher);
 
-/* Asks the threads to end; then waits until they have. What waits in the queue stays raw. Null: nothing to do. */
+/* Asks the threads to end; waits until they have. Segments in the queue stay raw. Null: nothing to do. */
 void batcher_ask_to_stop(batcher *batcher);
 void batcher_stop(batcher *batcher);
 
 void batcher_free(batcher *batcher);
 
-/* A segment has its sealed name, on the disk. On the sealer's thread. Null: nothing to do, here and below. */
+/* Adds a segment whose sealed name is on the disk. On the sealer's thread. Null: nothing to do. */
 void batcher_add(batcher *batcher, uint64_t base);
 
 #endif

@@ -131,7 +131,7 @@ typedef struct intake {
   drain_requests requests;
 
   uint64_t dropped_after_close[WEIR_DROP_REASONS]; /* refusals without a ring: also in a fork, after a lost page */
-  uint32_t refused; /* atomic: captures were refused since the drainer last told the host */
+  uint32_t refused; /* atomic: captures were refused since the drainer last reported to the host */
   uint64_t kept_overwritten; /* events evicted, once counters_kept */
   int counters_kept;         /* the ring's counters are in the two before. Guarded by callers.lock */
   uint32_t unlaned_users; /* captures without a lane that touch the ring's header */

@@ -58,7 +58,7 @@ static __thread struct {
   uint32_t borrows;               /* number of these lanes, including those without a place in `borrowed` */
   int claiming;     /* entries are being changed */
   int ended;        /* the thread's clean-up has run: claim nothing any more */
-  int telling;      /* the thread is one of a log's, inside a host function that the log calls */
+  int host_calls;   /* of a log that this thread, one of the log's, is inside of */
 } this_thread __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t thread_key;
@@ -79,18 +79,18 @@ static weir_place refused(int32_t reason) { return (weir_place){.drop = reason};
 
 /* ---- Refusing ---------------------------------------------------------------------------------------------------- */
 
-void lane_begin_telling(void) { this_thread.telling++; }
-void lane_end_telling(void) {
-  INVARIANT(this_thread.telling > 0);
-  this_thread.telling--;
+void lane_begin_host_call(void) { this_thread.host_calls++; }
+void lane_end_host_call(void) {
+  INVARIANT(this_thread.host_calls > 0);
+  this_thread.host_calls--;
 }
 
 /*
  * Makes the drainer tell the host of a refusal. Call after the refusal is counted and before the drainer is woken. A
- * refusal inside the host function that is told is not reported: there would be no end to that.
+ * refusal inside of that function is not reported: there would be no end to that.
  */
 static void note_refusal(intake *intake) {
-  if (!this_thread.telling) __atomic_store_n(&intake->refused, 1, __ATOMIC_RELEASE); /* E2 */
+  if (!this_thread.host_calls) __atomic_store_n(&intake->refused, 1, __ATOMIC_RELEASE); /* E2 */
 }
 
 /* Counts a refusal that no ring can count: the log is closed, belongs to a fork's parent, or lost a page. */
@@ -329,7 +329,7 @@ static weir_lane *borrow_lane(intake *intake) {
   uint64_t wait = intake->options->full_wait_ns, deadline = 0;
   for (uint32_t tries = 0;; tries++) {
     weir_lane *lane = try_borrow(intake);
-    if (lane || lane_log_state(intake) != STATE_OPEN || this_thread.borrows > 0 || this_thread.telling) return lane;
+    if (lane || lane_log_state(intake) != STATE_OPEN || this_thread.borrows > 0 || this_thread.host_calls) return lane;
     if (tries < SPINS) continue;
     if (tries < SPINS + YIELDS) {
       sched_yield();
@@ -363,7 +363,7 @@ weir_place weir_find_place(weir_log *producer) {
   if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
   weir_lane *lane = own_lane(intake);
   if (!lane || lane->busy) lane = borrow_lane(intake);
-  return begin_in(intake, lane, !this_thread.telling);
+  return begin_in(intake, lane, !this_thread.host_calls);
 }
 
 weir_place weir_find_place_in_signal(weir_log *producer) {
@@ -375,7 +375,7 @@ weir_place weir_find_place_in_signal(weir_log *producer) {
   return begin_in(intake, lane, 0);
 }
 
-weir_place weir_make_room(weir_lane *lane) { return find_room(lane, !this_thread.telling); }
+weir_place weir_make_room(weir_lane *lane) { return find_room(lane, !this_thread.host_calls); }
 
 /* The payload is fields only. If the type had the flag of a scope, readers would cut off the end of the fields. */
 static int32_t put_and_commit(weir_record *record, uint32_t type, const void *payload, uint64_t length, weir_id *id) {

@@ -21,9 +21,9 @@ void lane_forget(intake *intake);       /* gives back the calling thread's lane 
 void lane_set_up_threads(void);                                  /* call once per process */
 void lane_let_threads_go(void);                                  /* threads that end from now on clean nothing up */
 
-/* Call around a host function: captures in it never wait for room, and their refusals are not told to the host. */
-void lane_begin_telling(void);
-void lane_end_telling(void);
+/* Call around a host function: captures in it never wait for room, and their refusals are not reported to the host. */
+void lane_begin_host_call(void);
+void lane_end_host_call(void);
 
 /* ---- overflow.c ---- */
 

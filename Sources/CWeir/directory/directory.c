@@ -19,7 +19,7 @@ void segment_batch_name(char name[64], uint64_t base) {
   snprintf(name, 64, "%020llu" BATCH_SUFFIX, (unsigned long long)base);
 }
 
-/* Takes a name apart; 0 if it is not a segment's. */
+/* Parses a name. 0: it is not a segment's. */
 static int parse_name(const char *name, segment_name *parsed) {
   uint64_t base = 0;
   for (int i = 0; i < BASE_DIGITS; i++) {
@@ -66,7 +66,7 @@ static int by_base(const void *left, const void *right) {
   return a->active != b->active ? a->active - b->active : a->batch - b->batch;
 }
 
-/* Sorts, and leaves out batches whose raw file is there. */
+/* Sorts the list, and drops batches whose raw file is there. */
 static void put_in_order(segment_list *list) {
   if (list->count < 2) return;
   qsort(list->items, list->count, sizeof *list->items, by_base);
@@ -100,16 +100,16 @@ void segment_list_free(segment_list *list) {
 }
 
 typedef struct tail {
-  growing_list from;      /* not sealed, or sealed and after the first that is not */
-  uint64_t first;         /* the base of that one; UINT64_MAX: none yet */
-  segment_name last;      /* of the sealed ones up to there; rather raw than a batch */
+  growing_list from;      /* segments that are not sealed, and sealed ones after the first of these */
+  uint64_t first;         /* the base of the first that is not sealed; UINT64_MAX: none yet */
+  segment_name last;      /* the last sealed segment before that; if it is raw and a batch, the raw file */
   int has_last;
-  int again;              /* it is not the last one, which was passed over: `first` was not known yet */
+  int again;              /* `last` may be wrong, because `first` was not known yet: list once more */
   int (*other)(void *context, const char *name);
   void *context;
 } tail;
 
-/* By its length: of a name that begins with a digit. */
+/* By the length of a name that begins with a digit. */
 static int is_sealed_name(const char *name) {
   uint64_t length = strlen(name);
   return length == BASE_DIGITS + strlen(SEALED_SUFFIX) || length == BASE_DIGITS + strlen(BATCH_SUFFIX);
@@ -118,7 +118,7 @@ static int is_sealed_name(const char *name) {
 static int take_tail(void *context, const char *name) {
   tail *tail = context;
   segment_name parsed;
-  /* Nearly all of them, in a log of many segments: sealed, and before one that is. */
+  /* In a log of many segments nearly all: sealed, and before another sealed one. */
   if (tail->has_last && name[0] <= '9' && strncmp(name, tail->last.name, BASE_DIGITS) < 0 && is_sealed_name(name)) {
     return 0;
   }
@@ -175,7 +175,7 @@ int segment_list_settled(int directory, segment_list *list) {
   return error;
 }
 
-/* Whether anything in the directory says that it is a log's; a negative errno if that can't be told. */
+/* Whether the directory is a log's: 1, 0, or a negative errno. */
 static int holds_log(int directory) {
   struct stat status;
   static const char *const names[] = {LOCK_NAME, RING_NAME};

@@ -19,15 +19,15 @@ typedef struct segment_list {
   uint64_t count;
 } segment_list;
 
-/* Lists the segments. Names that are not exactly 20 digits and a suffix are ignored. Frees with segment_list_free. */
+/* Lists the segments. Ignores names that are not exactly 20 digits and a suffix. Free with segment_list_free. */
 int segment_list_read(int directory, segment_list *list); /* 0 or a negative errno */
-int segment_list_settled(int directory, segment_list *list); /* the same, believed only when two in a row are equal */
+int segment_list_settled(int directory, segment_list *list); /* the same, once two listings in a row are equal */
 void segment_list_free(segment_list *list);
 
 /*
- * What a recovery needs of the segments: the last sealed one that comes before the first that is not sealed, and all
- * from there on; or the last sealed one alone. `other` is called with every name that is no segment's. One listing and
- * memory for those few, however many are sealed: two where sealed ones come after one that is not.
+ * Lists what a recovery needs: the last sealed segment before the first that is not sealed, and all after it; or the
+ * last sealed segment alone. `other` is called with every name that is no segment's. Takes one listing and memory for
+ * these few segments, however many are sealed; two listings if sealed segments come after one that is not.
  */
 int segment_list_tail(int directory, segment_list *list, int (*other)(void *context, const char *name), void *context);
 int segment_list_equal(const segment_list *left, const segment_list *right);
@@ -37,8 +37,8 @@ void segment_file_name(char name[64], uint64_t base, int active);
 void segment_batch_name(char name[64], uint64_t base);
 
 /*
- * Opens a directory for reading. Answers a descriptor in `*fd`, or an error as weir_reader_open documents it: MISSING
- * too where there is a directory, but no lock file, no ring and no segment in it.
+ * Opens a directory for reading. Sets `*fd`, or fails as weir_reader_open does: also with MISSING if the directory has
+ * no lock file, no ring and no segment.
  */
 weir_status directory_open_read(const char *path, int *fd, weir_error *error);
 

@@ -19,7 +19,7 @@ static uint32_t checksum(const ring_locator *locator) {
 static int check(const ring_locator *locator) {
   if (locator->magic != LOCATOR_MAGIC) return -EBADMSG;
   int intact = locator->crc == checksum(locator);
-  /* A later version may sum it up in another way; but no single flipped bit makes version 1 the next one. */
+  /* A later version may have another checksum. No single flipped bit makes version 1 the next one. */
   if (locator->major == FORMAT_MAJOR + 1 || (locator->major > FORMAT_MAJOR && intact)) return -ENOTSUP;
   if (!intact) return -EBADMSG;
   if (locator->incompatible != 0) return -ENOTSUP;
@@ -64,7 +64,7 @@ ring_place locator_here(int home) {
   return (ring_place){.where = RING_HERE, .directory = home, .name = RING_NAME, .new_name = RING_NEW_NAME};
 }
 
-/* Opens the directory that the locator names, and looks whether the ring is there. */
+/* Opens the directory that the locator names, and checks whether the ring is there. */
 static int look(ring_place *place) {
   int directory = sys_open_directory(place->locator.path);
   if (directory == -ENOENT) return RING_VANISHED;
@@ -82,7 +82,7 @@ static int look(ring_place *place) {
 
 /*
  * Whether the locator is of another log: the lock file and a ring in the log's directory agree on an id that is not the
- * locator's. Without that ring nothing would be won: the log's own is wherever its own locator said.
+ * locator's. Without that ring the log has no other ring than the one that the locator names.
  */
 static int is_another_logs(int home, const ring_locator *locator) {
   uint64_t log_id;
@@ -124,7 +124,7 @@ static int find(int home, ring_place *place) {
 }
 
 int locator_find(int home, ring_place *place) {
-  /* Of a live log the ring may be moved between the look at the locator and the look at the ring; then look again. */
+  /* A live log may move its ring between the read of the locator and the open of the ring: then try again. */
   enum { TRIES = 100 };
   for (int i = 0;; i++) {
     int error = find(home, place);
@@ -202,14 +202,14 @@ int locator_retire(int home, ring_place *place, uint64_t next_offset) {
   return error == 0 ? other : error;
 }
 
-/* Removes the files that a locator of this directory names. One that was copied here names another log's. */
+/* Removes the files that a locator names, if it was made in this directory: a copied one names another log's. */
 static int remove_named(int home, const ring_locator *locator) {
   int own = is_own(home, locator);
   if (own <= 0) return own;
   ring_place named = {.locator = *locator};
   name_files(&named);
   int directory = sys_open_directory(locator->path);
-  /* Nothing is lost with files that hold no event; a place that is out of reach by now is no reason not to open. */
+  /* The files hold no event. If their directory can't be reached any more, the opening goes on. */
   if (directory == -ENOENT || directory == -ENOTDIR || directory == -ELOOP || directory == -EACCES) return 0;
   if (directory < 0) return directory;
   int error = remove_file(directory, named.name);
@@ -218,7 +218,7 @@ static int remove_named(int home, const ring_locator *locator) {
   return error == 0 ? other : error;
 }
 
-/* What was announced: its ring was never in force, unless it is the very file that is. */
+/* Removes an announced ring, which never was in force, unless it is the file of the ring that is. */
 static int clear_announced(int home, const ring_place *place) {
   ring_locator announced;
   int error = read_locator(home, LOCATOR_NEW_NAME, &announced);
@@ -227,7 +227,7 @@ static int clear_announced(int home, const ring_place *place) {
     int in_force = place->has_locator && place->locator.number == announced.number;
     if (!in_force) error = remove_named(home, &announced);
   } else if (error == -EBADMSG) {
-    error = 0; /* half written: no file was made in its name yet */
+    error = 0; /* the locator is half written: its file was not made yet */
   }
   return error == 0 ? remove_file(home, LOCATOR_NEW_NAME) : error;
 }
@@ -237,7 +237,7 @@ int locator_clear(int home, const ring_place *place, int made) {
   if (error != 0 || !place->has_locator) return error;
   if (place->locator.state == LOCATOR_CLOSED) return remove_named(home, &place->locator);
   if (place->where == RING_ELSEWHERE && made) error = remove_file(place->directory, place->new_name);
-  /* A ring in the log's own directory was drained before the locator came in force, or holds nothing yet. */
+  /* A ring in the log's own directory was drained before the locator came in force, or is still empty. */
   if (error == 0) error = remove_file(home, RING_NAME);
   return error == 0 ? remove_file(home, RING_NEW_NAME) : error;
 }

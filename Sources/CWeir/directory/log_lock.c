@@ -14,7 +14,7 @@
 #include "system/crc32c.h"
 #include "system/forks.h"
 
-static log_lock *locks; /* while forks are held */
+static log_lock *locks; /* changed only while forks are held */
 
 static void close_descriptors(log_lock *lock) {
   sys_close_file(lock->directory, &lock->home);
@@ -22,7 +22,7 @@ static void close_descriptors(log_lock *lock) {
   lock->directory = lock->file = -1;
 }
 
-/* A child closes noted descriptors only: the numbers may be of other files by then. */
+/* A child closes only descriptors that are still of their file: the numbers may be of other files by then. */
 static void after_fork_in_child(void) {
   for (log_lock *lock = locks; lock; lock = lock->next) close_descriptors(lock);
 }
@@ -32,10 +32,10 @@ static void watch_forks(void) {
   forks_add(&watch);
 }
 
-/* The path as it is from any working directory. Allocated; null without memory. */
+/* The absolute path. Allocated; null: there is no memory. */
 static char *absolute_path(const char *path) {
   char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-  if (!here) return strdup(path); /* or the working directory has no name any more: then nothing is better */
+  if (!here) return strdup(path); /* the working directory may have been removed */
   uint64_t room = strlen(here) + strlen(path) + 2;
   char *made = malloc(room);
   if (made) snprintf(made, room, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path);
@@ -57,8 +57,8 @@ void log_lock_free(log_lock *lock) {
 }
 
 /*
- * Puts the directory's own name on the disk before there is a ring in it: otherwise a power cut could take all of a new
- * log, what was synced included. Where the directory above can't be read, somebody else made this one.
+ * Syncs the parent directory before there is a ring in the log's directory: otherwise a power cut could take a whole
+ * new log, synced events included. If the parent can't be read, somebody else has made the directory.
  */
 static int keep_name(int directory) {
   struct stat status;
@@ -155,7 +155,7 @@ int log_lock_id(int directory, uint64_t *log_id) {
   return got < 0 ? (int)got : 0;
 }
 
-/* Whether the file holds nothing, or what an opening wrote: somebody else's file is locked, and left as it is. */
+/* Whether the file is empty or an opening's. A file of somebody else's is locked, and stays as it is. */
 static int is_ours(const lock_content *content) {
   return content->magic == LOCK_MAGIC || bytes_are_zero(content, sizeof *content);
 }

@@ -15,7 +15,7 @@ static uint32_t checksum(const log_start_slot *slot) {
 static int check(const log_start_slot *slot) {
   if (slot->magic != START_MAGIC) return -EBADMSG;
   int intact = slot->crc == checksum(slot);
-  /* As with the locator: no single flipped bit makes version 1 the next one. */
+  /* As in the locator: no single flipped bit makes version 1 the next one. */
   if (slot->major == FORMAT_MAJOR + 1 || (slot->major > FORMAT_MAJOR && intact)) return -ENOTSUP;
   if (!intact || slot->sequence == 0) return -EBADMSG;
   if (slot->incompatible != 0) return -ENOTSUP;
@@ -45,7 +45,7 @@ int log_start_read(int directory, uint64_t log_id, log_start_slot *slot) {
   int fd = sys_open_read(directory, START_NAME);
   if (fd < 0) return fd == -ENOENT ? 0 : fd;
   int result = -EBADMSG;
-  /* Of a live log a slot may be written while it is read; twice in a row that takes two syncs of the disk. */
+  /* A live log may write a slot during this read. It would take two syncs of the disk to do so twice in a row. */
   for (int i = 0; i < 3 && result == -EBADMSG; i++) result = read_slots(fd, slot);
   sys_close(fd);
   return result == 1 && log_id != 0 && slot->log_id != log_id ? -ESTALE : result;
@@ -59,7 +59,7 @@ const char *log_start_problem(int error) {
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-/* The file under its temporary name, with both slots, so that none is ever one that nothing was written to. */
+/* Makes the file under its temporary name, with both slots, so that no slot is ever unwritten. */
 static int make(int directory, const log_start_slot *slot) {
   static const uint8_t zeros[START_SLOTS * START_SLOT_STRIDE];
   int error = sys_unlink(directory, START_NEW_NAME);
@@ -94,7 +94,7 @@ int log_start_write(int directory, log_start_slot *slot) {
     if (error == 0) error = sys_sync_data(fd);
     sys_close(fd);
   }
-  /* After a sync that failed the slot may be there or not: the next one goes to the same place, the other is whole. */
+  /* After a failed sync the slot may be on the disk or not. The next write uses the same slot: the other is whole. */
   if (error == 0) *slot = next;
   return error;
 }
@@ -102,7 +102,7 @@ int log_start_write(int directory, log_start_slot *slot) {
 int log_start_confirm(int directory, const log_start_slot *slot) {
   int fd = sys_open_write(directory, START_NAME);
   if (fd < 0) return fd;
-  /* In its own place: the other slot may be the only one that the disk has. */
+  /* In the same slot: the other may be the only one that the disk has. */
   int error = sys_write_at(fd, slot, sizeof *slot, slot->sequence % START_SLOTS * START_SLOT_STRIDE);
   if (error == 0) error = sys_sync_data(fd);
   sys_close(fd);

@@ -1,7 +1,7 @@
 /*
- * log_start.h: the file `start`, which says where a log begins once retention has removed its oldest segments, and what
- * was in them. It is on the disk before a segment is unlinked, so what it names as removed is never taken for missing,
- * and what is still there below it is a leftover that the next opening removes.
+ * log_start.h: the file `start`: where a log begins after retention has removed its oldest segments, and what was in
+ * them. The file is on the disk before a segment is unlinked: so a removed segment never counts as missing, and a
+ * segment that is still there below the start is a leftover, which the next opening removes.
  */
 #ifndef WEIR_LOG_START_H
 #define WEIR_LOG_START_H
@@ -17,12 +17,12 @@
  */
 int log_start_read(int directory, uint64_t log_id, log_start_slot *slot);
 
-/* What is wrong, if log_start_read answers one of the first three errors: `start` counts as absent. Null for others. */
+/* The problem behind one of the first three errors of log_start_read: `start` counts as absent. Null for others. */
 const char *log_start_problem(int error);
 
 #define START_FOREIGN "the file that says what was removed is of another log: what retention removed counts as missing"
 
-/* Writes the next one, in the place of the older; after 0 it is on the disk. Makes the file if there is none. */
+/* Writes the next slot over the older one. After 0 it is on the disk. Makes the file if there is none. */
 int log_start_write(int directory, log_start_slot *slot);
 
 /*

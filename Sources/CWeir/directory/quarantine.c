@@ -10,22 +10,22 @@
 #include "system/system.h"
 
 enum { COPY_BYTES = 1 << 16, NAME_ROOM = 128 };
-static const char NEW_NAME[] = "new"; /* a file in the making; one at a time */
+static const char NEW_NAME[] = "new"; /* the temporary name; one file at a time is made */
 
-/* What a note says. */
+/* The contents of a note. */
 typedef struct note {
-  const char *file;      /* where the bytes lay */
+  const char *file;      /* that the bytes were in */
   const char *reason;    /* plain text, without quotes */
   int64_t lane;          /* -1: none */
   uint64_t position;     /* in the file, or in the lane */
   uint64_t bytes;
-  uint64_t first_offset; /* of those missing for it, */
-  uint64_t offsets;      /* which are so many; where that is 0 it is not known from these bytes */
+  uint64_t first_offset; /* the first offset that is missing because of the damage */
+  uint64_t offsets;      /* how many are missing; 0: these bytes do not say */
 } note;
 
 typedef int (*filler)(const void *context, int fd);
 
-/* The directory, made if need be, or a negative errno. */
+/* Opens the directory, and makes it if there is none. A descriptor or a negative errno. */
 static int open_quarantine(int directory) {
   int error = sys_make_directory(directory, QUARANTINE_NAME);
   if (error != 0 && error != -EEXIST) return error;
@@ -44,7 +44,7 @@ typedef struct usage {
   uint64_t bytes;
 } usage;
 
-/* Files with segments' names were moved there, whoever made them and however many they are: they take nothing up. */
+/* Whether a file was moved there because it had a segment's name. Such files do not count against the bounds. */
 static int take_entry(void *context, const char *name) {
   usage *usage = context;
   struct stat status;
@@ -63,7 +63,7 @@ static int is_full(int quarantine, uint64_t bytes) {
          usage.bytes > QUARANTINE_MOST_BYTES - bytes;
 }
 
-/* Makes a file that has its name once all of it is there, and on the disk if it is to be `synced`. */
+/* Makes a file that gets its name once it is complete, and on the disk if `synced`. */
 static int make_file(int quarantine, const char *name, filler fill, const void *context, int synced) {
   int error = sys_unlink(quarantine, NEW_NAME);
   if (error != 0 && error != -ENOENT) return error;
@@ -158,7 +158,7 @@ int quarantine_block(int directory, const segment_name *name, const damaged_bloc
   return result;
 }
 
-/* The first of <name>-0, <name>-1, … that is not there yet. */
+/* The first free name of <name>-0, <name>-1, … */
 static int free_name(int quarantine, const char *name, char free[NAME_ROOM]) {
   for (int i = 0; i < 1000; i++) {
     snprintf(free, NAME_ROOM, "%s-%d", name, i);
@@ -185,7 +185,7 @@ int quarantine_copy(int directory, int fd, const char *name, const char *reason)
   return result;
 }
 
-/* Its note is synced before the file of Weir's own is gone; of others there may be thousands. */
+/* The note of a file of Weir's is synced before the file is moved. Those of others are not: they may be thousands. */
 static int move(int directory, int quarantine, const char *name, const char *reason, uint64_t bytes, int ours) {
   char moved[NAME_ROOM], path[NAME_ROOM + sizeof QUARANTINE_NAME];
   int error = free_name(quarantine, name, moved);
@@ -215,8 +215,8 @@ int quarantine_file(int directory, const char *name, const char *reason, int our
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 /*
- * How many bytes from position `at` on lie in one piece. No record of them is whole, so positions are all there is to
- * go by: no byte is looked for in the overhang.
+ * How many bytes from position `at` on are contiguous in the lane. None of them is in a whole record, so none is in the
+ * overhang.
  */
 static uint64_t piece(const damaged_lane *lane, uint64_t at, const uint8_t **bytes) {
   uint64_t start = at & (lane->view.capacity - 1), count = lane->to - at;
@@ -241,7 +241,7 @@ static int copy_stretch(const void *context, int fd) {
   return sys_write_at(fd, stretch->bytes, stretch->of.to - stretch->of.from, 0);
 }
 
-/* Makes the file of what `lane` says, by `fill`. */
+/* Makes the copy that `lane` describes; `fill` writes its bytes. */
 static int make_lane(int directory, const damaged_lane *lane, filler fill, const void *context) {
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;

@@ -23,16 +23,16 @@ enum { QUARANTINE_FULL = 1, QUARANTINE_MOST_ENTRIES = 512 };
 /* Damaged bytes of a segment. */
 typedef struct damaged_block {
   int fd;                      /* the file */
-  uint64_t file_from, file_to; /* in it */
-  uint64_t from;               /* in the segment */
-  uint64_t first_offset;       /* of those missing for it, */
-  uint64_t offsets;            /* which are so many; 0: not known */
+  uint64_t file_from, file_to; /* positions in the file */
+  uint64_t from;               /* position in the segment */
+  uint64_t first_offset;       /* the first offset that is missing because of the damage */
+  uint64_t offsets;            /* how many are missing; 0: not known */
   const char *reason;
 } damaged_block;
 
 /*
- * Damaged bytes of a segment: quarantine/block-<base>-<from>. Of a batch the LZ4 blocks they lie in, as they are in the
- * file.
+ * Copies damaged bytes of a segment to quarantine/block-<base>-<from>. Of a batch, copies the LZ4 blocks that the bytes
+ * are in, as they are in the file.
  */
 int quarantine_block(int directory, const segment_name *name, const damaged_block *block);
 
@@ -42,33 +42,33 @@ typedef struct damaged_lane {
   uint64_t opening;
   uint32_t lane;
   uint64_t from, to;     /* positions */
-  uint64_t first_offset; /* of the notice that stands for them */
+  uint64_t first_offset; /* of the notice that reports them */
 } damaged_lane;
 
-/* The same in memory, on its way to a file. */
+/* Damaged bytes of a lane, copied to memory, on their way to a file. */
 typedef struct damaged_stretch {
   struct damaged_stretch *next;
   damaged_lane of;
   uint8_t bytes[];
 } damaged_stretch;
 
-/* Bytes of a lane, by positions: quarantine/lane-<opening>-<lane>-<from>. */
+/* Copies damaged bytes of a lane to quarantine/lane-<opening>-<lane>-<from>. */
 int quarantine_lane(int directory, const damaged_lane *lane);
 
 /*
- * The same for a log that is open, in two steps, so that the drainer waits for no disk: a copy in memory, null if there
- * is none; and that copy's way to a file.
+ * The same in two steps, for an open log, so that the drainer does not wait for the disk: quarantine_take copies to
+ * memory, and answers null without memory; quarantine_stretch writes that copy to a file.
  */
 damaged_stretch *quarantine_take(const damaged_lane *lane);
 int quarantine_stretch(int directory, const damaged_stretch *stretch);
 
-/* A whole file, copied, where it can't be moved: quarantine/<name>-<n>, with the first number that is free. */
+/* Copies a whole file that can't be moved to quarantine/<name>-<n>, with the first free number. */
 int quarantine_copy(int directory, int fd, const char *name, const char *reason);
 
 /*
- * A whole file, moved: quarantine/<name>-<n>, with the first number that is free. A file that is not known to be Weir's
- * is moved however full the directory is, and counts for nothing there; after a power cut its note may be missing. One
- * that is `ours` is removed where the directory is full.
+ * Moves a whole file to quarantine/<name>-<n>, with the first free number. A file that may be somebody else's is moved
+ * however full the directory is, and does not count against its bounds; after a power cut its note may be missing. A
+ * file that is `ours` is removed if the directory is full.
  */
 int quarantine_file(int directory, const char *name, const char *reason, int ours);
 

@@ -23,7 +23,7 @@ static int take_file(void *context, const char *name) {
   return 0;
 }
 
-/* A ring that lies in another directory is one of the log's files all the same. */
+/* Adds a ring in another directory: it is one of the log's files. */
 static int take_ring(int directory, uint64_t *bytes) {
   ring_place place;
   struct stat status;
@@ -38,7 +38,7 @@ static int take_ring(int directory, uint64_t *bytes) {
 
 static int take_quarantine(int directory, uint64_t *bytes) {
   sizing quarantine = {.directory = sys_open_directory_at(directory, QUARANTINE_NAME)};
-  if (quarantine.directory < 0) return 0; /* not ours to look into */
+  if (quarantine.directory < 0) return 0; /* it can't be read: somebody else has made it */
   int error = sys_list(quarantine.directory, take_file, &quarantine);
   *bytes += quarantine.bytes;
   sys_close(quarantine.directory);

@@ -8,7 +8,7 @@
 
 /*
  * Adds up the allocated bytes of every file in the log's directory, in quarantine/, and of a ring that lies elsewhere.
- * 0 or a negative errno. One look at each file.
+ * 0 or a negative errno. One status call a file.
  */
 int sizes_of_log(int directory, uint64_t *bytes);
 

@@ -11,7 +11,7 @@
  * label store                               load                              what it guarantees
  * E1    storage_errno, then storage         captures, callers: storage        whoever sees that the log cannot grow
  *       (release)                           (acquire), then storage_errno     finds a reason
- * E2    capture: the count of refusals,     drainer: refused exchanged        what the host is told of is counted
+ * E2    capture: the count of refusals,     drainer: refused exchanged        what is reported to the host is counted
  *       then refused = 1 (release)          (acquire), then its function
  * E3    closer: the closed lanes, then      drainer: stopping (acquire),      all that was captured is drained before
  *       stopping = 1 (release)              then the tails                    the drainer ends
@@ -56,17 +56,17 @@ static void refresh_tick(drainer *drainer) {
 
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
 
-/* Says why the log cannot grow, to captures and to callers of drain; 0 says that it can again. */
+/* Publishes why the log cannot grow, for captures and for callers of drain. 0: the log can grow again. */
 static void set_storage(drainer *drainer, int negative_errno) {
   intake *intake = drainer->intake;
   drainer->stall_error = negative_errno;
-  /* Kept when all is well again: whoever saw the status a moment ago still finds its reason. */
+  /* The errno stays when all is well again: whoever saw the status a moment ago still finds its reason. */
   if (negative_errno != 0) __atomic_store_n(&intake->storage_errno, -negative_errno, __ATOMIC_RELAXED); /* E1 */
   int32_t status = negative_errno == 0 ? WEIR_OK : status_of(negative_errno);
   __atomic_store_n(&intake->storage, status, __ATOMIC_RELEASE); /* E1 */
 }
 
-/* Gathers what the log says was lost, of the most so many; null: counts them. */
+/* Gathers the totals that gap records of the log report, at most `most`. Null: only counts them. */
 static uint32_t collect_totals(const drainer *drainer, gap_total *totals, uint32_t most) {
   const intake *intake = drainer->intake;
   uint32_t count = 0;
@@ -102,7 +102,7 @@ static int begin_segment(drainer *drainer, segment *fresh) {
 
 static void seal_active(drainer *drainer) {
   segment *full = drainer->active;
-  /* Up to 64 KiB, too much for the stack of whoever closes. Without them refusals may be told of twice. */
+  /* Up to 64 KiB, too much for the stack of whoever closes. Without them refusals may be reported twice. */
   gap_total *totals = malloc(full->totals * sizeof *totals);
   uint32_t count = totals ? collect_totals(drainer, totals, full->totals) : 0;
   if (!full->sealed) segment_seal(full, drainer->next_offset, totals, count, &drainer->clock.calibration);
@@ -122,7 +122,7 @@ int drainer_begin(drainer *drainer, segment *fresh) {
   return error;
 }
 
-/* Begins the next segment and gives the full one to the sealer. 0 if that can't be done now: the log is stalled. */
+/* Begins the next segment and gives the full one to the sealer. 0: there is no segment, the pass stalls. */
 static int roll(drainer *drainer) {
   int error;
   segment *fresh = preparer_take(drainer->preparer, &error);
@@ -165,7 +165,7 @@ static int fits(const segment *segment, uint64_t records, uint32_t types, uint64
   return records + types * sizeof(block_header) + 2 * definitions <= segment_room(segment);
 }
 
-/* Whether the segment has the definition of a type or context, or the batch notes it. */
+/* Whether the segment has the definition of a type or context, or the stretch will bring it. */
 static int is_defined(const drainer *drainer, const batch *batch, uint32_t type) {
   const intake *intake = drainer->intake;
   if (type >= MAX_TYPES || intake->types.entries[type].bytes == 0) return 1; /* there is no definition to write */
@@ -176,7 +176,7 @@ static int is_defined(const drainer *drainer, const batch *batch, uint32_t type)
   return 0;
 }
 
-/* What of a record's type and context is still to be defined; answers how many that are, and their bytes together. */
+/* Finds the definitions that a record needs and the segment lacks. Answers how many; `*bytes`: of all together. */
 static uint32_t find_undefined(const drainer *drainer, const batch *batch, const record_header *record,
                                uint32_t found[2], uint64_t *bytes) {
   const uint32_t needed[2] = {record_type(record->type), record_context(record->type)};
@@ -190,7 +190,7 @@ static uint32_t find_undefined(const drainer *drainer, const batch *batch, const
   return count;
 }
 
-/* Walks records from `from` on: as many as make one good block. Ends at the lane's physical end, for one copy. */
+/* Gathers records from `from` on for one block. Ends at the lane's physical end, so that one copy is enough. */
 static void collect(const drainer *drainer, const lane *lane, const lane_view *view, uint64_t from, uint64_t tail,
                     batch *batch) {
   *batch = (struct batch){.from = from, .to = from, .records = lane->records};
@@ -220,7 +220,7 @@ static void collect(const drainer *drainer, const lane *lane, const lane_view *v
   }
 }
 
-/* Writes the definitions block for types that the segment does not have yet. */
+/* Appends a block of definitions for each type that the segment lacks. */
 static int append_definitions(drainer *drainer, const uint32_t *types, uint32_t count) {
   intake *intake = drainer->intake;
   const uint8_t *region = intake->ring.bytes + intake->ring.header->types_at;
@@ -254,7 +254,7 @@ static void advance_head(lane *lane, uint64_t to) {
   __atomic_store_n(&lane->control->head, to, __ATOMIC_RELEASE); /* L4 */
 }
 
-/* Whether what was copied may have come from, or gone to, a page that is lost: then the lane keeps it. */
+/* Whether a page was lost, from which or to which the copy went: then the lane keeps its events. */
 static int is_lost(drainer *drainer) {
   if (!detach_lost_page(drainer->intake)) return 0;
   set_storage(drainer, -MAPPING_LOST);
@@ -324,7 +324,7 @@ static void append_notices(drainer *drainer, const uint8_t *records, uint64_t si
   publish(drainer, count);
 }
 
-/* Notes that the log says so much was lost of a lane for a reason. */
+/* Notes the total that the log now reports as lost of a lane for a reason. */
 static void note_reported(drainer *drainer, uint64_t *reported, int32_t reason, uint64_t total) {
   segment *active = drainer->active;
   uint64_t before = load(reported);
@@ -345,8 +345,8 @@ static void keep_damaged(drainer *drainer, uint32_t lane, uint64_t from, uint64_
 }
 
 /*
- * Hands over a stretch of a lane that no checksum vouches for, as a hole. Its block carries the positions, like one of
- * events, so it is reported once.
+ * Drains a damaged stretch of a lane as a hole. The hole's block has the lane's positions, as a block of events has, so
+ * the hole is reported once.
  */
 static int drain_hole(drainer *drainer, lane *lane, const lane_view *view, uint64_t from, uint64_t tail) {
   intake *intake = drainer->intake;
@@ -367,8 +367,8 @@ static int drain_hole(drainer *drainer, lane *lane, const lane_view *view, uint6
 }
 
 /*
- * Writes a gap record of what was lost for `reason` and is not in the log yet; drains [from, to) if that is
- * anything. 0: stalled.
+ * Appends a gap record for the losses by `reason` that the log does not report yet, and drains [from, to), which may be
+ * empty. 0: stalled.
  */
 static int append_gap(drainer *drainer, uint32_t lane, int32_t reason, uint64_t total, uint64_t *reported,
                       uint64_t from, uint64_t to) {
@@ -390,8 +390,8 @@ static int report_refusals(drainer *drainer, uint32_t lane, int32_t reason, uint
 }
 
 /*
- * What was sampled out may be most of what happens, so it is not told of in each pass: once a segment and at the
- * close. Until then the count in the ring is its word, which recovery takes up.
+ * Sampled-out events may be the most of all, so they are reported once a segment and at the close, not in each pass.
+ * Until then the ring has their count, which a recovery reports.
  */
 static int report_all_refusals(drainer *drainer) {
   intake *intake = drainer->intake;
@@ -416,8 +416,8 @@ static int report_all_refusals(drainer *drainer) {
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 /*
- * Claims what a lane holds, so that nothing of it is evicted until advance_head or unclaim. Answers where it begins.
- * What was evicted just before is counted first: its producer may have been stopped before it could.
+ * Claims the events of a lane, so that none is evicted until advance_head or unclaim. Answers the position of the
+ * first. Counts evictions that came before: their producer may have been stopped before it counted them.
  */
 static uint64_t claim(lane *lane) {
   uint64_t *word = &lane->control->head, head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -438,8 +438,8 @@ static int has_unreported_eviction(const lane *lane) {
 }
 
 /*
- * Hands over what was evicted before `head`: a gap record with the positions, so that the log accounts for every
- * position of the lane, in their order.
+ * Reports the events that were evicted before `head`, by a gap record with their positions: so the log accounts for
+ * every position of the lane, in order.
  */
 static int drain_evicted(drainer *drainer, lane *lane, uint64_t head) {
   if (!has_unreported_eviction(lane)) {
@@ -469,7 +469,7 @@ static int drain_block(drainer *drainer, lane *lane, const lane_view *view, uint
     return append_records(drainer, lane, view, &batch);
   }
   if (batch.damaged) return drain_hole(drainer, lane, view, head, tail);
-  /* The next record does not fit. Where the segment is empty, the next one would be as this one: that has no end. */
+  /* The next record does not fit. If this segment is empty, the next one would not help: do not roll for ever. */
   if (drainer->active->summary.blocks > 0) return roll(drainer);
   set_storage(drainer, -EMSGSIZE);
   return 0;
@@ -479,7 +479,7 @@ static int drain_view(drainer *drainer, lane *lane, const lane_view *view, uint6
   for (;;) {
     uint64_t head = claim(lane);
     int going = drain_evicted(drainer, lane, head);
-    /* Past the tail, by evictions: leave the rest for a newer tail, or their producer would keep the drainer here. */
+    /* Evictions have moved the head past this tail: leave, or their producer would keep the drainer at this lane. */
     if (!going || head >= tail) {
       unclaim(lane, head);
       return going;
@@ -499,7 +499,7 @@ static int drain_lane(drainer *drainer, lane *lane, uint64_t tail) {
   return drain_view(drainer, lane, &view, tail);
 }
 
-/* Ends a segment whose file can't be synced any more, if there is something in it: the sealer copies it. 0: stalled. */
+/* Ends a segment whose file can't be synced any more, unless it is empty: the sealer copies it. 0: stalled. */
 static int leave_poisoned(drainer *drainer) {
   const segment *active = drainer->active;
   if (!active || active->number > __atomic_load_n(&drainer->sealer->roll_wanted, __ATOMIC_ACQUIRE)) return 1; /* D6 */
@@ -599,8 +599,8 @@ static void finish_requests(drainer *drainer, uint64_t requested) {
 }
 
 /*
- * Tells those who asked before what failed had begun; the storage status says why. Whoever asked later waits for the
- * next pass: the disk may have been mended before he asked.
+ * Fails the requests that were made before the failed try began; the storage status has the reason. Later requests wait
+ * for the next pass: the disk may have been mended before they were made.
  */
 static void fail_requests(drainer *drainer, uint64_t requested) {
   intake *intake = drainer->intake;
@@ -614,25 +614,25 @@ static void fail_requests(drainer *drainer, uint64_t requested) {
 }
 
 /* Calls a function of the host's, if there is one. */
-static void tell(drainer *drainer, const host_call *host) {
+static void call_host(drainer *drainer, const host_call *host) {
   if (!__atomic_load_n(&host->call, __ATOMIC_RELAXED)) return;
   pthread_mutex_lock(&drainer->host_lock);
-  lane_begin_telling();
+  lane_begin_host_call();
   if (host->call) host->call(host->context);
-  lane_end_telling();
+  lane_end_host_call();
   pthread_mutex_unlock(&drainer->host_lock);
 }
 
-/* Tells the host that captures were refused, if any were since the host was last told. */
-static void tell_refused(drainer *drainer) {
+/* Reports to the host that captures were refused, if any were since the last report. */
+static void report_refused(drainer *drainer) {
   intake *intake = drainer->intake;
   if (!__atomic_load_n(&intake->refused, __ATOMIC_RELAXED)) return;
-  /* What is counted from here on is told of the next time. */
+  /* What is counted from here on is reported the next time. */
   __atomic_exchange_n(&intake->refused, 0, __ATOMIC_ACQUIRE); /* E2 */
-  tell(drainer, &drainer->on_refused);
+  call_host(drainer, &drainer->on_refused);
 }
 
-/* One pass: drains, tells the host, and answers who asked for a drain before the pass began. */
+/* One pass: drains, calls the host, and answers who asked for a drain before the pass began. */
 static drain_result pass(drainer *drainer, uint64_t *moved) {
   intake *intake = drainer->intake;
   uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
@@ -640,9 +640,9 @@ static drain_result pass(drainer *drainer, uint64_t *moved) {
   drain_result result = drainer_drain(drainer, moved);
   if (*moved > 0 || drainer->next_offset != end) {
     sealer_expect(drainer->sealer);
-    tell(drainer, &drainer->on_drained);
+    call_host(drainer, &drainer->on_drained);
   }
-  tell_refused(drainer);
+  report_refused(drainer);
   if (result == DRAIN_COMPLETE) {
     /* Whatever it was, everything is in the log. */
     if (__atomic_load_n(&intake->storage, __ATOMIC_RELAXED) != WEIR_OK) set_storage(drainer, 0);

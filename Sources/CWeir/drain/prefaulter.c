@@ -7,8 +7,8 @@
  * That may wait for the disk; nobody waits for this thread. On tmpfs there is no writeback, and no prefaulter; before
  * Linux 5.14 it ends at once, and captures fault as they would without it.
  *
- * It wakes up by the drainer, which has something to drain only if something was captured, and sleeps without end
- * once nothing moves.
+ * The drainer wakes the prefaulter whenever it drains something. The prefaulter sleeps without an end once nothing
+ * moves.
  */
 #include "drain/prefaulter.h"
 
@@ -26,7 +26,7 @@ enum {
   QUIET_TICKS = 8                /* looks at which nothing had moved before the deep sleep */
 };
 
-/* Of one lane: where its head was, and how much after it is kept populated. */
+/* A lane's head at the last look, and how many bytes after it are kept populated. */
 typedef struct stretch {
   uint64_t head;
   uint64_t ahead; /* 0: the lane is not in use */
@@ -36,8 +36,8 @@ typedef struct stretch {
 static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); }
 
 /*
- * Populates the lane's control page, and of its records [from, from + bytes), which run on into the overhang and go on
- * at the lane's start. What the lane's own structure says is not looked at: its producer writes there.
+ * Populates the lane's control page and the records [from, from + bytes), which run into the overhang and go on at the
+ * lane's start. Reads nothing that the lane's producer writes.
  */
 static int populate_lane(const prefaulter *prefaulter, uint32_t number, uint64_t from, uint64_t bytes) {
   const intake *intake = prefaulter->intake;
@@ -77,7 +77,7 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *m
   return 0;
 }
 
-/* The next look comes before a fast lane is through what was populated, and a slow one is not looked at for nothing. */
+/* Halves the tick while lanes are fast, so that they do not overtake the prefaulter; doubles it while they are slow. */
 static uint64_t next_tick(uint64_t tick, uint64_t moved) {
   if (moved > LEAST_AHEAD / 4) tick /= 2;
   else if (moved < PAGE_BYTES) tick *= 2;
@@ -97,7 +97,7 @@ static void *populate_main(void *argument) {
   while (!__atomic_load_n(&prefaulter->stopping, __ATOMIC_ACQUIRE)) {
     uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE);
     uint64_t moved;
-    /* Whatever else it fails for concerns a range, or passes: the capture faults, and the next look may succeed. */
+    /* Any other error is of one range, or passes: the capture takes the fault, and the next look may succeed. */
     if (populate_once(prefaulter, stretches, &moved) == -EINVAL) return NULL;
     quiet = moved > 0 ? 0 : quiet + 1;
     if (moved > 0) tick = next_tick(tick, moved);
@@ -105,7 +105,7 @@ static void *populate_main(void *argument) {
       sys_futex_wait(&prefaulter->bell, bell, tick);
       continue;
     }
-    /* A block that is drained just before the flag is seen wakes nobody: then the next one does. */
+    /* A drainer that has not seen the flag wakes nobody: then its next block does. */
     __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_SEQ_CST);
     sys_futex_wait(&prefaulter->bell, bell, UINT64_MAX);
     __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
 /*
  * preparer.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer does
- * not wait for that. It still waits for the disk where it renames the segment that it begins, and where it stores to a
- * page that is being written back. Without the preparer (in recovery) all of it happens in place.
+ * not wait for that. The drainer still waits for the disk when it renames the segment that it begins, and when it
+ * stores to a page that is being written back. Until the preparer's thread runs, segments are made when they are taken.
  */
 #define _GNU_SOURCE
 #include "drain/preparer.h"
@@ -58,14 +58,15 @@ static segment *make(preparer *preparer, uint64_t number, int urgent, int *error
 }
 
 /*
- * Makes a segment. Of a log that somebody waits for on the disk also writes it ahead: its pages are dirty from being
- * populated, so the first sync, with somebody waiting, would have to write and convert them all (2,750 us against 30).
+ * Makes a segment. With `write_ahead`, for a log with waits for the disk, also syncs it: its pages are dirty from being
+ * populated, so the first sync that somebody waits for would have to write and convert all of them (2,750 us against
+ * 30).
  */
 static segment *prepare(preparer *preparer, uint64_t number, int urgent, int write_ahead, int *error) {
   intake *intake = preparer->intake;
   *error = log_lock_check(intake->held);
   segment *made = *error == 0 ? make(preparer, number, urgent, error) : NULL;
-  if (made && (*error = log_lock_check(intake->held)) != 0) { /* it is in another directory, perhaps */
+  if (made && (*error = log_lock_check(intake->held)) != 0) { /* the segment may lie in another directory */
     byte_limit_give(intake->retention, segment_discard(made));
     return NULL;
   }
@@ -96,10 +97,10 @@ static void *prepare_main(void *argument) {
     passes = synced;
     pthread_mutex_lock(&preparer->worker.mutex);
     if (made) put_ready(preparer, made);
-    /* Of a try ahead of its time nobody is told, who needs one by now either: at the byte limit nothing goes for it. */
+    /* A failed try ahead of its time is not reported: at the byte limit, no older segment was removed for it. */
     preparer->prepare_error = urgent ? error : 0;
     preparer->prepared_for = requested;
-    /* After a failure the drainer asks again when it retries. */
+    /* After a failure no segment is wanted until the drainer retries, and asks again. */
     preparer->wanted = made && preparer->ready_count < preparer->depth;
     int drainer_waits = preparer->drainer_waits;
     preparer->drainer_waits = 0;
@@ -143,9 +144,9 @@ static uint64_t waiting_limit(const preparer *preparer) {
 }
 
 /*
- * Why there is no segment although the drainer needed one, or 0: then one is to be made now. A try that was made ahead
- * of time says nothing, for the disk may have been freed since; and each failure is told of once, so that whoever asks
- * again has the disk asked again. Under the mutex.
+ * The reason why there is no segment although the drainer needed one. 0: a segment is to be made now. A try that was
+ * made ahead of its time says nothing, because the disk may have been freed since. Each failure is reported once, so
+ * that whoever asks again makes the preparer try again. Under the mutex.
  */
 static int take_failure(preparer *preparer) {
   if (preparer->wanted) {
@@ -164,7 +165,7 @@ segment *preparer_take(preparer *preparer, int *error) {
   if (!preparer->worker.running) return make(preparer, preparer->next_prepared++, 1, error);
   pthread_mutex_lock(&preparer->worker.mutex);
   segment *taken = NULL;
-  /* A bound on what waits for a slow disk: beyond it the lanes fill, and captures say so. */
+  /* A bound on the segments that wait for a slow disk: beyond it the lanes fill, and captures are refused. */
   *error = sealer_trouble(preparer->sealer);
   if (sealer_waiting(preparer->sealer) < (*error == 0 ? waiting_limit(preparer) : LEAST_WAITING_SEGMENTS)) {
     *error = 0;

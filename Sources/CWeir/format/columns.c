@@ -8,15 +8,15 @@ enum { MOST_GROUPS = 64, OTHERS = MOST_GROUPS, VARIED = 0 };
 /* The records of one type. */
 typedef struct group {
   uint32_t count;
-  uint32_t size;  /* of each, with its header; VARIED */
+  uint32_t size;  /* of each record with its header; VARIED: they differ */
   uint32_t first; /* in `order` */
 } group;
 
-/* What goes where. Positions are below 2^32: a payload has at most MAX_BLOCK_PAYLOAD_BYTES. */
+/* The positions of all records. They are below 2^32: a payload has at most MAX_BLOCK_PAYLOAD_BYTES. */
 typedef struct plan {
-  uint32_t *at;    /* of each record in the rows, and where the last one ends */
+  uint32_t *at;    /* the position of each record in the rows, and the end of the last */
   uint32_t *order; /* the same positions, group after group */
-  uint8_t *member; /* of which group each record is */
+  uint8_t *member; /* the group of each record */
   uint32_t count;
   uint64_t bytes;
   uint32_t groups;
@@ -45,7 +45,7 @@ static uint32_t group_of(plan *plan, uint32_t type) {
   return plan->of_type[type] - 1u;
 }
 
-/* Takes the next record into the plan. 0: it runs past the end. */
+/* Adds the next record to the plan. 0: it runs past the end. */
 static inline int add(plan *plan, uint32_t number, uint32_t length, uint32_t word) {
   uint64_t at = plan->at[number], size = record_size(length);
   if (size > plan->bytes - at) return 0;
@@ -58,7 +58,7 @@ static inline int add(plan *plan, uint32_t number, uint32_t length, uint32_t wor
   return 1;
 }
 
-/* Once all records are in it. 0 if they do not fill the payload. */
+/* Completes the plan after the last record. 0: the records do not fill the payload. */
 static int finish_plan(plan *plan) {
   if (plan->at[plan->count] != plan->bytes) return 0;
   uint32_t next[MOST_GROUPS + 1], first = 0;
@@ -93,8 +93,8 @@ static inline void transpose(uint64_t word[8]) {
 }
 
 /*
- * Bytes [from, from + 8 * words) of each of `count` records, a plane a byte. Answers where the planes end. Eight
- * records at a time, a word of each: a byte at a time takes three times as long.
+ * Copies bytes [from, from + 8 * words) of `count` records, one plane for each byte. Answers the end of the planes.
+ * Goes eight records at a time, a word of each: byte by byte takes three times as long.
  */
 static uint8_t *put_planes(uint8_t *planes, const uint8_t *rows, const uint32_t *at, uint64_t count, uint32_t from,
                            uint32_t words) {
@@ -134,7 +134,7 @@ static const uint8_t *take_planes(const uint8_t *planes, uint8_t *rows, const ui
 
 enum { HEADER = sizeof(record_header), HEADER_WORDS = HEADER / 8 };
 
-/* How many bytes follow the header of the record at `at`, of a group whose records differ. */
+/* The bytes after the header of the record at `at`, in a group whose records differ in size. */
 static inline uint64_t rest_of(const uint8_t *rows, uint32_t at) {
   uint32_t length;
   memcpy(&length, rows + at + offsetof(record_header, length), sizeof length);
@@ -168,7 +168,7 @@ int columns_permute(const uint8_t *rows, uint64_t bytes, uint32_t count, uint8_t
   return 1;
 }
 
-/* The four bytes of each header from `from` on lie in four planes. */
+/* Copies the four bytes of each header from `from` on, which lie in four planes. */
 static inline uint32_t number_in(const uint8_t *planes, uint64_t count, uint64_t from, uint64_t i) {
   const uint8_t *byte = planes + from * count + i;
   return byte[0] | (uint32_t)byte[count] << 8 | (uint32_t)byte[2 * count] << 16 | (uint32_t)byte[3 * count] << 24;

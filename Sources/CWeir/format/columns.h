@@ -11,12 +11,12 @@
 
 #include "format/format.h"
 
-/* Of records that are larger on average most bytes are text, which LZ4 finds more in as it is. */
+/* Records that are larger on average are mostly text, which LZ4 compresses better as it is. */
 enum { COLUMNS_MOST_RECORD_BYTES = 128 };
 
 /*
- * Whether the payload of a block is put into columns in a batch segment: a matter of its header alone. The header is
- * one that is right; its count may lie.
+ * Whether a batch segment has the payload of a block in columns, which its header alone decides. The header is valid;
+ * its count may be forged.
  */
 static inline int columns_apply(const block_header *header) {
   uint64_t bytes = header->payload_bytes, count = header->count;
@@ -28,12 +28,12 @@ static inline int columns_apply(const block_header *header) {
 static inline uint64_t columns_scratch_bytes(uint64_t count) { return align8(9 * count + 4); }
 
 /*
- * Puts the records of `rows` into columns: `bytes` to `columns`, another piece of memory. 0, and nothing is in
- * `columns` to be used, if they are not `count` records that fill it. For headers that columns_apply holds for.
+ * Converts the `bytes` of `rows` to `columns`, which must not overlap. 0: `rows` is not exactly `count` records, and
+ * `columns` is not valid. Only if columns_apply says so.
  */
 int columns_permute(const uint8_t *rows, uint64_t bytes, uint32_t count, uint8_t *columns, void *scratch);
 
-/* The other way round. 0 if it can't be the columns of so many records. Of any bytes: it trusts none of them. */
+/* Converts columns to rows. 0: these can't be the columns of `count` records. Takes any bytes, and trusts none. */
 int columns_restore(const uint8_t *columns, uint64_t bytes, uint32_t count, uint8_t *rows, void *scratch);
 
 #endif

@@ -4,7 +4,7 @@
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
 
-/* Whether the eviction written down is the one that brought the head to where it is; its count in `*total`. */
+/* Whether the noted eviction is the one that moved the head to its position; its total in `*total`. */
 static int eviction_due(const lane_control *control, uint64_t head, uint64_t *total) {
   if (!(head & HEAD_EVICTED)) return 0;
   /* L9: read before evicting_to, because it is stored after it */

@@ -9,10 +9,10 @@
 
 #include "format/format.h"
 
-/* Counts what `head` shows to have been evicted. */
+/* Counts the evictions that `head` shows, if they are not counted yet. */
 void eviction_settle(lane_control *control, uint64_t head);
 
-/* Events evicted so far, those not counted yet included. */
+/* The events evicted so far, with those that are not counted yet. */
 uint64_t eviction_total(const lane_control *control);
 
 #endif

@@ -220,7 +220,7 @@ typedef struct log_start_slot {
   uint64_t log_id;
   uint64_t reserved0[2];
   uint64_t lost[WEIR_DROP_REASONS];    /* of the events, those removed before they were delivered, by reason */
-  uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that gap records in the removed segments told of */
+  uint64_t dropped[WEIR_DROP_REASONS]; /* refusals that gap records in the removed segments report */
   uint8_t reserved1[128];
 } log_start_slot;
 

@@ -9,20 +9,20 @@
 enum { NOTICE_MAX_BYTES = 256 };
 
 /*
- * The reasons in hole records: bytes that no checksum vouches for; events that did not reach the disk before the
- * machine went down, between others that did; that there may have been more events after those, without a trace.
+ * The reasons in hole records: damaged bytes; events between others that did not reach the disk before the machine went
+ * down; possible further events after the last one, of which nothing is left.
  */
 #define HOLE_DAMAGED "damaged in the ring"
 #define HOLE_LOST "lost in a power cut"
 #define HOLE_TAIL "unknown tail"
 
-/* Each writes a whole record, checksum included, and answers its size. `offset` is the one that the notice gets. */
+/* Each writes a whole record with its checksum, and answers its size. `offset`: of the notice. */
 uint64_t notice_gap(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks, uint32_t lane,
                     int32_t reason, uint64_t dropped, uint64_t total);
 uint64_t notice_hole(uint8_t record[NOTICE_MAX_BYTES], uint64_t opening, uint64_t offset, uint64_t ticks,
                      const char *reason, uint32_t lane, uint64_t bytes, uint64_t events);
 
-/* How many events a hole record says are missing; RECORDS_UNKNOWN if it does not, or is none. */
+/* The missing events that a hole record states; RECORDS_UNKNOWN: it states none, or is no hole record. */
 uint64_t notice_read_hole(const uint8_t *payload, uint64_t bytes);
 
 /* Reads back a gap record's payload; 0 if it is not well formed. */

@@ -44,7 +44,7 @@ static void note_states(const lane_view *lane) {
   }
 }
 
-/* So many bytes were summed up for what is no record. */
+/* Notes bytes that were summed up in vain. */
 static void note_vain(const lane_view *lane, uint64_t bytes) {
   record_sums *sums = lane->sums;
   if (!sums || sums->states) return;
@@ -82,10 +82,10 @@ static int zero_padding(const uint8_t *record, uint64_t from, uint64_t to) {
 const record_header *record_at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size) {
   if (end - position < sizeof(record_header) || end < position) return NULL;
   const uint8_t *bytes = lane->data + (position & (lane->capacity - 1));
-  /* Read once: whoever writes to the mapping meanwhile must not have one length checked and another one used. */
+  /* Read the header once: a store to the mapping meanwhile must not change the length after its check. */
   record_header header;
   memcpy(&header, bytes, sizeof header);
-  __asm__ volatile("" : "+m"(header)); /* or the compiler may read again what it could have kept */
+  __asm__ volatile("" : "+m"(header)); /* keeps the compiler from reading the mapping again */
   if (header.length > lane->record_bytes - sizeof header) return NULL;
   uint64_t total = record_size(header.length);
   if (total > end - position) return NULL;
@@ -115,7 +115,7 @@ static int is_plausible(const lane_view *lane, uint64_t bytes, uint64_t records)
   return records > 0 && records <= bytes / sizeof(record_header) && records >= bytes / align8(lane->record_bytes);
 }
 
-/* The first record that starts in [from, to) and can be where it is, given how many come before `position`. */
+/* The first record that starts in [from, to) and whose index is possible there, given the records before `position`. */
 static uint64_t find(const lane_view *lane, uint64_t from, uint64_t to, uint64_t end, uint64_t position,
                      uint64_t records, uint64_t *skipped) {
   uint64_t size;
@@ -143,13 +143,13 @@ uint64_t record_resync(const lane_view *lane, uint64_t position, uint64_t end, u
   return found == UINT64_MAX ? end : found;
 }
 
-/* What a walk through laps has looked at in vain, and may. */
+/* The bounds of a walk through laps. */
 typedef struct search_bound {
   uint64_t searched; /* bytes */
   uint64_t most;
 } search_bound;
 
-/* The first record in the lap from `from` on; its number in `*number`. None once too much was searched. */
+/* The first record in the lap from `from` on, its number in `*number`. Null, also once too much was searched. */
 static uint64_t find_in_lap(const lane_view *lane, uint64_t from, uint64_t position, uint64_t records,
                             search_bound *bound, uint64_t *number) {
   *number = RECORDS_UNKNOWN;

@@ -14,7 +14,7 @@ static int fits(uint64_t at, uint64_t count, uint64_t each, uint64_t total) {
 int ring_header_check(const ring_header *header, uint64_t file_bytes) {
   if (header->magic != RING_MAGIC) return -EBADMSG;
   int intact = header->header_crc == crc32c((const uint8_t *)header + 16, RING_FIXED_BYTES - 16);
-  /* No flipped bit makes version 1 the next one; of any other the header's checksum says whether it is version 1. */
+  /* No single flipped bit makes version 1 the next one. For other numbers the checksum decides. */
   if (header->major == FORMAT_MAJOR + 1 || (header->major > FORMAT_MAJOR && !intact)) return -ENOTSUP;
   if (!intact) return -EBADMSG;
   if (header->incompatible != 0) return -ENOTSUP;

@@ -1,4 +1,4 @@
-/* ring_header.h: what the header of a ring file says, and whether it is to be believed. */
+/* ring_header.h: checks and reads the header of a ring file. */
 #ifndef WEIR_RING_HEADER_H
 #define WEIR_RING_HEADER_H
 
@@ -13,8 +13,8 @@
 int ring_header_check(const ring_header *header, uint64_t file_bytes);
 
 /*
- * The offset after the last that the ring knows of. No checksum covers log_end while the log is open: one that no
- * opening could have got to is damage, and says nothing.
+ * The offset after the last one that the ring knows. No checksum covers log_end while the log is open: a value that no
+ * opening can have reached is damaged, and is ignored.
  */
 static inline uint64_t ring_header_end(const ring_header *header) {
   return header->log_end > header->base_offset && header->log_end <= LAST_FIRST_OFFSET ? header->log_end

@@ -26,7 +26,7 @@ int values_are_name(const char *name, uint64_t bytes) {
   return bytes > 0 && bytes <= WEIR_MAX_NAME_BYTES && values_are_utf8(name, bytes);
 }
 
-/* What is left of the bytes. */
+/* The bytes that are left. */
 typedef struct rest {
   const uint8_t *at;
   uint64_t count;
@@ -39,7 +39,7 @@ static int pass(rest *rest, uint64_t count) {
   return 1;
 }
 
-/* Reads a count of things that take at least `each` bytes. */
+/* Reads a count of items that take at least `each` bytes. */
 static int take_count(rest *rest, uint64_t each, uint32_t *count) {
   if (rest->count < sizeof *count) return 0;
   memcpy(count, rest->at, sizeof *count);

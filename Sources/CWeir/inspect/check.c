@@ -20,9 +20,9 @@ int check_start(checker *checker, uint64_t base) {
   log_start_slot start;
   int found = log_start_read(checker->directory, checker->log_id, &start);
   if (log_start_problem(found)) {
-    if (checker->start_told) return 0;
-    checker->start_told = 1;
-    check_tell(checker, START_NAME, 0, 0, checker->next_offset, 0, log_start_problem(found));
+    if (checker->start_reported) return 0;
+    checker->start_reported = 1;
+    check_report(checker, START_NAME, 0, 0, checker->next_offset, 0, log_start_problem(found));
     return 0;
   }
   if (found <= 0) return found;
@@ -32,8 +32,8 @@ int check_start(checker *checker, uint64_t base) {
   uint64_t first = start.first_offset < base ? start.first_offset : base;
   if (first <= checker->next_offset) return 0;
   checker->next_offset = first;
-  loosen_lanes(checker); /* what was removed has moved them on */
-  /* Removed are whole segments: the one at hand follows on the last of them. */
+  loosen_lanes(checker); /* removed segments have drained them further */
+  /* Only whole segments are removed: this one follows the last of them. */
   checker->have_previous = first == start.first_offset;
   checker->previous_salt = start.salt;
   checker->previous_base = start.base;
@@ -41,23 +41,23 @@ int check_start(checker *checker, uint64_t base) {
   return 0;
 }
 
-/* A finding in the segment at hand that lost `count` offsets from the next one on, or none. */
+/* Reports a finding in this segment, because of which `count` offsets from the next one on are missing. */
 static void tell_damage(checker *checker, uint64_t from, uint64_t to, uint64_t count, const char *problem) {
   checker->damaged = 1;
   loosen_lanes(checker);
-  check_tell(checker, checker->name->name, from, to - from, checker->next_offset, count, problem);
+  check_report(checker, checker->name->name, from, to - from, checker->next_offset, count, problem);
   checker->next_offset += count;
 }
 
-/* A rule that is broken although the checksums are right; nothing is lost for it. */
+/* Reports a broken rule where the checksums are right: no offset is missing. */
 static void tell_rule(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
   checker->damaged = 1;
-  check_tell(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
+  check_report(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
 }
 
 /* ---- The header -------------------------------------------------------------------------------------------------- */
 
-/* Holds the lanes' positions in the header against what the blocks before it drained. */
+/* Compares the lanes' positions in the header with those that the blocks before it drained. */
 static void check_drained(checker *checker, const segment_scan *scan) {
   int same = checker->opening == scan->header.opening;
   int agrees = 1;
@@ -82,7 +82,7 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
                          ? header->base_offset - checker->next_offset
                          : 0;
     checker->damaged = 1;
-    check_tell(checker, checker->name->name, damage->from, damage->to - damage->from, checker->next_offset, count,
+    check_report(checker, checker->name->name, damage->from, damage->to - damage->from, checker->next_offset, count,
                damage->reason);
     checker->next_offset += count;
   }
@@ -98,7 +98,7 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
   if (header->flags & ~(uint32_t)(SEGMENT_RECOVERED | SEGMENT_AFTER_CUT)) {
     tell_rule(checker, 20, 4, "segment header has unknown flags");
   }
-  /* With offsets missing, the segment before may be the one that is gone. */
+  /* If offsets are missing, the previous segment may be the one that is missing. */
   if (missing || (!checker->have_previous && header->base_offset > 0)) return;
   uint64_t salt = checker->have_previous ? checker->previous_salt : 0;
   if (header->previous_salt != salt) {
@@ -111,7 +111,7 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-/* What is wrong with a record in a block whose checksum is right; null if nothing. */
+/* The problem of a record in a block whose checksum is right; null: none. */
 static const char *record_problem(const block_header *block, uint32_t seed, uint64_t position, const uint8_t *bytes) {
   record_header record;
   memcpy(&record, bytes, sizeof record);
@@ -162,9 +162,9 @@ static void check_records(checker *checker, const segment_scan *scan) {
     int64_t time = calibration_time(&block->calibration, record.ticks);
     if (i == 0 || time < first) first = time;
     if (i == 0 || time > last) last = time;
-    if (!checker->damaged && !checker->undefined_told &&
+    if (!checker->damaged && !checker->undefined_reported &&
         (problem = definition_problem(checker, block->opening, &record))) {
-      checker->undefined_told = 1;
+      checker->undefined_reported = 1;
       tell_rule(checker, block->position + sizeof *block + at, size, problem);
     }
     at += size;
@@ -172,7 +172,7 @@ static void check_records(checker *checker, const segment_scan *scan) {
   check_times(checker, block, first, last);
 }
 
-/* Each lane's blocks follow on one another; only damage may take one away. */
+/* Checks that a lane's blocks follow on one another, but for blocks that damage took. */
 static void check_lane(checker *checker, const block_header *block) {
   lane_progress *lane = &checker->lanes[block->lane];
   if (lane->known && (lane->loose ? block->lane_from < lane->to : block->lane_from != lane->to)) {
@@ -253,7 +253,7 @@ static int check_sums(checker *checker, const segment_scan *scan) {
       scan->block.last_ns != seal->last_ns) {
     tell_rule(checker, at, size, "seal's times are not the segment's");
   }
-  /* The first version of Weir left it 0. */
+  /* Early logs have 0 here. */
   uint64_t in_holes = seal->dropped[LOST_IN_HOLES];
   if (memcmp(seal->dropped + 1, sums->dropped + 1, sizeof seal->dropped - sizeof in_holes) != 0 ||
       (in_holes != 0 && in_holes != sums->dropped[LOST_IN_HOLES])) {
@@ -267,8 +267,8 @@ static int check_sums(checker *checker, const segment_scan *scan) {
 }
 
 /*
- * What follows the seal: nothing, or, where the writer has not cut the file yet, zeros. A recovery that was killed
- * before it cut the file leaves what it was about to cut: the end of a block half written.
+ * Checks the bytes after the seal: none, or zeros if the writer has not cut the file yet. A recovery that was killed
+ * before it cut the file leaves the end of a half-written block.
  */
 static int check_after_seal(checker *checker, const segment_scan *scan) {
   if (scan->file_bytes <= scan->position) return 0;
@@ -296,7 +296,7 @@ static int check_after_seal(checker *checker, const segment_scan *scan) {
 /* ---- A segment --------------------------------------------------------------------------------------------------- */
 
 static void check_tail(checker *checker, const segment_scan *scan, const scan_damage *damage, int resync) {
-  if (!resync) return; /* a live writer's last segment: what comes next is being written */
+  if (!resync) return; /* a live writer's last segment: the next block is being written */
   if (damage->reason || !scan->active) {
     uint64_t end = damage->first_offset + damage->count;
     uint64_t count = damage->count > 0 && end > checker->next_offset ? end - checker->next_offset : 0;
@@ -346,8 +346,8 @@ static int check_blocks(checker *checker, segment_scan *scan, int resync) {
 
 static void check_no_segment(checker *checker, const scan_damage *damage, int last) {
   int blank = damage->to == 0;
-  if (blank && last && checker->name->active) return; /* a segment that was being begun */
-  check_tell(checker, checker->name->name, 0, damage->to, checker->next_offset, 0,
+  if (blank && last && checker->name->active) return; /* the segment was being begun */
+  check_report(checker, checker->name->name, 0, damage->to, checker->next_offset, 0,
              blank ? "segment file holds only zeros" : damage->reason);
 }
 
@@ -356,13 +356,13 @@ int check_segment(checker *checker, segment_name *name, int last) {
   scan_damage damage;
   checker->name = name;
   checker->damaged = 0;
-  checker->undefined_told = 0;
+  checker->undefined_reported = 0;
   memset(&checker->sums, 0, sizeof checker->sums);
   checker->headers.count = 0;
   checker->headers.columns_wrong = 0;
   int error = scan_open_named(&scan, checker->directory, checker->log_id, name, &damage);
   if (error == -ELOOP) {
-    check_tell(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
+    check_report(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
     return 0;
   }
   if (error != 0) return error;
@@ -372,7 +372,7 @@ int check_segment(checker *checker, segment_name *name, int last) {
     scan_close(&scan);
     return 0;
   }
-  /* Of a live log it may have been removed since the list was made. */
+  /* A live log may have removed the file since the listing. */
   if (checker->live && scan.header.base_offset > checker->next_offset) {
     error = check_start(checker, scan.header.base_offset);
   }

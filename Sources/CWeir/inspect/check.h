@@ -1,6 +1,6 @@
 /*
- * check.h: what weir_verify keeps while it goes from segment to segment. check.c holds one segment against every rule
- * of FileFormat.md; verify.c goes through the directory and the ring.
+ * check.h: the state of weir_verify. check.c checks one segment against every rule of FileFormat.md; verify.c reads the
+ * directory and the ring.
  */
 #ifndef WEIR_CHECK_H
 #define WEIR_CHECK_H
@@ -11,7 +11,7 @@
 #include "segment/definitions.h"
 #include "segment/scan.h"
 
-/* How far a lane has been drained in the opening at hand. */
+/* How far a lane is drained in the opening of this segment. */
 typedef struct lane_progress {
   uint64_t to;
   int known;
@@ -35,36 +35,36 @@ typedef struct checker {
   weir_verification *out;
 
   /* Across segments. */
-  uint64_t next_offset; /* after the last one read, or told to be missing */
+  uint64_t next_offset; /* after the last offset that was read, or reported as missing */
   int have_previous;
   uint64_t previous_salt;
   uint64_t previous_base;
   uint64_t previous_end; /* of the file's content; 0 if it is not known */
-  int start_told;
+  int start_reported;
   log_start_slot start;      /* what retention removed, as last read */
   uint64_t opening;
   lane_progress lanes[WEIR_MAX_LANES];
 
   /* The segment at hand. */
   const segment_name *name;
-  int damaged;             /* something was found in it: its sums need not agree */
-  int undefined_told;
+  int damaged;             /* it has a finding: its sums need not agree */
+  int undefined_reported;
   seal_summary sums;
   definition_table defined;
   batch_headers headers;
-  char last_name[64];      /* of the last segment, for what the ring says of it */
+  char last_name[64];      /* of the last segment, for findings by the ring */
   uint64_t last_end;
   int last_active;
 } checker;
 
-/* Tells of a finding, and counts the offsets that are missing for it. */
-void check_tell(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
+/* Reports a finding, and counts the offsets that are missing because of it. */
+void check_report(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
                 uint64_t count, const char *problem);
 
-/* Tells of offsets below `base` that nothing so far has. */
+/* Reports the offsets below `base` that no segment so far has. */
 void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem);
 
-/* Reads what retention removed, below `base` at most: those offsets are not missing. 0 or a negative errno. */
+/* Reads which offsets below `base` retention removed: these are not missing. 0 or a negative errno. */
 int check_start(checker *checker, uint64_t base);
 
 /*
@@ -76,7 +76,7 @@ int check_segment(checker *checker, segment_name *name, int last);
 /* Notes a block, or the seal, that was just read of a batch. 0 or a negative errno. */
 int check_batch_block(checker *checker, const segment_scan *scan);
 
-/* After the last one: checks the file itself. `next_offset`: after the segment's last event. 0 or a negative errno. */
+/* After the last block: checks the file itself. `next_offset`: after the last event. 0 or a negative errno. */
 int check_batch(checker *checker, const segment_scan *scan, uint64_t next_offset);
 
 #endif

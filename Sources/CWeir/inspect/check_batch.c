@@ -1,7 +1,7 @@
 /*
- * check_batch.c: what check.c asks of a batch segment beyond its content: that every byte of the file is as
- * FileFormat.md has it. Each LZ4 block is put into a frame of its own, so that lz4 checks its checksum and what is
- * wrong has a place; a frame that is not as Weir writes it is checked as a whole, as `lz4 -t` does.
+ * check_batch.c: checks that every byte of a batch segment's file is as FileFormat.md says. Each LZ4 block is put into
+ * a frame of its own, so that liblz4 checks its checksum and a problem has a position. A frame of another form than
+ * Weir's is checked as a whole, as `lz4 -t` does.
  */
 #include <errno.h>
 #include <lz4frame.h>
@@ -16,8 +16,8 @@
 
 enum { END_MARK_BYTES = 4, PIECE_BYTES = 64 << 10 };
 
-static void tell(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
-  check_tell(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
+static void report(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
+  check_report(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
 }
 
 /* ---- While the blocks are gone through --------------------------------------------------------------------------- */
@@ -52,9 +52,9 @@ int check_batch_block(checker *checker, const segment_scan *scan) {
 typedef struct unframing {
   checker *checker;
   const batch_source *batch;
-  LZ4F_cctx *packing; /* for the headers of frames alone */
+  LZ4F_cctx *packing; /* only for the headers of frames */
   LZ4F_dctx *context;
-  uint8_t *packed;    /* a frame of one block; or a piece of the file */
+  uint8_t *packed;    /* a frame of one block, or a piece of the file */
   uint8_t *content;
 } unframing;
 
@@ -70,7 +70,7 @@ static size_t expected_header(const unframing *unframing, uint64_t content_bytes
   return LZ4F_isError(bytes) ? 0 : bytes;
 }
 
-/* What is wrong with one block, null if nothing; or a negative errno in `*error`. */
+/* The problem of one block; null: none, or a negative errno is in `*error`. */
 static const char *block_problem(const unframing *unframing, const batch_span *span, int *error) {
   uint64_t size = span->end - span->position;
   uint8_t *packed = unframing->packed;
@@ -87,7 +87,7 @@ static const char *block_problem(const unframing *unframing, const batch_span *s
   return NULL;
 }
 
-/* The blocks one by one, and what surrounds them. 0 or a negative errno. */
+/* Checks the blocks one by one, and the frame around them. 0 or a negative errno. */
 static int check_frame(const unframing *unframing) {
   const batch_source *batch = unframing->batch;
   checker *checker = unframing->checker;
@@ -95,26 +95,26 @@ static int check_frame(const unframing *unframing) {
   size_t bytes = expected_header(unframing, batch->content_bytes, wanted);
   int64_t got = sys_read_at(batch->file.fd, header, bytes, 0);
   if (got < 0) return (int)got;
-  if (memcmp(header, wanted, bytes) != 0) tell(checker, 0, bytes, "header of the LZ4 frame is damaged");
+  if (memcmp(header, wanted, bytes) != 0) report(checker, 0, bytes, "header of the LZ4 frame is damaged");
   uint64_t at = bytes;
   for (uint64_t i = 0; i < batch->span_count; i++) {
     const batch_span *span = &batch->spans[i];
     int error = 0;
     const char *problem = block_problem(unframing, span, &error);
     if (error != 0) return error;
-    if (problem) tell(checker, span->position, span->end - span->position, problem);
+    if (problem) report(checker, span->position, span->end - span->position, problem);
     at = span->end;
   }
   got = sys_read_at(batch->file.fd, mark, sizeof mark, at);
   if (got < 0) return (int)got;
-  if (batch->frame_bytes == 0) tell(checker, at, 0, "the LZ4 frame is cut");
+  if (batch->frame_bytes == 0) report(checker, at, 0, "the LZ4 frame is cut");
   else if (got < (int64_t)sizeof mark || !bytes_are_zero(mark, sizeof mark)) {
-    tell(checker, at, sizeof mark, "end of the LZ4 frame is damaged");
+    report(checker, at, sizeof mark, "end of the LZ4 frame is damaged");
   }
   return 0;
 }
 
-/* A frame of another form, as a whole: up to the first thing that is wrong. 0 or a negative errno. */
+/* Checks a frame of another form as a whole, up to its first problem. 0 or a negative errno. */
 static int check_stream(const unframing *unframing) {
   const batch_source *batch = unframing->batch;
   checker *checker = unframing->checker;
@@ -130,15 +130,15 @@ static int check_stream(const unframing *unframing) {
       content += LZ4F_isError(result) ? 0 : made;
       int stuck = !LZ4F_isError(result) && result != 0 && used == 0 && made == 0;
       if (LZ4F_isError(result) || content > MAX_SEGMENT_BYTES || stuck) {
-        tell(checker, at + piece, 0, "the LZ4 frame is damaged from about here on");
+        report(checker, at + piece, 0, "the LZ4 frame is damaged from about here on");
         return 0;
       }
       piece += used;
       at += used;
     }
   }
-  if (result != 0) tell(checker, at, 0, "the LZ4 frame is cut");
-  else if (at != batch->frame_bytes || at != batch->file_bytes) tell(checker, at, 0, "bytes after the LZ4 frame");
+  if (result != 0) report(checker, at, 0, "the LZ4 frame is cut");
+  else if (at != batch->frame_bytes || at != batch->file_bytes) report(checker, at, 0, "bytes after the LZ4 frame");
   return 0;
 }
 
@@ -155,38 +155,38 @@ static int check_places(const checker *checker, const batch_source *batch) {
   return 1;
 }
 
-/* What the index says, held against the content; if that is damaged, only what it has for itself. */
+/* Compares the index with the content; if the content is damaged, checks the index by itself. */
 static void check_index(checker *checker, const segment_scan *scan, uint64_t next_offset) {
   const batch_source *batch = scan->source.batch;
   const batch_index *index = &batch->index;
   uint64_t at = batch->frame_bytes + BATCH_SKIPPABLE_BYTES, bytes = sizeof *index;
-  if (index->minor > 0) tell(checker, at + offsetof(batch_index, minor), 2, "the index is of a later minor version");
-  if (index->reserved != 0) tell(checker, at, bytes, "reserved bytes of the index are not zero");
-  if (index->block_bytes != BATCH_BLOCK_BYTES) tell(checker, at, bytes, "the index has another size of blocks");
+  if (index->minor > 0) report(checker, at + offsetof(batch_index, minor), 2, "the index is of a later minor version");
+  if (index->reserved != 0) report(checker, at, bytes, "reserved bytes of the index are not zero");
+  if (index->block_bytes != BATCH_BLOCK_BYTES) report(checker, at, bytes, "the index has another size of blocks");
   if (checker->damaged || !scan->header_valid) return;
   if (index->next_offset != next_offset || index->events != checker->sums.events) {
-    tell(checker, at, bytes, "the index's counts are not the segment's");
+    report(checker, at, bytes, "the index's counts are not the segment's");
   }
-  if (!check_places(checker, batch)) tell(checker, at, bytes, "the index has blocks elsewhere than they are");
-  if (checker->headers.columns_wrong) tell(checker, at, bytes, "payloads are not in columns as the index says");
+  if (!check_places(checker, batch)) report(checker, at, bytes, "the index has blocks elsewhere than they are");
+  if (checker->headers.columns_wrong) report(checker, at, bytes, "payloads are not in columns as the index says");
 }
 
-/* The frames that the index is in. 0 or a negative errno. */
+/* Checks the frames that hold the index. 0 or a negative errno. */
 static int check_skippable(checker *checker, const segment_scan *scan, uint64_t next_offset) {
   const batch_source *batch = scan->source.batch;
   uint32_t head[3] = {0};
   if (!batch->has_index) {
-    tell(checker, batch->frame_bytes, batch->file_bytes - batch->frame_bytes, "the index is damaged or missing");
+    report(checker, batch->frame_bytes, batch->file_bytes - batch->frame_bytes, "the index is damaged or missing");
     return 0;
   }
   int64_t got = sys_read_at(batch->file.fd, head, sizeof head, batch->frame_bytes);
   if (got < 0) return (int)got;
   uint64_t bytes = sizeof(batch_index) + batch->index.block_count * sizeof(batch_block) + sizeof(batch_end);
   if (head[0] != LZ4_LEGACY_MAGIC || head[1] != LZ4_SKIPPABLE_MAGIC || head[2] != bytes) {
-    tell(checker, batch->frame_bytes, sizeof head, "what lies in front of the index is damaged");
+    report(checker, batch->frame_bytes, sizeof head, "what lies in front of the index is damaged");
   }
   uint64_t end = batch->frame_bytes + sizeof head + bytes;
-  if (end < batch->file_bytes) tell(checker, end, batch->file_bytes - end, "bytes after the index");
+  if (end < batch->file_bytes) report(checker, end, batch->file_bytes - end, "bytes after the index");
   check_index(checker, scan, next_offset);
   return 0;
 }
@@ -204,7 +204,7 @@ static int check_file(unframing *unframing, const segment_scan *scan, uint64_t n
   if (LZ4F_isError(LZ4F_createCompressionContext(&unframing->packing, LZ4F_VERSION))) return -ENOMEM;
   int ours = batch->exact && !form->linked && form->checksums && form->block_bytes == BATCH_BLOCK_BYTES &&
              !form->content_checksum && !form->dictionary;
-  if (!ours) tell(unframing->checker, 0, form->header_bytes, "the LZ4 frame is not as Weir writes it");
+  if (!ours) report(unframing->checker, 0, form->header_bytes, "the LZ4 frame is not as Weir writes it");
   int error = ours ? check_frame(unframing) : check_stream(unframing);
   return error == 0 && ours ? check_skippable(unframing->checker, scan, next_offset) : error;
 }

@@ -3,7 +3,7 @@
 
 #include "inspect/check.h"
 
-void check_tell(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
+void check_report(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
                 uint64_t count, const char *problem) {
   weir_finding finding = {
       .position = position, .bytes = bytes, .first_offset = first_offset, .count = count, .problem = problem};
@@ -15,6 +15,6 @@ void check_tell(checker *checker, const char *file, uint64_t position, uint64_t 
 
 void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem) {
   if (base <= checker->next_offset) return;
-  check_tell(checker, file, position, 0, checker->next_offset, base - checker->next_offset, problem);
+  check_report(checker, file, position, 0, checker->next_offset, base - checker->next_offset, problem);
   checker->next_offset = base;
 }

@@ -1,6 +1,6 @@
 /*
- * stat.c: weir_stat_directory. Sums up a directory: from the seals of what is sealed, from the blocks of what is not,
- * and from the ring. Writes nothing.
+ * stat.c: weir_stat_directory. Sums up a directory from the seals of sealed segments, the blocks of others, and the
+ * ring. Writes nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@ typedef struct summing {
   const char *path;
   weir_stat *stat;
   uint64_t timed; /* events whose times are in the stat */
-  /* Of a live log: whose ring it is, and by the log's word how many each lane (last: none) left out on purpose. */
+  /* Of a live log: the ring's opening, and how many sampled-out events of each lane (last: of none) the log reports. */
   uint64_t opening;
-  uint64_t told[WEIR_MAX_LANES + 1];
+  uint64_t reported[WEIR_MAX_LANES + 1];
 } summing;
 
 static void take_times(summing *summing, uint64_t events, int64_t first, int64_t last) {
@@ -40,11 +40,11 @@ static void reach(weir_stat *stat, uint64_t next_offset) {
   if (stat->next_offset < next_offset) stat->next_offset = next_offset;
 }
 
-/* What a gap record, or a seal, has as the total of a lane of the live ring. */
-static void take_told(summing *summing, uint64_t opening, uint32_t lane, uint32_t reason, uint64_t total) {
+/* Takes the total of a lane of the live ring from a gap record or a seal. */
+static void take_reported(summing *summing, uint64_t opening, uint32_t lane, uint32_t reason, uint64_t total) {
   if (!summing->stat->live || opening != summing->opening || reason != WEIR_DROP_SAMPLED) return;
-  uint64_t *told = &summing->told[lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES];
-  if (total > *told) *told = total;
+  uint64_t *reported = &summing->reported[lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES];
+  if (total > *reported) *reported = total;
 }
 
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static void take_seal(summing *summing, const segment_scan *scan) {
   const seal_summary *seal = scan_summary(scan);
   const gap_total *totals = scan_seal_totals(scan);
   for (uint32_t i = 0; i < seal->totals; i++) {
-    take_told(summing, scan->block.opening, totals[i].lane, totals[i].reason, totals[i].total);
+    take_reported(summing, scan->block.opening, totals[i].lane, totals[i].reason, totals[i].total);
   }
   stat->events += seal->events;
   stat->notices += seal->notices;
@@ -83,13 +83,13 @@ static void take_block(summing *summing, const segment_scan *scan) {
     if (record.type == WEIR_TYPE_GAP && notice_read_gap(scan->payload + at + sizeof record, record.length, &lane,
                                                         &reason, &total, &dropped)) {
       stat->dropped[reason] += dropped;
-      take_told(summing, block->opening, lane, (uint32_t)reason, total);
+      take_reported(summing, block->opening, lane, (uint32_t)reason, total);
     }
     at += record_size(record.length);
   }
 }
 
-/* Of a live writer's last segment the end is being written, so a bad block there is no damage. */
+/* A bad block at the end of a live writer's last segment is being written: no damage. */
 static int take_blocks(summing *summing, segment_scan *scan, int resync) {
   for (;;) {
     scan_damage damage;
@@ -133,7 +133,7 @@ static int take_segment(summing *summing, segment_name *name, int last) {
   return error;
 }
 
-/* A live writer seals and renames while this runs: a file that went away has its other name. */
+/* A live writer seals and renames segments meanwhile: a file that is gone has its other name. */
 static int take_named(summing *summing, segment_name *name, int last) {
   int error = take_segment(summing, name, last);
   if (error != -ENOENT || !name->active) return error == -ENOENT ? 0 : error;
@@ -145,7 +145,7 @@ static int take_named(summing *summing, segment_name *name, int last) {
 
 /* ---- Retention --------------------------------------------------------------------------------------------------- */
 
-/* What was removed, and in `*first` where the log begins since. */
+/* Takes what was removed; `*first`: where the log begins since. */
 static int take_start(summing *summing, uint64_t *first) {
   log_start_slot start;
   weir_stat *stat = summing->stat;
@@ -197,36 +197,36 @@ static int take_dead(summing *summing, orphan *ring) {
 }
 
 /*
- * What a live writer sampled out: it tells the log of that once a segment, and the ring has the rest. Before the
- * segments are read this notes whose ring it is, and what it says is told: at least that much the segments have. So
- * nothing is counted twice that is told of meanwhile.
+ * A live writer reports sampled-out events once a segment; the ring has the rest. Before the segments are read, this
+ * notes the ring's opening and the totals that it says are reported: the segments have at least these. So events that
+ * are reported meanwhile are not counted twice.
  */
-static void note_told(summing *summing) {
+static void note_reported(summing *summing) {
   orphan *ring = calloc(1, sizeof *ring);
   if (!ring) return;
   if (orphan_read_ring(ring, summing->directory) == 0) {
     summing->opening = ring->header.opening;
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
-      summing->told[i] = ring->controls[i].reported[WEIR_DROP_SAMPLED - 1];
+      summing->reported[i] = ring->controls[i].reported[WEIR_DROP_SAMPLED - 1];
     }
-    summing->told[WEIR_MAX_LANES] = ring->header.unlaned_reported[WEIR_DROP_SAMPLED];
+    summing->reported[WEIR_MAX_LANES] = ring->header.unlaned_reported[WEIR_DROP_SAMPLED];
   }
   orphan_close(ring);
 }
 
-/* And this, after they were read, adds what they do not tell of. */
-static void take_untold(summing *summing, const orphan *ring) {
+/* After the segments were read, adds the events that they do not report. */
+static void take_unreported(summing *summing, const orphan *ring) {
   if (ring->header.opening != summing->opening) return; /* another opening meanwhile: it has just begun */
   uint64_t *sampled = &summing->stat->dropped[WEIR_DROP_SAMPLED];
   for (uint32_t i = 0; i < ring->header.lane_count; i++) {
     uint64_t dropped = ring->controls[i].dropped[WEIR_DROP_SAMPLED - 1];
-    if (dropped > summing->told[i]) *sampled += dropped - summing->told[i];
+    if (dropped > summing->reported[i]) *sampled += dropped - summing->reported[i];
   }
   uint64_t unlaned = ring->header.unlaned_dropped[WEIR_DROP_SAMPLED];
-  if (unlaned > summing->told[WEIR_MAX_LANES]) *sampled += unlaned - summing->told[WEIR_MAX_LANES];
+  if (unlaned > summing->reported[WEIR_MAX_LANES]) *sampled += unlaned - summing->reported[WEIR_MAX_LANES];
 }
 
-/* A live writer's ring: a moment's picture of who has a lane and what is on its way, without the records themselves. */
+/* Takes from a live writer's ring which lanes are in use and how much they hold, without a look at the records. */
 static int take_live(summing *summing) {
   weir_stat *stat = summing->stat;
   orphan *ring = calloc(1, sizeof *ring);
@@ -234,7 +234,7 @@ static int take_live(summing *summing) {
   int error = orphan_read_ring(ring, summing->directory);
   if (error == 0) {
     stat->lanes = ring->header.lane_count;
-    take_untold(summing, ring);
+    take_unreported(summing, ring);
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
       const lane_control *control = &ring->controls[i];
       stat->lanes_in_use += control->owned == 1 || control->tail != head_position(control->head);
@@ -243,7 +243,7 @@ static int take_live(summing *summing) {
     }
   }
   orphan_close(ring);
-  return error == -ENOENT || error == -ESTALE ? 0 : error; /* it may lie where this process can't see it */
+  return error == -ENOENT || error == -ESTALE ? 0 : error; /* this process may not see the ring's directory */
 }
 
 static int take_ring(summing *summing) {
@@ -275,7 +275,7 @@ static weir_status failure(const summing *summing, int result, const char *name,
 static weir_status sum_up(summing *summing, weir_error *error) {
   segment_list list;
   summing->stat->live = (uint32_t)directory_is_live(summing->directory);
-  if (summing->stat->live) note_told(summing);
+  if (summing->stat->live) note_reported(summing);
   int result = segment_list_settled(summing->directory, &list);
   if (result != 0) return failure(summing, result, NULL, error);
   weir_status status = WEIR_OK;
@@ -293,7 +293,7 @@ static weir_status sum_up(summing *summing, weir_error *error) {
   if (orphan_problem(result)) {
     summing->stat->damaged = 1;
     result = 0;
-  } else if (result == -EAGAIN) { /* a writer opened the log meanwhile: its picture, without the dead one's lanes */
+  } else if (result == -EAGAIN) { /* a writer opened the log meanwhile: take its ring, without the dead one's lanes */
     summing->stat->live = 1;
     result = 0;
   }

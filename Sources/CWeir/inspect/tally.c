@@ -1,10 +1,10 @@
 /*
- * tally.c: weir_count_from. Where the accepted events of a log are: by the seals of what is sealed, by the blocks of
- * what is not and of the segment that the offset lies in, by the lanes. Writes nothing.
+ * tally.c: weir_count_from. Counts where the accepted events of a log are, by the seals of sealed segments, by the
+ * blocks of others and of the segment that has the offset, and by the lanes. Writes nothing.
  *
- * Of a live log the lanes are looked at first: which records lie in them, by position. Then the segments are read,
- * whose blocks say up to which position each lane is in the log. What lies above that was in the lane when it was
- * looked at; what lies below it is in a segment that was read. So an event that is drained in between is counted once.
+ * In a live log the positions of the lanes' records are noted first. Then the segments are read, whose blocks say up to
+ * which position each lane is drained. A noted record above that position counts as in its lane; one below it is in a
+ * segment that was read. So an event that is drained in between is counted once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 /* The records of a live lane, a bit for each multiple of eight from `from` on: 1 where one begins. */
 typedef struct lane_picture {
   uint64_t from, to;
-  evicted evicted;  /* what was overwritten, once all of them were looked at */
-  uint64_t told;    /* of that, by the log */
-  uint64_t drained;  /* by the log's word: the position up to which it has the lane */
+  evicted evicted;   /* the evictions after all records were noted */
+  uint64_t reported; /* how many evicted events the log reports */
+  uint64_t drained;  /* the position up to which the log has the lane */
   uint8_t *records;
 } lane_picture;
 
@@ -38,11 +38,11 @@ typedef struct counting {
   uint64_t opening;   /* of the live ring; 0: there is none */
   uint32_t lane_count;
   lane_picture *lanes;
-  segment_name last;  /* the last segment of that opening, */
-  int by_seal;        /* whose blocks were not all looked at */
+  segment_name last;  /* the last segment of that opening */
+  int by_seal;        /* not all blocks of `last` were read */
 } counting;
 
-/* Of the offsets [from, to) those that were not counted yet: at or above the one asked for, and below it. */
+/* Counts the offsets [from, to) that were not counted yet, at or above the one that was asked for and below it. */
 static void split(counting *counting, uint64_t from, uint64_t to, uint64_t *above, uint64_t *below) {
   if (from < counting->reached) from = counting->reached;
   if (to <= from) return;
@@ -59,8 +59,8 @@ static void miss(counting *counting, uint64_t to) {
 /* ---- A live ring ------------------------------------------------------------------------------------------------- */
 
 /*
- * The control page at one moment: what two readings in a row agree on was so between them. The tail, which moves all
- * the time, is left out.
+ * Reads the control page as it was at one moment: two reads in a row agree on all of it but the tail, which always
+ * moves.
  */
 static int read_control(const orphan *ring, uint32_t number, lane_control *control) {
   enum { TRIES = 100, STEADY = offsetof(lane_control, head) };
@@ -77,8 +77,8 @@ static int read_control(const orphan *ring, uint32_t number, lane_control *contr
 }
 
 /*
- * Marks where records begin. What the producer overwrites meanwhile was drained, or evicted: then the head has moved
- * past it.
+ * Marks the positions of records. A record that the producer overwrites meanwhile was drained or evicted: then the head
+ * is past it.
  */
 static int mark_records(const orphan *ring, uint32_t number, lane_picture *picture, const lane_view *view) {
   for (uint64_t at = picture->from; at < picture->to;) {
@@ -94,7 +94,7 @@ static int mark_records(const orphan *ring, uint32_t number, lane_picture *pictu
     if (error != 0) return error;
     head = head_position(control.head);
     if (head > at) at = head;
-    else at = record_resync(view, at, picture->to, RECORDS_UNKNOWN, &skipped); /* damaged: the drainer will say so */
+    else at = record_resync(view, at, picture->to, RECORDS_UNKNOWN, &skipped); /* damaged: the drainer reports it */
   }
   return 0;
 }
@@ -103,7 +103,7 @@ static int read_records(const orphan *ring, uint32_t number, lane_picture *pictu
   const lane_control *control = &ring->controls[number];
   uint64_t head = head_position(control->head), room = ring->header.lane_bytes + ring->header.record_bytes;
   picture->from = picture->to = picture->drained = head;
-  picture->told = control->reported[WEIR_LOST_OVERWRITTEN - 1];
+  picture->reported = control->reported[WEIR_LOST_OVERWRITTEN - 1];
   if (head == control->tail || !drained_plausible(head, control->tail, ring->header.lane_bytes)) return 0;
   room += RECORD_SLACK_BYTES;
   if (!*bytes) *bytes = malloc(room);
@@ -132,7 +132,7 @@ static int picture_lane(const orphan *ring, uint32_t number, lane_picture *pictu
   return error;
 }
 
-/* 0, also where the ring can't be had: it is being made, or lies where this process can't see it. */
+/* 0, also if there is no ring yet, or this process does not see its directory; or a negative errno. */
 static int picture_lanes(counting *counting) {
   orphan *ring = calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
@@ -159,7 +159,7 @@ static void advance_head(counting *counting, uint64_t opening, uint32_t lane, ui
 
 static void tell(counting *counting, uint64_t opening, uint32_t lane, int32_t reason, uint64_t total) {
   if (opening != counting->opening || lane >= counting->lane_count || reason != WEIR_LOST_OVERWRITTEN) return;
-  if (counting->lanes[lane].told < total) counting->lanes[lane].told = total;
+  if (counting->lanes[lane].reported < total) counting->lanes[lane].reported = total;
 }
 
 static void take_pictures(counting *counting) {
@@ -170,7 +170,7 @@ static void take_pictures(counting *counting) {
       uint64_t bit = (at - lane->from) / 8;
       counting->tally->in_lanes += lane->records[bit / 8] >> bit % 8 & 1;
     }
-    if (lane->evicted.total > lane->told) counting->tally->overwritten += lane->evicted.total - lane->told;
+    if (lane->evicted.total > lane->reported) counting->tally->overwritten += lane->evicted.total - lane->reported;
   }
 }
 
@@ -201,7 +201,7 @@ static void take_block(counting *counting, const segment_scan *scan) {
   const block_header *block = &scan->block;
   uint64_t end = block->base_offset + block->count;
   advance_head(counting, block->opening, block->lane, block->lane_to);
-  if (end <= counting->reached) return; /* a copy, or none of its own */
+  if (end <= counting->reached) return; /* a copy, or a block without offsets */
   miss(counting, block->base_offset);
   if (block->kind == BLOCK_EVENTS) {
     split(counting, block->base_offset, end, &counting->tally->in_segments, &counting->tally->below);
@@ -211,13 +211,13 @@ static void take_block(counting *counting, const segment_scan *scan) {
   }
 }
 
-/* Of a segment without a seal, all blocks; the end of what a live writer writes to is no damage. */
+/* Counts all blocks of a segment without a seal. A bad end is no damage if a live writer is at it. */
 static int take_blocks(counting *counting, segment_scan *scan, int resync) {
   for (;;) {
     scan_damage damage;
     switch (scan_next(scan, resync, &damage)) {
       case SCAN_BLOCK: take_block(counting, scan); break;
-      case SCAN_DAMAGE: break; /* the next block's offset says what it took */
+      case SCAN_DAMAGE: break; /* the next block's offset says how many are missing */
       case SCAN_ERROR: return damage.error;
       case SCAN_TAIL:
         if (damage.reason && damage.count > 0) miss(counting, damage.first_offset + damage.count);
@@ -227,7 +227,7 @@ static int take_blocks(counting *counting, segment_scan *scan, int resync) {
   }
 }
 
-/* Of the sealed segment that the offset lies in: its events at or above it, and what of those is damaged. */
+/* Counts the events at or above the offset in the sealed segment that has the offset, and those that are damaged. */
 static int take_part(counting *counting, segment_scan *scan, const seal_summary *seal, uint64_t base) {
   uint64_t above = 0, missing = 0, ignored = 0, end = seal->next_offset;
   scan_rewind(scan);
@@ -256,7 +256,7 @@ static int take_part(counting *counting, segment_scan *scan, const seal_summary 
 }
 
 static int take_sealed(counting *counting, segment_scan *scan, uint64_t base, int *by_seal) {
-  /* The payload that it lies in is not kept. */
+  /* The seal's payload is not kept: copy it. */
   seal_summary seal = *scan_summary(scan);
   uint64_t opening = scan->header.opening;
   const gap_total *totals = scan_seal_totals(scan);
@@ -299,7 +299,7 @@ static int take_segment(counting *counting, segment_name *name, int live_end) {
   if (header->salt != 0) {
     uint64_t base = scan_base(&scan, name->base), reached = counting->reached;
     if (counting->tally->first_offset == UINT64_MAX) counting->tally->first_offset = base;
-    /* What lies before it is missing, unless it was left out. */
+    /* The offsets before this segment are missing, unless they were left out. */
     if (base > reached && gap_left_out(scan.header_valid, header->flags, base - reached)) counting->reached = base;
     for (uint32_t i = 0; scan.header_valid && i < header->lane_count; i++) {
       advance_head(counting, header->opening, i, scan.drained[i].position);
@@ -317,7 +317,7 @@ static int take_segment(counting *counting, segment_name *name, int live_end) {
   return error;
 }
 
-/* The last segment of the live ring's opening, if its blocks were not all looked at: up to where it has each lane. */
+/* Reads the lanes' drained positions from the last segment of the live ring's opening, unless that was read already. */
 static int take_positions(counting *counting) {
   segment_scan scan;
   scan_damage damage;
@@ -352,13 +352,13 @@ static int take_dead(counting *counting) {
   uint64_t end;
   if (result == 0 && !ring && orphan_closed_end(counting->directory, &end)) miss(counting, end);
   orphan_close(ring);
-  /* What can't be read of it is for weir_stat and weir_verify to tell. */
+  /* weir_stat and weir_verify report what can't be read of it. */
   return orphan_problem(result) ? 0 : result;
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-/* What was removed. Its offsets are not missing. */
+/* Takes what was removed: its offsets are not missing. */
 static int take_start(counting *counting) {
   log_start_slot start;
   int found = log_start_read(counting->directory, counting->log_id, &start);

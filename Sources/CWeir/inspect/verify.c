@@ -1,6 +1,6 @@
 /*
- * verify.c: weir_verify. Goes through the segments in order of offset, then through a dead writer's ring, and tells of
- * everything that a checksum or a rule of FileFormat.md contradicts. Writes nothing.
+ * verify.c: weir_verify. Reads the segments in order of offset, then a dead writer's ring, and reports whatever a
+ * checksum or a rule of FileFormat.md contradicts. Writes nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
 static void tell_ring(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
-  check_tell(checker, RING_NAME, position, bytes, checker->next_offset, 0, problem);
+  check_report(checker, RING_NAME, position, bytes, checker->next_offset, 0, problem);
 }
 
 static void check_ring_header(checker *checker, const orphan *ring) {
@@ -54,7 +54,7 @@ static void check_controls(checker *checker, const orphan *ring) {
         !bytes_are_zero(control->reserved2, sizeof control->reserved2)) {
       tell_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
     }
-    if (ring->rebooted) continue; /* pages of different ages */
+    if (ring->rebooted) continue; /* its pages are of different ages */
     if ((control->head & HEAD_FLAGS & ~(uint64_t)(HEAD_CLAIMED | HEAD_EVICTED)) ||
         !drained_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
       tell_ring(checker, at, sizeof *control, "the positions of a lane are impossible");
@@ -89,18 +89,18 @@ static int check_lanes(checker *checker, orphan *ring) {
     if (item.kind != ORPHAN_HOLE) continue;
     uint64_t at = ring->header.lanes_at + item.lane * ring->header.lane_stride + LANE_CONTROL_BYTES +
                   (item.from.position & (ring->header.lane_bytes - 1));
-    check_tell(checker, RING_NAME, at, bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
+    check_report(checker, RING_NAME, at, bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
   }
   return result;
 }
 
-/* The ring of a dead writer: what it holds, and what it says about the end of the log. */
+/* Checks the ring of a dead writer: its lanes, and the end of the log that it states. */
 static int check_ring(checker *checker) {
   orphan *ring;
   int error = orphan_open(checker->directory, checker->log_id, &ring);
   const char *problem = orphan_problem(error), *name = error == -ESTALE ? LOCATOR_NAME : RING_NAME;
   if (problem) {
-    check_tell(checker, name, 0, 0, checker->next_offset, 0, problem);
+    check_report(checker, name, 0, 0, checker->next_offset, 0, problem);
     return 0;
   }
   if (error != 0) return error;
@@ -114,7 +114,7 @@ static int check_ring(checker *checker) {
     }
     return 0;
   }
-  /* The offset is in the ring before a lane's head moves, so it tells a damaged last block from one half written. */
+  /* log_end is stored before a lane's head moves: so it tells a damaged last block from a half-written one. */
   if (checker->last_active) {
     check_hole(checker, checker->last_name, checker->last_end, ring->known_end,
                "the last blocks are damaged or missing");
@@ -123,7 +123,7 @@ static int check_ring(checker *checker) {
                "offsets missing at the end of the log");
   }
   checker->next_offset = ring->start_offset;
-  if (ring->place.another_logs) check_tell(checker, LOCATOR_NAME, 0, 0, checker->next_offset, 0, RING_AT_FOREIGN);
+  if (ring->place.another_logs) check_report(checker, LOCATOR_NAME, 0, 0, checker->next_offset, 0, RING_AT_FOREIGN);
   check_ring_header(checker, ring);
   check_controls(checker, ring);
   error = check_ring_definitions(checker, ring);
@@ -143,7 +143,7 @@ static weir_status failure(const checker *checker, int result, const char *name,
   return fail_system(error, result, "verify", checker->path, name);
 }
 
-/* A live writer seals and renames while this runs: a file that went away has its other name. */
+/* A live writer seals and renames segments meanwhile: a file that is gone has its other name. */
 static int check_named(checker *checker, segment_name *name, int last) {
   int error = check_segment(checker, name, last);
   if (error != -ENOENT) return error;
@@ -152,10 +152,10 @@ static int check_named(checker *checker, segment_name *name, int last) {
     segment_file_name(name->name, name->base, 0);
     error = check_segment(checker, name, 0);
   }
-  return error == -ENOENT ? 0 : error; /* then its offsets are missing before the next one */
+  return error == -ENOENT ? 0 : error; /* its offsets are reported as missing before the next segment */
 }
 
-/* The index of the last file that is a segment: none of those behind it succeeds another. 0 where none is one. */
+/* The index of the last file that is a segment; 0: none is. */
 static uint64_t find_last(const checker *checker, const segment_list *list) {
   for (uint64_t i = list->count; i > 1; i--) {
     segment_scan scan;
@@ -187,7 +187,7 @@ static weir_status check_all(checker *checker, weir_error *error) {
   segment_list_free(&list);
   if (status != WEIR_OK || checker->live) return status;
   result = check_ring(checker);
-  /* A writer that opens the log meanwhile recovers it; then its ring is not there to be checked. */
+  /* A writer that opens the log meanwhile recovers the ring: then there is none to check. */
   if (result == -EAGAIN) {
     checker->out->live = 1;
     result = 0;

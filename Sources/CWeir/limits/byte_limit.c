@@ -35,7 +35,8 @@ int byte_limit_take_batch(retention *retention, uint64_t *bytes) {
     after = taken + *bytes;
     if (after > retention->batch_reserve) return -BYTE_LIMIT_REACHED;
     /* The log may be above its limit, which was lowered. Where it is not, others leave this room: it stays true. */
-    if (plus(plus(load(&retention->used), after), retention->slack_bytes) > retention->max_bytes) return -BYTE_LIMIT_REACHED;
+    uint64_t needed = plus(plus(load(&retention->used), after), retention->slack_bytes);
+    if (needed > retention->max_bytes) return -BYTE_LIMIT_REACHED;
     /* B2 */
   } while (!__atomic_compare_exchange_n(&retention->batch_taken, &taken, after, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   return 0;

@@ -24,8 +24,8 @@
 #include "limits/retention.h"
 
 /*
- * Of every log: the file `start`, the lock, a locator, the counts of a recovery, and what a file system adds to a file's
- * blocks to find them. A block is what files take, mostly 4 KiB, up to 64 KiB where pages are as large.
+ * Of every log: the file `start`, the lock, a locator, the counts of a recovery, and what a file system adds to a
+ * file's blocks to find them. Files take whole blocks: of 4 KiB mostly, of up to 64 KiB where pages are as large.
  */
 enum { LEAST_BLOCK_BYTES = 4096, MOST_BLOCK_BYTES = 65536 };
 static inline uint64_t slack_of(uint64_t block_bytes) { return (UINT64_C(112) << 10) + 4 * block_bytes; }

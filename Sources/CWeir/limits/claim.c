@@ -11,7 +11,7 @@ enum { LEAST_PAUSE_NS = 1000000000 };
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
-/* Has the sealer remove what it may; or does it, where there is no sealer yet. 0 or a negative errno. */
+/* Asks the remover for room, and waits; if no remover runs yet, removes segments itself. 0 or a negative errno. */
 static int make_room(retention *retention, uint64_t bytes) {
   worker *remover = retention->remover;
   if (!remover) return retention_remove_due(retention, bytes);
@@ -28,14 +28,14 @@ static int make_room(retention *retention, uint64_t bytes) {
   return __atomic_load_n(&retention->failure, __ATOMIC_ACQUIRE);
 }
 
-/* The files may take less by now than was counted: quarantine/ was emptied, or a file removed by hand. */
+/* Adds the files up anew: they may take less than was counted, because somebody emptied quarantine/, say. */
 static void measure(retention *retention) {
   uint64_t now = sys_monotonic_ns(), before = load(&retention->used), used;
   if (now - retention->measured_at < LEAST_PAUSE_NS || load(&retention->batch_taken) > 0) return;
   retention->measured_at = now;
   if (sizes_of_log(retention->held->directory, &used) != 0) return;
-  if (load(&retention->batch_taken) > 0) return; /* begun meanwhile: its file may be in the sum, and is none of it */
-  /* Only if nothing changed meanwhile; what is being sealed may count twice, or not at all. */
+  if (load(&retention->batch_taken) > 0) return; /* a batch was begun meanwhile: its file may be in the sum */
+  /* The sum counts only if nothing changed meanwhile: a segment that is being sealed may be in it twice, or not. */
   __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); /* B1 */
 }
 
@@ -45,7 +45,7 @@ int claim_bytes(retention *retention, uint64_t bytes, int urgent) {
   uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
   uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted)) + for_batches;
   int taken = byte_limit_try(retention, bytes, reserve), error = 0;
-  /* Twice, for a batch that is no smaller than its segment was, or a copy, may have come in between. */
+  /* Twice, because a copy, or a batch that is larger than its segment, may have taken the room meanwhile. */
   for (int i = 0; i < 2 && !taken && urgent && error == 0; i++) {
     error = make_room(retention, plus(bytes, load(&retention->copy_wanted)) + for_batches);
     taken = byte_limit_try(retention, bytes, reserve);
@@ -67,7 +67,7 @@ int claim_copy(retention *retention, uint64_t base, uint64_t bytes) {
   if (!taken && retention->displaces && !retention->names_unsure) {
     retention_remove_due(retention, plus(bytes, for_batches));
     taken = byte_limit_try(retention, bytes, for_batches);
-    /* Files made ahead would take what is free before it is tried again, and no segment above it can go for it. */
+    /* Reserve what the copy lacks. Otherwise the preparer takes it first, and newer segments can't be removed. */
     __atomic_store_n(&retention->copy_wanted, taken ? 0 : bytes, __ATOMIC_RELEASE);
   } else if (taken) {
     __atomic_store_n(&retention->copy_wanted, 0, __ATOMIC_RELEASE);

@@ -28,7 +28,7 @@ static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOM
 
 static int make_place(retention *retention) {
   if (retention->end < retention->room) return 0;
-  /* What was removed from the front is room again once it is half of all. */
+  /* The room of removed segments is used again once it is half of all. */
   uint64_t count = retention->end - retention->first, room = retention->room < 64 ? 64 : retention->room;
   if (count > room / 2) room *= 2;
   retained *moved = malloc(room * sizeof *moved);
@@ -42,7 +42,7 @@ static int make_place(retention *retention) {
   return 0;
 }
 
-/* Puts a segment in its place by base, which is the end but after a failure; or in that of its earlier self. */
+/* Inserts a segment by its base, which after no failure is at the end, or replaces its entry. */
 static int insert(retention *retention, retained segment) {
   int error = make_place(retention);
   if (error != 0) return error;
@@ -64,8 +64,8 @@ static int insert(retention *retention, retained segment) {
 }
 
 /*
- * Lists the segments. Any that was left out would be passed over by `start` without being counted, so it is all of them
- * or an error. 0 or a negative errno.
+ * Lists the segments: all of them, or an error, because `start` would pass over a missing one without counting it. 0 or
+ * a negative errno.
  */
 static int list_sealed(retention *retention) {
   segment_list list;
@@ -86,7 +86,7 @@ static int list_sealed(retention *retention) {
   return error;
 }
 
-/* The same, and adds up all files. */
+/* Lists the segments and adds up all files. 0 or a negative errno. */
 static int survey(retention *retention) {
   uint64_t used;
   int error = list_sealed(retention);
@@ -106,7 +106,7 @@ static int unlink_file(retention *retention, int directory, const char *name) {
   return error;
 }
 
-/* Whether there is a raw file, and what has the batch's name is nothing that belongs to it: then it is not ours. */
+/* Whether the raw file is there, and the file with the batch's name is of another segment: then that is not ours. */
 static int is_beside_anothers(int directory, uint64_t base, const char *raw, const char *batch) {
   struct stat status;
   segment_scan scan;
@@ -119,15 +119,15 @@ static int is_beside_anothers(int directory, uint64_t base, const char *raw, con
 }
 
 /*
- * Unlinks a sealed segment, raw or a batch or both, and has no batcher give it a name any more. 0 or a negative errno;
- * -ENOENT if there was neither. Somebody else's file that has the batch's name stays.
+ * Unlinks a sealed segment, as raw file, batch or both, and keeps the batcher from naming another batch of it. 0 or a
+ * negative errno; -ENOENT: there was neither. A file of somebody else's that has the batch's name stays.
  */
 static int unlink_both(retention *retention, int directory, uint64_t base) {
   char raw[64], batch[64];
   segment_file_name(raw, base, 0);
   segment_batch_name(batch, base);
   const batch_names *names = retention ? &retention->batch_names : NULL;
-  int stays = is_beside_anothers(directory, base, raw, batch); /* one that does stays so: no batcher replaces it */
+  int stays = is_beside_anothers(directory, base, raw, batch); /* and no batcher replaces it meanwhile */
   int uncounted = names && names->batcher ? names->drop(names->batcher, base) : 0;
   int of_batch = stays ? -ENOENT : unlink_file(uncounted ? NULL : retention, directory, batch);
   int error = of_batch == 0 || of_batch == -ENOENT ? unlink_file(retention, directory, raw) : of_batch;
@@ -139,14 +139,14 @@ static int unlink_both(retention *retention, int directory, uint64_t base) {
 static int unlink_segment(retention *retention, const retained *segment) {
   int error = unlink_both(retention, retention->held->directory, segment->base);
   if (error != -ENOENT) return error;
-  byte_limit_give(retention, segment->bytes); /* somebody was faster */
+  byte_limit_give(retention, segment->bytes); /* somebody else has removed it */
   return 0;
 }
 
 /*
- * Removes sealed segments below the start: their removal was decided, and cut short by a kill or a failure. The oldest
- * first, to the first failure: so as long as one is left the last one that `start` names is. Without a retention the
- * start is what an opening read, and is confirmed before the first goes. 0 or a negative errno.
+ * Removes sealed segments below the start, whose removal a kill or a failure cut short. Begins with the oldest and ends
+ * at the first failure: so while any is left, the last removed segment, which `start` names, is left. Without a
+ * retention, `start` was read by an opening, and is confirmed before the first is unlinked. 0 or a negative errno.
  */
 static int remove_leftovers(retention *retention, int directory, const log_start_slot *start) {
   segment_list list;
@@ -169,7 +169,7 @@ static int remove_leftovers(retention *retention, int directory, const log_start
   return error;
 }
 
-/* Segments that became batch segments since take less. */
+/* Counts segments that became batches with the bytes that they take now. */
 static void take_batched(retention *retention) {
   batched_segment *each = __atomic_exchange_n(&retention->batched, NULL, __ATOMIC_ACQUIRE); /* R2 */
   while (each) {
@@ -198,14 +198,14 @@ static void pop(retention *retention) {
 }
 
 /*
- * Adds what damage had taken: in the segment, and before it, where somebody deleted one. They were accepted, too. Never
- * more than the offsets that are left, or the slot would count as damaged.
+ * Adds the offsets that damage took in the segment, or before it if somebody deleted one: these events were accepted,
+ * too. Adds no more than the offsets that are left, or the slot would count as damaged.
  */
 static void account_missing(log_start_slot *start, const contents *contents, uint64_t begin) {
-  uint64_t missing = contents->missing, told = start->events + start->notices + start->missing;
+  uint64_t missing = contents->missing, accounted = start->events + start->notices + start->missing;
   uint64_t gap = contents->base_offset > begin ? contents->base_offset - begin : 0;
   if (!gap_left_out(contents->header_valid, contents->flags, gap)) missing += gap;
-  uint64_t left = start->first_offset > told ? start->first_offset - told : 0;
+  uint64_t left = start->first_offset > accounted ? start->first_offset - accounted : 0;
   start->missing += missing < left ? missing : left;
 }
 
@@ -230,21 +230,21 @@ static int oldest_contents(const retention *retention, contents *contents) {
                        contents);
 }
 
-/* The last sealed one stays, and all from the first one on that is not sealed. */
+/* The last sealed segment stays, and so do all segments from the first one that is not sealed. */
 static int has_one_to_remove(const retention *retention) {
   if (retention->end - retention->first - retention->unsealed < 2) return 0;
   return retention->queue[retention->first].bytes != NOT_SEALED;
 }
 
-/* The base of the segment after the oldest: once what is below it is delivered, so is all of the oldest. */
+/* The base of the second oldest segment: once every lower offset is delivered, the oldest segment is. */
 static uint64_t second_base(const retention *retention) {
   return has_one_to_remove(retention) ? retention->queue[retention->first + 1].base : UINT64_MAX;
 }
 
-/* Why the oldest segment is to go, 0 if it is to stay, or a negative errno. */
+/* The reason for removing the oldest segment, 0 if it is to stay, or a negative errno. */
 static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
   if (!has_one_to_remove(retention)) return 0;
-  /* Any reason does: what was delivered is not counted as lost. */
+  /* Any reason will do: delivered events are not counted as lost. */
   if (retention->remove_delivered && second_base(retention) <= load(&retention->delivered)) return WEIR_LOST_EXPIRED;
   if (retention->sealed_bytes > retention->retain_bytes) return WEIR_LOST_EXPIRED;
   if (retention->retain_ns != UINT64_MAX) {
@@ -256,8 +256,8 @@ static int32_t verdict(retention *retention, uint64_t needed, uint64_t freed) {
 }
 
 /*
- * Removes the oldest segments that are to go, at most MOST_AT_ONCE: one write of `start` for all of them. Answers how
- * many, or a negative errno: then nothing was removed, or what could not be unlinked is a leftover.
+ * Removes the oldest segments that are due, at most MOST_AT_ONCE, with one write of `start`. Answers how many, or a
+ * negative errno: then none was removed, or those that could not be unlinked are leftovers.
  */
 static int remove_some(retention *retention, uint64_t needed) {
   log_start_slot start = retention->start;
@@ -295,7 +295,7 @@ static int remove_some(retention *retention, uint64_t needed) {
   __atomic_fetch_add(&retention->displaced, lost[WEIR_LOST_DISPLACED], __ATOMIC_RELAXED);
   uint64_t delivered = start.events - events - lost[WEIR_LOST_EXPIRED] - lost[WEIR_LOST_DISPLACED];
   __atomic_fetch_add(&retention->delivered_removed, delivered, __ATOMIC_RELAXED);
-  /* The names go from the disk when they may: until then they are leftovers below the start. */
+  /* A segment that can't be unlinked now is a leftover below the start. */
   for (int i = 0; i < count && error == 0; i++) error = unlink_segment(retention, &going[i]);
   retention->leftovers = error != 0;
   return error != 0 ? error : count;
@@ -305,7 +305,7 @@ static uint64_t next_look(retention *retention) {
   uint64_t left = 0;
   if (retention->retain_ns == UINT64_MAX || !has_one_to_remove(retention)) return UINT64_MAX;
   if (age_is_reached(retention, &left) != 0) left = 0;
-  /* Not to the instant: nothing but this wakes an idle log. Nor ever beyond a day, for the wall clock may be set. */
+  /* At most once a minute, because this alone wakes an idle log; at least once a day, because clocks are set. */
   if (left < LOOK_AGAIN_NS) left = LOOK_AGAIN_NS;
   return sys_monotonic_ns() + (left < 1440 * LOOK_AGAIN_NS ? left : 1440 * LOOK_AGAIN_NS);
 }
@@ -318,8 +318,8 @@ void (*retention_looked)(void);
 #endif
 
 /*
- * Publishes what is to be delivered before there is a segment to remove for it. 1 if it is already: whoever said so
- * between the look at what is delivered and this has read the word before it, and has woken nobody.
+ * Publishes the offset whose delivery makes the oldest segment removable. 1: it is delivered already. Whoever delivered
+ * it between the look at `delivered` and this store has read the word before, and has woken nobody.
  */
 static int publish_removable(retention *retention) {
   uint64_t base = second_base(retention);
@@ -333,7 +333,7 @@ int retention_remove_due(retention *retention, uint64_t needed) {
   take_batched(retention);
   int result = retention->unlisted ? list_sealed(retention) : 0;
   if (result == 0 && retention->leftovers) {
-    /* No others before these: each would be lost, and make no room either. */
+    /* These first: any other would be lost, and make no room either. */
     result = remove_leftovers(retention, retention->held->directory, &retention->start);
     retention->leftovers = result != 0;
   }
@@ -349,13 +349,13 @@ int retention_remove_due(retention *retention, uint64_t needed) {
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* The largest that recovery could make of a full ring. */
+/* The most bytes that a recovery of a full ring could write. */
 static uint64_t reserve_of(const weir_options *options) {
   uint64_t lanes = options->lane_count * options->lane_bytes;
   return lanes + lanes / 8 + LEAST_RECOVERED_BYTES(record_size(options->max_event_bytes)) + 2 * WEIR_TYPES_BYTES;
 }
 
-/* For one batch; for as many as there are threads if that takes no more than a sixteenth of the limit. */
+/* Room for a batch of each thread, at most a sixteenth of the limit, at least one batch. */
 static uint64_t batch_reserve_of(const weir_options *options, uint64_t block_bytes) {
   if (options->batch_threads == 0 || options->max_bytes == 0) return 0;
   uint64_t one = whole(batch_most_bytes(options->segment_bytes), block_bytes), many = options->max_bytes / 16 / one;
@@ -401,7 +401,7 @@ static weir_status make_retention(const log_lock *held, const weir_options *opti
   made->slack_bytes = slack_of(made->block_bytes);
   made->batch_reserve = batch_reserve_of(options, made->block_bytes);
   if (result == 0) result = age_start(&made->ages);
-  /* Made before the disk is full: then only its bytes change, and a removal needs no space. */
+  /* `start` is made before the disk may be full: later its bytes change in place, so a removal needs no space. */
   if (result == 0 && start->sequence == 0) result = log_start_write(held->directory, &made->start);
   if (result == 0) result = survey(made);
   return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", held->path, NULL);
@@ -427,7 +427,7 @@ weir_status retention_open(const log_lock *held, const weir_options *options, re
     return fail_system(error, result, "read", held->path, START_NAME);
   }
   if (problem) {
-    /* As if there were none. Nothing of what is left is removed for it, and what is not left counts as missing. */
+    /* Go on as if there were no `start`: no segment is removed for it, and removed ones count as missing. */
     memset(&start, 0, sizeof start);
     recovery->start_damaged = 1;
     result = quarantine_file(held->directory, START_NAME, problem, 1);
@@ -442,7 +442,7 @@ weir_status retention_settle(retention *retention, weir_error *error) {
   retention->recovering = 0;
   int result = survey(retention);
   if (result == 0) result = retention_remove_due(retention, retention->displaces ? 1 : 0);
-  /* What can't be unlinked only takes room: no reason to refuse what is captured. */
+  /* A segment that can't be unlinked only takes room: that is no reason to refuse captures. */
   if (result != 0 && !retention->leftovers) {
     return fail_system(error, result, "remove old segments of", retention->held->path, NULL);
   }
@@ -494,7 +494,7 @@ void retention_deliver(retention *retention, uint64_t offset) {
   uint64_t removable_at = __atomic_load_n(&retention->removable_at, __ATOMIC_SEQ_CST); /* R1 */
   if (!retention->remove_delivered || load(&retention->delivered) < removable_at) return;
   pthread_mutex_lock(&retention->remover->mutex);
-  retention->told = 1;
+  retention->delivery_waits = 1;
   pthread_cond_signal(&retention->remover->wakes);
   pthread_mutex_unlock(&retention->remover->mutex);
 }
@@ -503,7 +503,7 @@ void retention_deliver(retention *retention, uint64_t offset) {
 
 uint64_t retention_due(const retention *retention) {
   if (!retention) return UINT64_MAX;
-  return retention->answered < retention->asked || retention->told ? 0 : retention->look_at;
+  return retention->answered < retention->asked || retention->delivery_waits ? 0 : retention->look_at;
 }
 
 void retention_deny(retention *retention, int error) {
@@ -516,7 +516,7 @@ void retention_deny(retention *retention, int error) {
 void retention_serve(retention *retention) {
   worker *remover = retention->remover;
   uint64_t asked = retention->asked, wanted = retention->answered < asked ? retention->wanted : 0;
-  retention->told = 0;
+  retention->delivery_waits = 0;
   pthread_mutex_unlock(&remover->mutex);
   retention_remove_due(retention, wanted);
   pthread_mutex_lock(&remover->mutex);

@@ -3,13 +3,13 @@
  * at the limit. See weir.h for what each option means.
  *
  * What is kept true:
- *   - Before a file is made there is room for it below the limit: `used` counts it from then on.
- *   - What is removed is named in `start`, on the disk, before anything is unlinked (log_start.h).
- *   - Only the oldest goes, and only once it is sealed. One whose sync failed can come by its sealed name after its
- *     successors: until then nothing at or above it is removed, or `start` would pass over it without counting it.
- *   - The last sealed segment stays whatever the options say: it has the log's word about the lanes, without which a
- *     ring that a power cut threw back would drain once more what was removed.
- *   - Only the sealer's thread removes; before that thread runs, and in recovery, the opening does.
+ *   - A file is made only after its room was taken: `used` counts it from then on.
+ *   - Before a segment is unlinked, `start` on the disk says that it is removed (log_start.h).
+ *   - Only the oldest segment is removed, and only once it is sealed. A segment whose sync failed may be sealed after
+ *     its successors. Until then no segment at or above it is removed: `start` would pass over it without counting it.
+ *   - The last sealed segment stays whatever the options say. It has the lanes' drained positions: without them a ring
+ *     that a power cut threw back would be drained once more.
+ *   - Only the sealer's thread removes segments; before that thread runs, and in recovery, the opening does.
  *
  * label store                               load                              what it guarantees
  * R1    who delivers: delivered (seq_cst),  remover: removable_at (seq_cst),  a segment that is delivered while
@@ -29,15 +29,15 @@
 #include "format/format.h"
 #include "system/thread.h"
 
-/* A segment: 16 bytes of memory each, of a log with bounds. */
+/* A segment of a log with bounds: 16 bytes of memory each. */
 typedef struct retained {
   uint64_t base;
-  uint64_t bytes; /* allocated; NOT_SEALED: its name is not the sealed one yet */
+  uint64_t bytes; /* allocated on the disk; NOT_SEALED: the file has no sealed name yet */
 } retained;
 
 #define NOT_SEALED UINT64_MAX
 
-/* A segment that a batcher is done with, on its way to the sealer. Allocated. */
+/* A segment that was made a batch, on its way to the sealer. Allocated. */
 typedef struct batched_segment {
   struct batched_segment *next;
   uint64_t base;
@@ -45,9 +45,9 @@ typedef struct batched_segment {
 } batched_segment;
 
 /*
- * What makes batches of sealed segments, as far as their removal has to know. `drop`: the segment at `base` is about to
- * be removed; until `dropped` no name of a segment changes, and a batch of it that is in the making never gets one. 1
- * if it has one already, and still is in the room that was taken for it: then it does not count as used.
+ * The batcher, as far as the removal of segments has to know it. `drop` announces that the segment at `base` is about
+ * to be removed: until `dropped`, no name of a segment changes, and a batch of this segment that is in the making never
+ * gets its name. 1: that batch has its name already, and is not in `used` yet.
  */
 typedef struct batch_names {
   struct batcher *batcher; /* null: none runs */
@@ -63,46 +63,46 @@ typedef struct ages {
   uint64_t known_since;       /* monotonic: the log knows this boot since then */
   uint64_t steady_since;      /* monotonic: the wall clock is not known to have been set since then */
   int64_t offset;             /* the wall clock less the monotonic one, since then */
-  int looked_back;            /* what earlier openings left was looked at: of it, the next two */
+  int looked_back;            /* segments of earlier openings were read, for the next two fields */
   uint8_t before_boot_id[16]; /* of the last segment of another boot; zeros: there is none */
-  int64_t before_ns;          /* and its date */
+  int64_t before_ns;          /* that segment's date */
   age_kind oldest;
   int64_t latest_ns; /* AGE_MONOTONIC: none of its events was captured later */
-  uint8_t dated_boot_id[16]; /* AGE_DATED: of which boot it is, and what the last reading of its clocks was */
-  int64_t dated_offset;
+  uint8_t dated_boot_id[16]; /* AGE_DATED: the boot that the oldest segment is of */
+  int64_t dated_offset;      /* AGE_DATED: the wall clock less the monotonic one, by that boot's last reading */
   int64_t date_ns;   /* AGE_DATED: its date, by the last reading of its boot */
-  int agreed;        /* and that another boot before this one says that it is too old */
+  int agreed;        /* AGE_DATED: another boot before this one says too that the segment is too old */
 } ages;
 
 typedef struct retention {
   const log_lock *held;  /* the log's directory, locked */
   worker *remover; /* the sealer's thread; null: none runs yet */
-  uint64_t block_bytes;  /* of the file system: what a file takes is a multiple of them */
-  uint64_t slack_bytes;  /* below the limit, for small files: see slack_of */
+  uint64_t block_bytes;  /* of the file system: files take whole blocks */
+  uint64_t slack_bytes;  /* kept free below the limit for small files: see slack_of */
   uint64_t max_bytes;    /* UINT64_MAX: no limit */
   uint64_t retain_bytes; /* UINT64_MAX: all */
   uint64_t retain_ns;    /* UINT64_MAX: for ever */
   int displaces;         /* WEIR_LIMIT_DROP_OLDEST */
-  uint64_t reserve;      /* below the limit, so that what a full ring holds can be recovered. 0 if it can displace */
-  uint64_t batch_reserve; /* below the limit, for batches beside their segments: nobody else takes of it, and they take
-                             no more; so no capture is refused, and no segment removed, for their sake. 0 without any */
+  uint64_t reserve;      /* kept free below the limit for the recovery of a full ring. 0 if `displaces` */
+  uint64_t batch_reserve; /* kept free below the limit for batches beside their raw segments, which take no more: so no
+                             capture is refused, and no segment removed, for a batch. 0: no batches are made */
   int remove_delivered;
   batch_names batch_names;
 
-  uint64_t used;        /* atomic: bytes of all files, but of batches in the making */
-  uint64_t batch_taken; /* atomic: of those: the room that they may come to need, at most batch_reserve */
-  uint64_t measured_at; /* monotonic: when they were last added up. The preparer's */
-  int recovering;       /* what is written is what the reserve is for */
-  uint32_t limited;     /* atomic: not even the reserve is left: no capture is accepted */
+  uint64_t used;        /* atomic: bytes of all files but batches in the making */
+  uint64_t batch_taken; /* atomic: bytes that batches in the making may come to need, at most batch_reserve */
+  uint64_t measured_at; /* monotonic: when the files were last added up. The preparer's */
+  int recovering;       /* a recovery writes: it may use the reserve */
+  uint32_t limited;     /* atomic: not even the reserve is free: no capture is accepted */
 
   /* The sealer's, or the opening's. */
-  retained *queue; /* by base: [first, end). The sealed ones, and those that are known to have failed to be */
+  retained *queue; /* [first, end), by base: segments that are sealed, or whose sealing failed */
   uint64_t first, end, room;
-  uint64_t unsealed;     /* how many of them are not sealed */
-  uint64_t sealed_bytes; /* of the others */
-  int names_unsure;      /* a sealed name may not be on the disk: nothing is removed for a copy any more */
-  int leftovers;         /* some are left that `start` says are removed: they go before any other does */
-  int unlisted;          /* there was no memory for one: they are listed anew before any is removed */
+  uint64_t unsealed;     /* how many segments of the queue are not sealed */
+  uint64_t sealed_bytes; /* bytes of those that are */
+  int names_unsure;      /* a sealed name may not be on the disk: no segment is removed for a copy any more */
+  int leftovers;         /* segments that `start` says are removed are left: they are unlinked before any other */
+  int unlisted;          /* a segment is missing in the queue, for want of memory: the queue is made anew first */
   ages ages;
   log_start_slot start;
   uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */
@@ -112,14 +112,14 @@ typedef struct retention {
   uint64_t asked, answered;
   int failure;        /* atomic: the negative errno of the last removal, 0 */
 
-  uint64_t copy_wanted; /* atomic: with displaces, what a copy lacks: files made ahead don't take it. 0: nothing */
+  uint64_t copy_wanted; /* atomic: with `displaces`, bytes that a copy lacks, which files made ahead leave. 0: none */
   batched_segment *batched; /* atomic: a stack that batchers push on, and the sealer takes */
   uint64_t delivered; /* atomic: every offset below it was delivered, wherever it had to be */
-  uint64_t removable_at; /* atomic: once so much is delivered there is a segment to remove for it. UINT64_MAX: none */
-  int told;              /* it is. Guarded by the remover's mutex */
+  uint64_t removable_at; /* atomic: once `delivered` reaches this offset, a segment can be removed. UINT64_MAX: never */
+  int delivery_waits;    /* it is, and the remover has not looked. Guarded by the remover's mutex */
   uint64_t delivered_removed; /* atomic: events removed in this opening that were delivered */
-  uint64_t expired;   /* atomic: events removed in this opening that were not */
-  uint64_t displaced; /* the same, to make room */
+  uint64_t expired;   /* atomic: events removed in this opening by age or size, undelivered */
+  uint64_t displaced; /* atomic: events removed in this opening to make room, undelivered */
 } retention;
 
 /* Whether the options of an opening make sense together, on a file system of such blocks. */
@@ -140,30 +140,30 @@ void retention_free(retention *retention);
 /* A full segment could not be sealed, and is tried again: until retention_sealed nothing at or above it is removed. */
 void retention_hold(retention *retention, uint64_t base);
 
-/* A segment has its sealed name; of it `taken` bytes counted, now `bytes` are allocated. */
+/* A segment has its sealed name: `bytes` are allocated for it, in place of the `taken` ones that counted so far. */
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes);
 
-/* Tells the sealer that a batch has taken the raw one's place. */
+/* Hands the sealer a segment whose batch has taken the raw file's place. */
 void retention_batched(retention *retention, batched_segment *segment);
 
 /*
- * Says that every event with an offset below it was delivered to whoever is to have it: removing those is no loss. Only
- * grows. Of an open log; wakes the remover where there is something to remove for it.
+ * Says that every event with a lower offset was delivered wherever it had to be, so that its removal is no loss. A
+ * lower offset than before changes nothing. Of an open log. Wakes the remover if a segment can be removed for it.
  */
 void retention_deliver(retention *retention, uint64_t offset);
 
-/* Monotonic: when retention_serve is next to be called; 0: now. */
+/* The monotonic time at which retention_serve is to be called next; 0: now. */
 uint64_t retention_due(const retention *retention);
 
 /*
- * Removes all that is to go, and with WEIR_LIMIT_DROP_OLDEST older segments, for `needed` bytes. On the sealer's
- * thread, or before it runs. 0 or a negative errno.
+ * Removes every segment that is due, and with WEIR_LIMIT_DROP_OLDEST also older ones until `needed` bytes are free. On
+ * the remover's thread, or before that runs. 0 or a negative errno.
  */
 int retention_remove_due(retention *retention, uint64_t needed);
 
 /*
- * On the remover's thread: answers who asked for room, and removes what is due. Under the remover's mutex, but not all
- * the time.
+ * Removes what is due, and answers whoever asked for room. On the remover's thread, under its mutex, which is free
+ * meanwhile.
  */
 void retention_serve(retention *retention);
 
@@ -172,7 +172,7 @@ void retention_serve(retention *retention);
 extern void (*retention_looked)(void);
 #endif
 
-/* The same, where nothing is to be removed any more: who asked for room gets the error. Under the remover's mutex. */
+/* Answers whoever asked for room with an error, because nothing is removed any more. Under the remover's mutex. */
 void retention_deny(retention *retention, int error);
 
 #endif

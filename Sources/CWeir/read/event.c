@@ -25,7 +25,7 @@ static void take_context(weir_event *event, const definition *known) {
   event->context_definition = known->number;
 }
 
-/* The payload ends in the scope and its length. What is not so is left as it is: nobody checked it at the capture. */
+/* The payload ends in the scope and its length. A payload that does not stays whole: a capture does not check it. */
 static void take_scope(weir_event *event) {
   uint32_t bytes;
   if (event->payload_bytes < sizeof bytes) return;

@@ -1,4 +1,4 @@
-/* event.h: from a record, and the definitions that belong to it, to what a reader gives. */
+/* event.h: makes the event that a reader gives out from a record and its definitions. */
 #ifndef WEIR_EVENT_H
 #define WEIR_EVENT_H
 
@@ -7,8 +7,8 @@
 #include "segment/definitions.h"
 
 /*
- * Fills in all but the offset, the id and the boot. `type` and `context` are what is defined under the record's
- * numbers, null where nothing is: one of the other kind counts as none. The event points into the record and into them.
+ * Fills in all but the offset, the id and the boot. `type` and `context` are the definitions of the record's numbers;
+ * null: there is none, or it is of the other kind. The event points into the record and into these definitions.
  */
 void event_fill(weir_event *event, const calibration *calibration, const uint8_t *record, const definition *type,
                 const definition *context);

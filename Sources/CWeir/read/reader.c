@@ -1,18 +1,17 @@
 /*
  * reader.c: iterating over the events of a directory, live or after its writer's death.
  *
- * Two stages: the segments, in order of offset; and, once no writer is alive and no segment is left, what a dead
- * writer's ring still holds. A writer that turns up leads back to the segments. Recovery gives the events of the
- * second stage the offsets that they had here, so one number, the next offset, is enough to give nothing twice and
- * leave nothing out.
+ * Two stages: the segments, in order of offset; then, if no writer is alive and no segment is left, the events in a
+ * dead writer's ring. If a writer turns up, the reader goes back to the segments. Recovery gives the events of the
+ * second stage the same offsets, so one number, the next offset, is enough to give out each event once.
  *
- * A block is being written at the end of a live log, so there a bad one is the end for now. It is damage only once
- * something follows: a good block after the segment has a successor or a seal, or after the writer's death.
+ * A bad block at the end of a live log is being written: the end for now. It counts as damage only once a good block
+ * follows and the segment has a successor or a seal, or the writer is dead.
  *
- * A reader that follows a log disturbs nobody: it lists the directory, which a renaming writer would have to wait for,
- * only when names in it came or went since it last did, and while it waits it looks at a block header, at the
- * directory's time of change and at the lock, at most fifty times a second. Nobody tells it: inotify does not see
- * stores into a mapping, and a writer that rang bells would know of its readers.
+ * A reader that follows a log disturbs nobody. It lists the directory, which makes a writer that renames wait, only
+ * after names in it changed. While it waits, it reads a block header, the directory's time of change and the lock, at
+ * most fifty times a second. It is not notified: inotify does not see stores into a mapping, and a writer that rang
+ * bells would have to know its readers.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@
 #include "directory/log_start.h"
 #include "format/notice.h"
 #include "read/event.h"
-#include "read/route.h"
+#include "read/segment_walk.h"
 #include "replay/orphan.h"
 #include "segment/definitions.h"
 #include "system/crc32c.h"
@@ -32,14 +31,14 @@
 
 typedef enum reader_stage { IN_SEGMENTS, IN_LANES, AT_END } reader_stage;
 
-/* Between two looks for something new, by doubling; after so long everything is looked through again in any case. */
+/* The pauses of a wait, which double; and the age at which everything is looked through again in any case. */
 enum { LEAST_PAUSE_NS = 200000, MOST_PAUSE_NS = 20000000, LOOK_AGAIN_NS = 1000000000 };
 
-/* How things stood, as seen before the directory was looked through and nothing more was found. */
+/* What the reader saw before it looked through the directory and found nothing more. */
 typedef struct outlook {
-  struct timespec changed; /* the directory's time of change: a name came or went */
+  struct timespec changed; /* the directory's time of change, which a new or removed name moves */
   int live;
-  uint64_t taken_ns;       /* 0: nothing is known */
+  uint64_t taken_ns;       /* monotonic; 0: the reader has not looked yet */
 } outlook;
 
 struct weir_reader {
@@ -47,14 +46,14 @@ struct weir_reader {
   char *path;
   int skip_lanes;
   reader_stage stage;
-  uint64_t next; /* every offset below it was given, or told to be missing, or not asked for */
-  route route;
+  uint64_t next; /* every lower offset was given out, or reported as missing, or not asked for */
+  segment_walk walk;
 
   /* The segment being read. */
   segment_name name;
   int open;
-  int complete;     /* nothing will be appended to it any more */
-  int asked_ring;   /* the ring's definitions were looked at for it */
+  int complete;     /* no block will be appended any more */
+  int asked_ring;   /* the ring's definitions were read for this segment */
 
   /* The block being given. */
   const uint8_t *record;
@@ -62,19 +61,19 @@ struct weir_reader {
   uint64_t position; /* of the record in its lane */
   uint64_t offset;   /* of the record */
 
-  weir_skip skips[2]; /* to be told of: a step notes at most what was removed and what is missing after it */
+  weir_skip skips[2]; /* to be reported: a step notes at most what was removed and what is missing after it */
   uint32_t skip_count;
-  int asked_start;   /* where the log begins was looked up, before the first segment */
-  outlook quiet;     /* when there was nothing more */
-  int follows;       /* it was waited for more, once at least */
-  uint64_t pause_ns; /* the next one of a wait; 0: something was given since the last */
+  int asked_start;   /* `start` was read, before the first segment */
+  outlook quiet;     /* the last look that found nothing more */
+  int follows;       /* the caller has waited for more at least once */
+  uint64_t pause_ns; /* the next pause of a wait; 0: an event was given out since the last */
   orphan *orphan;
-  uint64_t ring_told; /* the damaged ring that was told of: its inode, or 1 */
+  uint64_t ring_loss_reported; /* the damaged ring that was reported: its inode, or 1 */
   definition_table definitions;
   segment_scan scan; /* of the segment being read; last, for its header's open end */
 };
 
-/* What one step of the machine below came to. */
+/* The result of one step of the machine below. */
 typedef enum step { STEP_AGAIN, STEP_EVENT, STEP_END, STEP_FAILED } step;
 
 /* ---- Opening and closing ---------------------------------------------------------------------------------------- */
@@ -105,7 +104,7 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
     sys_close(fd);
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to read %s", directory);
   }
-  made->directory = made->route.directory = fd;
+  made->directory = made->walk.directory = fd;
   made->path = path;
   if (options) {
     made->skip_lanes = options->skip_lanes != 0;
@@ -122,7 +121,7 @@ void weir_reader_close(weir_reader *reader) {
   if (reader->open) scan_close(&reader->scan);
   orphan_close(reader->orphan);
   definitions_free(&reader->definitions);
-  route_free(&reader->route);
+  segment_walk_free(&reader->walk);
   sys_close(reader->directory);
   free(reader->path);
   free(reader);
@@ -143,7 +142,7 @@ static step failed(weir_reader *reader, int error, const char *name, weir_error 
   return STEP_FAILED;
 }
 
-/* Notes bytes or offsets that were passed over, unless they lie before what was asked for or told already. */
+/* Notes bytes or offsets that were passed over, unless they lie before what was asked for, or were reported already. */
 static void pass_over(weir_reader *reader, const char *file, const scan_damage *damage, const char *reason) {
   uint64_t first = damage->first_offset, count = damage->count;
   if (count > 0 && first + count <= reader->next) return;
@@ -164,10 +163,10 @@ static void pass_over(weir_reader *reader, const char *file, const scan_damage *
   skip->reason = reason;
 }
 
-/* What retention or the byte limit removed below `base`: no damage, and told of as what it is. */
+/* Notes what retention or the byte limit removed below `base`, as removed and not as damage. */
 static void pass_over_removed(weir_reader *reader, uint64_t base) {
   log_start_slot start;
-  if (base <= reader->next || log_start_read(reader->directory, reader->route.log_id, &start) != 1) return;
+  if (base <= reader->next || log_start_read(reader->directory, reader->walk.log_id, &start) != 1) return;
   uint64_t end = start.first_offset < base ? start.first_offset : base;
   if (end <= reader->next) return;
   scan_damage removed = {.first_offset = reader->next, .count = end - reader->next};
@@ -175,11 +174,11 @@ static void pass_over_removed(weir_reader *reader, uint64_t base) {
   reader->skips[reader->skip_count - 1].removed = 1;
 }
 
-/* Offsets below `base` that no block has. */
+/* Notes offsets below `base` that no block has. */
 static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base, uint64_t position,
                            const char *reason, int left_out) {
   if (base <= reader->next) return;
-  if (left_out) { /* on purpose, whether or not events had some of them: a notice there says so */
+  if (left_out) { /* on purpose: a notice says so, and how many of the offsets were events' */
     scan_damage none = {.from = position, .to = position, .first_offset = reader->next};
     pass_over(reader, file, &none, "offsets left out after a power cut");
     reader->next = base;
@@ -192,7 +191,7 @@ static void pass_over_hole(weir_reader *reader, const char *file, uint64_t base,
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
-/* A segment that has its seal and not yet its name: what a lost block defined is in the seal, further on. */
+/* Takes the definitions from the seal of a segment that is not renamed yet: a lost block may have had some. */
 static void ask_seal(weir_reader *reader) {
   segment_scan walk = scan_again(&reader->scan);
   scan_damage damage;
@@ -207,8 +206,7 @@ static void ask_seal(weir_reader *reader) {
 }
 
 /*
- * The definition of a type or context, from the segment, else from the ring, else, for the built-in ones, from this
- * library.
+ * The definition of a type or context: from the segment, or from the ring, or if it is built in from this library.
  */
 static const definition *find_definition(weir_reader *reader, uint64_t opening, uint32_t number) {
   const definition *found = definitions_find(&reader->definitions, opening, number);
@@ -243,7 +241,7 @@ static weir_id id_of(uint64_t opening, uint64_t lane, uint64_t position) {
   return (weir_id){.opening = opening, .sequence = lane << 48 | (position >> 3 & ((UINT64_C(1) << 48) - 1))};
 }
 
-/* The next record of the block that is wanted: 1, or 0 if there is none. */
+/* Goes to the block's next record that was asked for: 1, or 0 if there is none. */
 static int next_of_block(weir_reader *reader, weir_event *event) {
   const block_header *block = &reader->scan.block;
   while (reader->records_left > 0) {
@@ -266,7 +264,7 @@ static int next_of_block(weir_reader *reader, weir_event *event) {
 
 /* ---- Whether there may be more ----------------------------------------------------------------------------------- */
 
-/* To be taken before the directory is looked through: what comes after that is then a difference. */
+/* Call before the directory is looked through: any later change is then a difference. */
 static outlook take_outlook(const weir_reader *reader) {
   struct stat status;
   outlook now = {.live = directory_is_live(reader->directory), .taken_ns = sys_monotonic_ns()};
@@ -276,8 +274,8 @@ static outlook take_outlook(const weir_reader *reader) {
 }
 
 /*
- * Whether nothing can be found that was not there before. Two changes within a tick of the clock leave one time of
- * change on older kernels, so that is believed for a while only.
+ * Whether nothing has changed since the last look. On older kernels two changes within a tick of the clock have the
+ * same time of change, so an equal time is believed only for a while.
  */
 static int is_quiet(const weir_reader *reader, const outlook *now) {
   const outlook *before = &reader->quiet;
@@ -303,7 +301,7 @@ static int take_block(weir_reader *reader) {
   return 0;
 }
 
-/* Takes up the segment just opened: the definitions in its seal, so that a damaged definitions block costs nothing. */
+/* Begins with a segment. Takes the definitions in its seal, so that a damaged block of definitions costs nothing. */
 static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_error *error) {
   segment_scan *scan = &reader->scan;
   reader->open = 1;
@@ -314,7 +312,7 @@ static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_e
   pass_over_removed(reader, scan->header.base_offset);
   if (!scan->header_valid) {
     scan_damage header = *damage;
-    if (scan->header.base_offset > reader->next) { /* one skip tells of the bytes and of the offsets */
+    if (scan->header.base_offset > reader->next) { /* one skip reports the bytes and the offsets */
       header.first_offset = reader->next;
       header.count = scan->header.base_offset - reader->next;
     }
@@ -334,7 +332,7 @@ static step begin_segment(weir_reader *reader, const scan_damage *damage, weir_e
   return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
 }
 
-/* No segment is left: the end for now, or the lanes of a dead writer. */
+/* No segment is left: goes on with a dead writer's lanes, or ends for now. */
 static step after_segments(weir_reader *reader, const outlook *before) {
   reader->quiet = *before;
   if (directory_is_live(reader->directory)) return STEP_END;
@@ -344,22 +342,22 @@ static step after_segments(weir_reader *reader, const outlook *before) {
 
 static step open_segment(weir_reader *reader, weir_error *error) {
   scan_damage damage;
-  if (!reader->asked_start) { /* what is there below the start is a leftover, which the next opening removes */
+  if (!reader->asked_start) { /* a segment below the start is a leftover, which the next opening removes */
     reader->asked_start = 1;
     pass_over_removed(reader, UINT64_MAX);
     if (reader->skip_count > 0) return STEP_AGAIN;
   }
   outlook before = take_outlook(reader);
-  switch (route_next(&reader->route, reader->next, &reader->scan, &reader->name, &damage)) {
-    case ROUTE_OPENED:
+  switch (segment_walk_next(&reader->walk, reader->next, &reader->scan, &reader->name, &damage)) {
+    case WALK_OPENED:
       return begin_segment(reader, &damage, error);
-    case ROUTE_FOREIGN: {
-      /* Its name's offset is anyone's, so it says nothing about what is missing. */
+    case WALK_FOREIGN: {
+      /* Anyone may have named the file, so the offset in its name proves no missing offsets. */
       scan_damage file = {.to = damage.to, .first_offset = reader->next};
       pass_over(reader, reader->name.name, &file, damage.reason);
       return STEP_AGAIN;
     }
-    case ROUTE_NONE:
+    case WALK_NONE:
       return after_segments(reader, &before);
     default:
       return failed(reader, damage.error, reader->name.name[0] ? reader->name.name : NULL, error);
@@ -371,7 +369,7 @@ static void end_segment(weir_reader *reader) {
   reader->open = 0;
 }
 
-/* The end of what the segment holds so far. */
+/* At the end of the segment's blocks so far. */
 static step at_tail(weir_reader *reader, scan_damage *damage, weir_error *error) {
   if (reader->complete) {
     if (!reader->name.active && !damage->reason) damage->reason = "sealed segment has no seal";
@@ -383,22 +381,22 @@ static step at_tail(weir_reader *reader, scan_damage *damage, weir_error *error)
     end_segment(reader);
     return STEP_AGAIN;
   }
-  /* Taken before the listing: a writer that is gone by now wrote nothing after it. */
+  /* Taken before the listing: a writer that is dead by now has written nothing after it. */
   outlook before = take_outlook(reader);
   if (before.live && is_quiet(reader, &before)) return STEP_END;
-  int goes_on = route_goes_on(&reader->route);
+  int goes_on = segment_walk_goes_on(&reader->walk);
   if (goes_on < 0) return failed(reader, goes_on, NULL, error);
   if (before.live && !goes_on) {
     reader->quiet = before;
     return STEP_END;
   }
-  reader->complete = 1; /* but blocks may have come since it was read: once more, to the end */
+  reader->complete = 1; /* blocks may have come since the last read: read once more to the end */
   return STEP_AGAIN;
 }
 
 static step read_segments(weir_reader *reader, weir_error *error) {
   if (!reader->open) return open_segment(reader, error);
-  block_header header; /* what lies below the offset wanted is passed over by its headers */
+  block_header header; /* blocks below the wanted offset are passed over by their headers */
   while (reader->scan.next_offset < reader->next && scan_peek(&reader->scan, &header) == 1 && header.count > 0 &&
          header.base_offset + header.count <= reader->next) {
     scan_pass(&reader->scan, &header);
@@ -410,7 +408,7 @@ static step read_segments(weir_reader *reader, weir_error *error) {
       return result == 0 ? STEP_AGAIN : failed(reader, result, reader->name.name, error);
     }
     case SCAN_SEALED: {
-      /* For what the ring still has: the blocks that defined its types may be damaged, and its own pages lost. */
+      /* Keep the segment's definitions for the ring's records: the ring's own may be lost with their pages. */
       const segment_scan *scan = &reader->scan;
       int result = definitions_take(&reader->definitions, scan->block.opening, scan_seal_definitions(scan),
                                     scan_summary(scan)->definition_bytes);
@@ -438,17 +436,17 @@ static step back_to_segments(weir_reader *reader) {
   return STEP_AGAIN;
 }
 
-/* A ring that can't be read is told of once; the log then ends with its segments. */
+/* A ring that can't be read is reported once; the log then ends with its segments. */
 static step ring_failed(weir_reader *reader, int result, weir_error *error) {
   if (result == -EAGAIN) return back_to_segments(reader);
   const char *problem = orphan_problem(result), *name = result == -ESTALE ? LOCATOR_NAME : RING_NAME;
   if (!problem) return failed(reader, result, RING_NAME, error);
   struct stat status;
   uint64_t inode = sys_status_at(reader->directory, name, &status) == 0 ? (uint64_t)status.st_ino : 1;
-  if (reader->ring_told != inode) {
+  if (reader->ring_loss_reported != inode) {
     scan_damage unknown = {.first_offset = reader->next};
     pass_over(reader, name, &unknown, problem);
-    reader->ring_told = inode;
+    reader->ring_loss_reported = inode;
   }
   orphan_close(reader->orphan);
   reader->orphan = NULL;
@@ -460,16 +458,16 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
 
 static step open_lanes(weir_reader *reader, weir_error *error) {
   reader->quiet = take_outlook(reader);
-  int result = orphan_open(reader->directory, reader->route.log_id, &reader->orphan);
-  if (result == -EIDRM && route_log_changed(&reader->route)) return back_to_segments(reader);
+  int result = orphan_open(reader->directory, reader->walk.log_id, &reader->orphan);
+  if (result == -EIDRM && segment_walk_log_changed(&reader->walk)) return back_to_segments(reader);
   if (result != 0) return ring_failed(reader, result, error);
   uint64_t end = 0;
   if (!reader->orphan && (!orphan_closed_end(reader->directory, &end) || end <= reader->next)) {
     reader->stage = AT_END;
     return STEP_END;
   }
-  /* A writer may have come and gone between the last look at the segments and the ring: then there are new ones. */
-  int goes_on = route_goes_on(&reader->route);
+  /* A writer may have lived between the last look at the segments and the ring: then there are new segments. */
+  int goes_on = segment_walk_goes_on(&reader->walk);
   if (goes_on < 0) return failed(reader, goes_on, NULL, error);
   if (goes_on) return back_to_segments(reader);
   if (!reader->orphan) {
@@ -508,8 +506,8 @@ static step read_lanes(weir_reader *reader, weir_event *event, weir_error *error
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /*
- * The end for now. For ever, where the directory was removed: no name comes into it any more, whatever lies under its
- * path now. Who follows it would otherwise wait without end.
+ * Ends for now. Fails if the directory was removed, because no name will ever come into it again: who follows it would
+ * wait without an end.
  */
 static weir_status at_end(const weir_reader *reader, weir_error *error) {
   struct stat status;
@@ -534,7 +532,7 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
   if (reader->stage == AT_END) {
     outlook before = take_outlook(reader);
     if (reader->orphan && orphan_is_current(reader->orphan, reader->directory) == 1) reader->quiet = before;
-    else back_to_segments(reader); /* perhaps there is more now */
+    else back_to_segments(reader); /* there may be more now */
   }
   for (;;) {
     if (reader->skip_count > 0) {
@@ -569,7 +567,7 @@ weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns) {
   for (;;) {
     uint64_t passed = sys_monotonic_ns() - began;
     uint64_t left = passed < timeout_ns ? timeout_ns - passed : 0;
-    /* The pause comes first where what the last wait found was nothing after all: a block that is half written. */
+    /* Pause first if the last wait found only a half-written block. */
     uint64_t pause = reader->pause_ns < left ? reader->pause_ns : left;
     if (pause > 0) sys_sleep_ns(pause);
     reader->pause_ns = reader->pause_ns == 0 ? LEAST_PAUSE_NS : reader->pause_ns * 2;

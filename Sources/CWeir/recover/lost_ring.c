@@ -35,7 +35,7 @@ static int append(segment *segment, const char *reason, uint64_t offset) {
   return 0;
 }
 
-int lost_ring_tell(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
+int lost_ring_report(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
                    segment_end *last) {
   const ring_header *orphan = redo ? &redo->ring->header : NULL;
   static const lane_mark none[WEIR_MAX_LANES];
@@ -63,19 +63,19 @@ int lost_ring_tell(const recovery_site *site, const redo *redo, const char *reas
   return finished.error;
 }
 
-int lost_ring_is_told(const segment_scan *scan) {
+int lost_ring_is_reported(const segment_scan *scan) {
   const seal_summary *summary = scan_summary(scan);
   if (!summary || summary->events != 0 || summary->notices != 1) return 0;
   segment_scan walk = scan_again(scan);
   scan_damage damage;
   scan_result result;
-  int told = 0;
+  int found = 0;
   while ((result = scan_next(&walk, 1, &damage)) == SCAN_BLOCK || result == SCAN_DAMAGE) {
     if (result != SCAN_BLOCK || walk.block.kind != BLOCK_NOTICES || walk.block.lane != NOTICE_LANE) continue;
     record_header record;
     memcpy(&record, walk.payload, sizeof record);
-    told = record.type == WEIR_TYPE_HOLE;
+    found = record.type == WEIR_TYPE_HOLE;
   }
   scan_again_close(&walk);
-  return result == SCAN_ERROR ? damage.error : told;
+  return result == SCAN_ERROR ? damage.error : found;
 }

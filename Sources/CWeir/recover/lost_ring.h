@@ -23,13 +23,13 @@
  * opening's last segment still states them. `flags` are added to SEGMENT_RECOVERED in its header. 0 or a negative
  * errno.
  */
-int lost_ring_tell(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
+int lost_ring_report(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
                    segment_end *last);
 
 /*
  * Whether a sealed segment, after scan_seal, holds the notice of a lost ring and nothing else: 1, 0, or a negative
  * errno.
  */
-int lost_ring_is_told(const segment_scan *scan);
+int lost_ring_is_reported(const segment_scan *scan);
 
 #endif

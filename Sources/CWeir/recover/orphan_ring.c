@@ -76,14 +76,14 @@ static int lost_with_boot(const recovery *recovery) {
 }
 
 /* The log gets one notice of a lost ring, even if an earlier recovery was killed here. */
-weir_status recovery_tell_of_lost_ring(recovery *recovery) {
+weir_status recovery_report_lost_ring(recovery *recovery) {
   uint64_t offset = recovery->orphan ? recovery->orphan->next_offset : recovery->drained.log_end;
   if (offset < recovery->least_offset) offset = recovery->least_offset;
   int left_out = lost_with_boot(recovery);
   if (left_out) recovery->report->rebooted = recovery->report->unknown_tail = 1;
-  if (!recovery->told) {
+  if (!recovery->loss_reported) {
     if (left_out) offset += OFFSETS_LEFT_OUT;
-    int error = lost_ring_tell(recovery->site, recovery->orphan ? &recovery->redo : NULL, recovery->lost, offset,
+    int error = lost_ring_report(recovery->site, recovery->orphan ? &recovery->redo : NULL, recovery->lost, offset,
                                left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
     if (error != 0) {
       return fail_system(recovery->error, error, "write that the ring is lost to", recovery->held->path, NULL);

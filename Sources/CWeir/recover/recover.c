@@ -141,8 +141,8 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, con
   if (recovery->last.salt == 0) {
     recovery->last = (segment_end){.salt = scan.header.salt, .end = scan.file_bytes, .base = name->base};
     recovery->last_opening = scan.header.opening;
-    recovery->told = lost_ring_is_told(&scan);
-    if (recovery->told < 0 && error == 0) error = recovery->told;
+    recovery->loss_reported = lost_ring_is_reported(&scan);
+    if (recovery->loss_reported < 0 && error == 0) error = recovery->loss_reported;
   }
   scan_close(&scan);
   return error == 0 ? WEIR_OK : segment_failure(recovery, error, "read", name->name);
@@ -217,7 +217,7 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
     /* The notice of a lost ring is a segment by itself, which a kill may have left unsealed. */
     const seal_summary *sums = &found[i].summary;
     if (!found[i].empty && found[i].salt != 0) {
-      recovery->told = found[i].ring_told == 1 && sums->notices == 1 && sums->events == 0;
+      recovery->loss_reported = found[i].ring_losses == 1 && sums->notices == 1 && sums->events == 0;
     }
     memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);
     if (recovery->orphan && found[i].opening == recovery->types.opening) {
@@ -313,7 +313,7 @@ static weir_status write_replay(recovery *recovery) {
   if (error != 0) {
     return fail_system(recovery->error, error, "write recovered events to", recovery->held->path, NULL);
   }
-  if (redo->segments > 0) recovery->told = 0;
+  if (redo->segments > 0) recovery->loss_reported = 0;
   recovery->last = redo->previous;
   return WEIR_OK;
 }
@@ -402,9 +402,9 @@ static weir_status run(recovery *recovery) {
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
   free(found);
   if (status == WEIR_OK && recovery->orphan) status = write_replay(recovery);
-  if (status == WEIR_OK && recovery->lost) status = recovery_tell_of_lost_ring(recovery);
+  if (status == WEIR_OK && recovery->lost) status = recovery_report_lost_ring(recovery);
   /* If an earlier recovery was killed after it quarantined the remains, it could not report the loss. */
-  if (recovery->absent && recovery->told) recovery->report->ring_replaced = 1;
+  if (recovery->absent && recovery->loss_reported) recovery->report->ring_replaced = 1;
   return status;
 }
 

@@ -20,7 +20,7 @@ typedef struct unsealed {
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
   int complete; /* it has its seal: the writer died before the rename */
   int empty;    /* no event and no notice, so that the next segment has the same base offset */
-  int ring_told; /* number of notices that a whole ring is lost */
+  int ring_losses; /* number of notices that a whole ring is lost */
   uint64_t holes;       /* number of notices of holes in lanes */
   uint64_t hole_events; /* events that these notices report as missing */
   int damaged;  /* part of the segment is damaged: definitions may be missing */

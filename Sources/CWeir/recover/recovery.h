@@ -59,7 +59,7 @@ typedef struct recovery {
   int interrupted;       /* an earlier recovery did not complete */
   int page_lost;         /* atomic: a mapped file was cut short */
   int sealed;            /* every segment that was there is sealed and synced */
-  int told;              /* the last record in the log is the notice of a lost ring */
+  int loss_reported;     /* the last record in the log is the notice of a lost ring */
 } recovery;
 
 /* Finds the dead process's ring and maps it, or records that it is lost. */
@@ -78,7 +78,7 @@ weir_status recovery_take_unreported(recovery *recovery);
  * Writes the notice of a lost ring, only once even if an earlier recovery was killed; then quarantines the ring's
  * remains.
  */
-weir_status recovery_tell_of_lost_ring(recovery *recovery);
+weir_status recovery_report_lost_ring(recovery *recovery);
 
 void recovery_detach_ring(recovery *recovery);
 

@@ -30,7 +30,7 @@ enum { NO_DIRECTORY = -1 }; /* a ring that is held is not looked for again */
  * Stores how far the log accounts for each lane, and where its offsets end. The words of a lane are one page, so a kill
  * leaves the old ones or the new ones.
  */
-static int tell_ring(redo *redo) {
+static int note_in_ring(redo *redo) {
   orphan *ring = redo->ring;
   const ring_header *header = &ring->header;
   if (ring->rebooted || ring->empty) return 0; /* only the log counts, and each attempt begins with the same ring */
@@ -75,7 +75,7 @@ int redo_begin(redo *redo) {
     redo->reported[WEIR_MAX_LANES][reason] =
         drained_reported(drained, WEIR_MAX_LANES, reason, ring->header.unlaned_reported[reason]);
   }
-  return tell_ring(redo);
+  return note_in_ring(redo);
 }
 
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static int end_block(redo *redo) {
 /* Seals the active segment and brings it to the disk. */
 static int end_segment(redo *redo) {
   int error = end_block(redo);
-  if (error == 0) error = tell_ring(redo);
+  if (error == 0) error = note_in_ring(redo);
   if (error == 0) error = unreported_store(redo->site->held, redo->found, redo->next_offset);
   if (error != 0) return error;
   segment *full = redo->active;
@@ -157,7 +157,7 @@ static int end_segment(redo *redo) {
   /* What the disk has lost of it is in the ring still. The next opening gives the same offsets to the same events. */
   if (finished.failed->lost > 0) {
     redo->next_offset = finished.failed->lost_from;
-    tell_ring(redo);
+    note_in_ring(redo);
     *redo->found = redo->before;
     redo->found->magic = RECOVERY_MAGIC; /* the file is there, and says too much */
     unreported_store(redo->site->held, redo->found, 0);

@@ -68,7 +68,7 @@ static void take_records(unsealed *found, const segment_scan *scan) {
     if (scan->block.kind == BLOCK_NOTICES && record.type == WEIR_TYPE_HOLE) {
       uint64_t events = notice_read_hole(scan->payload + at + sizeof record, record.length);
       int whole_ring = scan->block.lane == NOTICE_LANE;
-      found->ring_told += whole_ring;
+      found->ring_losses += whole_ring;
       found->holes += !whole_ring;
       if (!whole_ring && events != RECORDS_UNKNOWN) found->hole_events += events;
       if (events != RECORDS_UNKNOWN) found->summary.dropped[LOST_IN_HOLES] += events;

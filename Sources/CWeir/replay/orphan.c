@@ -149,7 +149,7 @@ void orphan_begin(orphan *ring) {
   ring->log_end = ring->drained.log_end;
   ring->start_offset = drained_start_offset(&ring->drained, ring_header_end(&ring->header));
   ring->known_end = ring->start_offset - (ring->rebooted && !ring->drained.after_cut ? OFFSETS_LEFT_OUT : 0);
-  ring->tail_told = !ring->rebooted || ring->drained.after_cut;
+  ring->tail_reported = !ring->rebooted || ring->drained.after_cut;
   ring->next_offset = ring->start_offset;
   /* No lane uses the bytes after its overhang, however large the header's lane_stride is. */
   ring->lane_room = ring->header.lane_bytes + ring->header.record_bytes + RECORD_SLACK_BYTES;
@@ -379,8 +379,8 @@ static int next_gap(orphan *ring, orphan_item *item) {
 }
 
 int orphan_next(orphan *ring, int directory, orphan_item *item) {
-  if (!ring->tail_told) {
-    ring->tail_told = 1;
+  if (!ring->tail_reported) {
+    ring->tail_reported = 1;
     take_hole_notice(ring, ORPHAN_TAIL, NOTICE_LANE, 0, HOLE_TAIL, RECORDS_UNKNOWN, item);
     return 1;
   }

@@ -43,7 +43,7 @@ typedef struct orphan {
   drained drained;
   int rebooted;     /* it is of another boot, and was not closed */
   int empty;        /* it is of another boot, and was closed */
-  int tail_told;
+  int tail_reported;
   uint64_t start_offset;
   uint64_t known_end; /* lower offsets were given to events; those from here to start_offset may have been */
   uint64_t log_end; /* the log's end by the segments alone; below start_offset if offsets are missing */

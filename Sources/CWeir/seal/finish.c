@@ -1,4 +1,4 @@
-/* finish.c: see finish.h. And what becomes of a segment that the disk failed to sync. */
+/* finish.c: see finish.h. Also has the copy of a segment that the disk failed to sync. */
 #include "seal/finish.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 static int cut(segment *segment) {
   if (!segment->map) return 0;
-  /* Unmapped before it is cut: a mapped file never shrinks. */
+  /* Unmap the file before it is cut: a mapped file never shrinks. */
   sigbus_forget(segment->map);
   int error = sys_unmap(segment->map, segment->capacity);
   if (error != 0) return error;
@@ -30,7 +30,7 @@ static int cut(segment *segment) {
 
 /* ---- After a sync that failed ------------------------------------------------------------------------------------ */
 
-/* The bytes of a file that can't be synced, in memory, before the kernel drops more of them. */
+/* Reads the bytes of a file that can't be synced into memory, before the kernel drops more of them. */
 static int keep(segment *segment) {
   if (segment->kept) return 0;
   uint8_t *kept = malloc(segment->at);
@@ -40,16 +40,16 @@ static int keep(segment *segment) {
     free(kept);
     return (int)count;
   }
-  /* What can't be read counts as lost: a checksum tells. */
+  /* Bytes that can't be read become zeros, which fail their checksum: so they count as lost. */
   memset(kept + count, 0, segment->at - (uint64_t)count);
   segment->kept = kept;
   return 0;
 }
 
-/* Where a copy is no longer whole. */
+/* The part of a copy up to its first loss. */
 typedef struct whole_part {
   uint64_t end;         /* in the file */
-  uint64_t next_offset; /* after the events before */
+  uint64_t next_offset; /* of the event after this part */
   int ended;
 } whole_part;
 
@@ -85,8 +85,8 @@ static int write_copy(const segment *segment, int fd) {
 }
 
 /*
- * Of a segment whose events are in a ring still only what is whole stays, unsealed: the next recovery goes on after it,
- * and takes the rest from the ring again.
+ * Cuts a copy to its whole part and leaves it unsealed, because a ring still has the events: the next recovery goes on
+ * after this part, and takes the rest from the ring again.
  */
 static int leave_whole_part(segment *segment, int fd, const whole_part *whole) {
   segment->lost_from = whole->next_offset;
@@ -94,7 +94,7 @@ static int leave_whole_part(segment *segment, int fd, const whole_part *whole) {
   return error == 0 ? sys_sync_data(fd) : error;
 }
 
-/* Gives the segment a new file with the same bytes, on the disk, in place of one whose sync failed. */
+/* Replaces the file, whose sync failed, by a new one with the same bytes, on the disk. */
 static int move_to_new_file(const finisher *finisher, segment *segment) {
   uint64_t number = __atomic_fetch_add(finisher->next_prepared, 1, __ATOMIC_RELAXED);
   int error = keep(segment);
@@ -140,7 +140,7 @@ static int rename_sealed(segment *segment) {
   return sys_rename_new(segment->directory, segment->name, name);
 }
 
-/* Takes a segment as far as it can be taken; again after a failure, from where it failed. */
+/* Finishes a segment as far as possible. A later call goes on where this one failed. */
 static int finish(const finisher *finisher, segment *segment) {
   INVARIANT(segment->sealed);
   if (!segment_has_files(segment)) return -DESCRIPTOR_LOST;
@@ -154,10 +154,10 @@ static int finish(const finisher *finisher, segment *segment) {
     if (error != 0) return error;
   }
   if (segment->recovers && segment->lost > 0) return -EIO;
-  /* Renamed only once it is on the disk: recovery never scans what has a sealed name. */
+  /* The file is renamed only once it is on the disk: recovery does not scan files with sealed names. */
   int error = rename_sealed(segment);
   if (error != -ENOENT) return error;
-  /* Somebody removed the file, or gave it another name. What was in it is still there, behind the descriptor. */
+  /* Somebody removed or renamed the file. Its bytes are still there, behind the descriptor. */
   error = move_to_new_file(finisher, segment);
   return error == 0 ? rename_sealed(segment) : error;
 }
@@ -173,7 +173,8 @@ static void tell_retention(retention *retention, const segment *segment) {
 finished finish_segments(const finisher *finisher, segment *first) {
   finished done = {0};
   int directory = first->directory;
-  /* Step by step for all of them: the disk works on them at once, and one commit of its journal serves several. */
+  /* Each step for all segments before the next step: the disk works on them at once, and one commit of its journal
+   * serves several. */
   for (segment *each = first; each; each = each->next) {
     if (cut(each) != 0) each->poisoned = 1;
   }
@@ -196,7 +197,7 @@ finished finish_segments(const finisher *finisher, segment *first) {
   }
   if (renamed) done.directory_error = sys_sync_directory(directory);
   if (done.error == 0) done.error = done.directory_error;
-  /* Only now: to make room for a copy none goes whose name may not be on the disk. */
+  /* Only now may these be removed to make room for a copy: their names are on the disk. */
   while (renamed) {
     segment *each = renamed;
     renamed = each->next;

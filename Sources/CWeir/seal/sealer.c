@@ -1,7 +1,7 @@
 /*
- * sealer.c: the thread that makes the log durable. It syncs, renames and unmaps segments that are full, and syncs the
- * active one for those who wait; one thread for both, so that an error that a sync reports once is seen by the one who
- * must act on it.
+ * sealer.c: the thread that makes the log durable. It syncs, renames and unmaps full segments, and syncs the active
+ * segment for those who wait. One thread does both, because the kernel reports an error of a sync only once: the thread
+ * that sees it must be the one that acts on it.
  *
  * What it keeps true: `durable` moves only past what was in the log before a sync of every file that holds it began,
  * and that sync succeeded. A file whose sync failed is never synced again, because the kernel may have dropped what it
@@ -9,14 +9,14 @@
  * and takes its name (Rebello et al., Can Applications Recover from fsync Failures?, USENIX ATC 2020). Many waiters
  * share one sync (group commit: DeWitt et al., Implementation Techniques for Main Memory Database Systems, 1984).
  *
- * Damaged stretches of lanes, which the drainer hands over as copies in memory, it writes to quarantine/.
+ * The sealer also writes damaged stretches of lanes to quarantine/. The drainer hands them over as copies in memory.
  *
- * What is the sealer's is guarded by its mutex, also the list of waits and what becomes of each. The rest goes by the
- * orders below, each store with the load that pairs with it. Drainer and sealer share `active`, which changes under the
- * mutex in one step with the queue: so between D1 and the choice of the files no segment goes over.
+ * The mutex guards the sealer's fields, the list of waits and their results. Everything else goes by the orders below,
+ * each store with the load that pairs with it. Drainer and sealer share `active`, which changes under the mutex in one
+ * step with the queue: so no segment is missed between D1 and the choice of the files.
  *
  * label store                               load                              what it guarantees
- * D1    drainer: next_offset, then handed   pass: handed, then next_offset    what is vouched for is in the
+ * D1    drainer: next_offset, then drained  pass: drained, then next_offset   what is vouched for is in the
  *       (release), after the block          (acquire), then the files         files before their sync begins
  * D2    durable_offset (release), after     weir_durable_offset (acquire)     an offset below it is on the
  *       the sync of every file                                                disk
@@ -76,7 +76,7 @@ void sealer_change(sealer *sealer, segment *next) {
   pthread_mutex_unlock(&sealer->worker.mutex);
 }
 
-/* The oldest full segments, at most so many. */
+/* Takes the oldest full segments off the queue, at most `most`. */
 static segment *take_done(sealer *sealer, uint64_t most) {
   segment *first = sealer->first_done, *last = first;
   if (!first || most == 0) return NULL;
@@ -93,11 +93,11 @@ static uint64_t length(const segment *first) {
   return count;
 }
 
-/* Finishes a list, off the mutex meanwhile. What fails joins those that are tried again. */
+/* Finishes a list of segments, off the mutex meanwhile. Those that fail join `stuck`, and are tried again. */
 static void finish_all(sealer *sealer, segment *first) {
   uint64_t count = length(first);
   pthread_mutex_unlock(&sealer->worker.mutex);
-  /* What a segment had in a page that is lost is for recovery to find out: it is not sealed as if it were whole. */
+  /* A segment with a lost page is not sealed as if it were whole: the next recovery finds out what it lacks. */
   finished done = {.error = -MAPPING_LOST, .failed = first};
   if (!detach_lost_page(sealer->intake)) done = finish_segments(&sealer->finisher, first);
   pthread_mutex_lock(&sealer->worker.mutex);
@@ -107,7 +107,7 @@ static void finish_all(sealer *sealer, segment *first) {
   sealer->retry_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
   if (done.failed) __atomic_store_n(&sealer->stuck_error, done.error, __ATOMIC_RELEASE);
   else if (sealer->stuck == NULL) __atomic_store_n(&sealer->stuck_error, 0, __ATOMIC_RELEASE);
-  /* No name is known to be on the disk, or events that were in the log are gone: nothing more can be vouched for. */
+  /* A name may not be on the disk, or events of the log are gone: nothing more is reported as durable. */
   if (sealer->broken == 0) sealer->broken = done.lost > 0 ? -EIO : done.directory_error;
   __atomic_store_n(&sealer->lost, sealer->lost + done.lost, __ATOMIC_RELAXED);
   __atomic_store_n(&sealer->finished, sealer->finished + count - length(done.failed), __ATOMIC_RELEASE);
@@ -122,7 +122,7 @@ static void retry(sealer *sealer) {
 
 /* ---- Waiting for the disk ---------------------------------------------------------------------------------------- */
 
-/* Whether the drainer is done, well or not, with what a wait asked it to do. */
+/* Whether the drainer has drained what a wait asked for. */
 static int is_drained(const sealer *sealer, const sync_wait *wait) {
   return __atomic_load_n(&sealer->intake->requests.done, __ATOMIC_ACQUIRE) >= wait->drain; /* D4 */
 }
@@ -131,7 +131,7 @@ static int could_not_drain(const sealer *sealer, const sync_wait *wait) {
   return __atomic_load_n(&sealer->intake->requests.failed, __ATOMIC_ACQUIRE) >= wait->drain; /* D5 */
 }
 
-/* What became of the event that is waited for, once its lane is durable beyond it. */
+/* The result of a wait whose lane is durable beyond the awaited event. */
 static sync_result result_of(const sealer *sealer, const sync_wait *wait) {
   if (wait->lane == NOTICE_LANE) return SYNC_DURABLE;
   const lane *lane = &sealer->intake->lanes[wait->lane];
@@ -152,7 +152,7 @@ static void settle(sync_wait *wait, sync_result result, int error) {
   __atomic_store_n(&wait->result, result, __ATOMIC_RELEASE);
 }
 
-/* Takes the settled ones off the list; tells those who left a function to call, off the mutex. */
+/* Takes settled waits off the list, and calls the functions of those that have one, off the mutex. */
 static void announce(sealer *sealer) {
   sync_wait *told = NULL, **at = &sealer->waits;
   while (*at) {
@@ -164,7 +164,7 @@ static void announce(sealer *sealer) {
     *at = wait->next;
     INVARIANT(sealer->wait_count > 0);
     __atomic_store_n(&sealer->wait_count, sealer->wait_count - 1, __ATOMIC_RELAXED);
-    if (!wait->announce) continue; /* on the stack of a thread that waits; not to be touched once the mutex is free */
+    if (!wait->announce) continue; /* on the waiter's stack: not to be touched once the mutex is free */
     wait->next = told;
     told = wait;
   }
@@ -179,7 +179,7 @@ static void announce(sealer *sealer) {
   pthread_mutex_lock(&sealer->worker.mutex);
 }
 
-/* Tells those whose events can't come into the log. 1 if there were any: then the mutex may have been free. */
+/* Settles waits whose events can't be drained. 1: there were some, and the mutex may have been free meanwhile. */
 static int settle_undrained(sealer *sealer) {
   int settled = 0;
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
@@ -211,11 +211,11 @@ static int sync_active(sealer *sealer, segment *active) {
     if (error == 0 && !active->named) unnamed = sys_sync_directory(active->directory);
     active->named |= error == 0 && unnamed == 0;
     pthread_mutex_lock(&sealer->worker.mutex);
-    /* A directory has no other to be copied to: that its next sync succeeds would say nothing. */
+    /* A directory can't be copied to another: a later sync that succeeds would prove nothing. */
     if (unnamed != 0 && sealer->broken == 0) sealer->broken = unnamed;
     if (!active->poisoned) return unnamed;
   }
-  /* Once it is full by decree it comes here to be finished, which copies it. */
+  /* Ask the drainer to end this segment early. The segment then arrives in the queue as a full one, and is copied. */
   __atomic_store_n(&sealer->roll_wanted, active->number, __ATOMIC_RELEASE); /* D6 */
   bell_ring(sealer->intake);
   return -EIO;
@@ -231,13 +231,13 @@ static int sync_files(sealer *sealer, uint64_t offset) {
   }
   int error = sealer->stuck ? sealer->stuck_error : 0;
   if (error == 0 && active && active->base_offset < offset) error = sync_active(sealer, active);
-  if (detach_lost_page(sealer->intake)) sealer->broken = -MAPPING_LOST; /* for good, whatever the sync said */
+  if (detach_lost_page(sealer->intake)) sealer->broken = -MAPPING_LOST; /* for good, even if the syncs succeeded */
   return error == 0 ? sealer->broken : error;
 }
 
 /*
- * Makes durable what the log holds at its beginning, and tells the waiters. Under the mutex, but not all the time. The
- * order matters: first what is in the log, then which files hold it, then their sync.
+ * Makes durable what the log has when the pass begins, and settles the waits. Under the mutex, which is free meanwhile.
+ * The order matters: first the log's end, then the files below it, then their syncs.
  */
 static int make_durable(sealer *sealer) {
   const intake *intake = sealer->intake;
@@ -246,7 +246,7 @@ static int make_durable(sealer *sealer) {
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
     if (is_drained(sealer, wait)) wait->pass = number;
   }
-  /* D1: the offset after the positions, so that nothing handed is above it. */
+  /* D1: the offset after the positions, so that nothing drained is above it. */
   for (uint32_t i = 0; i < intake->lane_count; i++) {
     drained[i] = __atomic_load_n(&intake->lanes[i].drained, __ATOMIC_ACQUIRE); /* D1 */
   }
@@ -265,7 +265,7 @@ static int make_durable(sealer *sealer) {
   return error;
 }
 
-/* Whether the host has closed the log's directory or its lock: then nothing more is vouched for, or removed. */
+/* Whether the host has closed the log's directory or lock. Then nothing more is reported as durable, or removed. */
 static int is_cut_off(sealer *sealer) {
   if (log_lock_check(sealer->intake->held) == 0) return 0;
   sealer->broken = -DESCRIPTOR_LOST;
@@ -274,7 +274,7 @@ static int is_cut_off(sealer *sealer) {
 
 /* ---- The files' times -------------------------------------------------------------------------------------------- */
 
-/* Set under the mutex; sealer_expect asks off it, by an addition of 0. */
+/* `stale` is set under the mutex. sealer_expect reads it off the mutex, by an addition of 0. */
 static int is_stale(const sealer *sealer) { return __atomic_load_n(&sealer->stale, __ATOMIC_RELAXED) != 0; }
 
 static uint64_t touch_due(const sealer *sealer) {
@@ -282,9 +282,9 @@ static uint64_t touch_due(const sealer *sealer) {
 }
 
 /*
- * A store into a mapping changes the file's time only where its page was clean, and nothing ever says so of the last
- * ones. Whoever copies what has changed by size and time (rsync, backups) would pass over them for ever. So some time
- * after the log has grown, at most once a TOUCH_PAUSE_NS, ring and active segment get the present time. Off the mutex
+ * Gives ring and active segment the present time. A store into a mapping changes the file's time only if its page was
+ * clean, so the last stores may never change it, and programs that copy by size and time (rsync, backups) would pass
+ * over them. The files are touched some time after the log has grown, at most once a TOUCH_PAUSE_NS. Off the mutex
  * meanwhile: only this thread frees a segment that has been active.
  */
 static void touch(sealer *sealer) {
@@ -299,12 +299,12 @@ static void touch(sealer *sealer) {
 
 /* ---- Damaged stretches of lanes ---------------------------------------------------------------------------------- */
 
-/* They are not in quarantine/, and never will be. */
+/* Counts damaged bytes that never get to quarantine/. */
 static void count_unkept(sealer *sealer, uint64_t bytes) {
   __atomic_store_n(&sealer->unkept_bytes, sealer->unkept_bytes + bytes, __ATOMIC_RELAXED);
 }
 
-/* Writes the oldest, off the mutex meanwhile. One that fails is tried again, unless this is the last time. */
+/* Writes the oldest stretch to quarantine/, off the mutex meanwhile. After a failure it stays, unless `last_time`. */
 static void copy_damaged(sealer *sealer, int last_time) {
   damaged_stretch *stretch = sealer->damaged;
   uint64_t bytes = stretch->of.to - stretch->of.from;
@@ -324,7 +324,7 @@ static void copy_damaged(sealer *sealer, int last_time) {
 void sealer_quarantine(sealer *sealer, const damaged_lane *lane) {
   uint64_t bytes = lane->to - lane->from;
   pthread_mutex_lock(&sealer->worker.mutex);
-  int room = bytes <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* nobody else adds to them */
+  int room = bytes <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* only the drainer adds to damaged_bytes */
   pthread_mutex_unlock(&sealer->worker.mutex);
   damaged_stretch *stretch = room ? quarantine_take(lane) : NULL;
   pthread_mutex_lock(&sealer->worker.mutex);
@@ -342,7 +342,7 @@ void sealer_quarantine(sealer *sealer, const damaged_lane *lane) {
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
-/* Half the interval, so that what was captured while a pass ran is on the disk within a whole one. */
+/* Half the interval, so that events captured during a pass are on the disk within a whole interval. */
 static uint64_t interval_due(const sealer *sealer) {
   return sealer->fresh ? sealer->fresh_since + sealer->intake->options->sync_interval_ns / 2 : UINT64_MAX;
 }
@@ -353,18 +353,18 @@ static void sleep_until(sealer *sealer, uint64_t deadline) {
   else pthread_cond_clockwait(&sealer->worker.wakes, &sealer->worker.mutex, CLOCK_MONOTONIC, &until);
 }
 
-/* One thing that is due, or a sleep until something is. */
+/* Does one thing that is due, or sleeps until something is. */
 static void take_step(sealer *sealer) {
   intake *intake = sealer->intake;
   uint64_t bounds_due = retention_due(intake->retention);
   int timed = sealer->stuck || sealer->fresh || is_stale(sealer) || sealer->damaged || bounds_due != UINT64_MAX;
   uint64_t now = timed ? sys_monotonic_ns() : 0;
-  if (settle_undrained(sealer)) return; /* whatever came meanwhile is looked at anew, a stop too */
+  if (settle_undrained(sealer)) return; /* the mutex was free: look at everything anew, a stop included */
   if (sealer->broken != 0) retention_deny(intake->retention, sealer->broken);
   if (now >= touch_due(sealer)) {
     touch(sealer);
   } else if (bounds_due <= now && !sealer->first_done && sealer->broken == 0) {
-    /* Once all is sealed that may be: only that can be removed. */
+    /* After all full segments are sealed: only sealed ones can be removed. */
     if (!is_cut_off(sealer)) retention_serve(intake->retention);
   } else if (has_drained_wait(sealer) || now >= interval_due(sealer)) {
     __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
@@ -390,7 +390,7 @@ static void *sealer_main(void *argument) {
   sealer *sealer = argument;
   pthread_mutex_lock(&sealer->worker.mutex);
   while (!sealer->worker.stopping) take_step(sealer);
-  /* The drainer has ended, and there is no active segment: what is left is the queue. */
+  /* The drainer has ended, and no segment is active: only the queue is left. */
   make_durable(sealer);
   while (sealer->damaged) copy_damaged(sealer, 1);
   int due = retention_due(sealer->intake->retention) <= sys_monotonic_ns();
@@ -434,7 +434,7 @@ uint64_t sealer_waiting(const sealer *sealer) {
 
 void sealer_expect(sealer *sealer) {
   int fresh = sealer->intake->options->sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);
-  /* D7: either touch() has cleared it, or what was stored so far is there before the files are touched. */
+  /* D7: either touch() has cleared `stale`, or the stores so far come before the files are touched. */
   int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7 */
   if (fresh && stale) return;
   pthread_mutex_lock(&sealer->worker.mutex);
@@ -474,13 +474,15 @@ int sealer_add(sealer *sealer, sync_wait *wait) {
     wait->next = sealer->waits;
     sealer->waits = wait;
     pending = 1;
-    /* D3, first: a drainer that is awake may see the request and be done with it before the next instruction; where it
-     * saw nobody waiting it would wake nobody. */
+    /*
+     * D3: counted before the request is made. A drainer that is awake may be done with the request before the next
+     * instruction. If it saw no wait then, it would wake nobody.
+     */
     __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE);
     wait->drain = __atomic_add_fetch(&sealer->intake->requests.made, 1, __ATOMIC_ACQ_REL);
   }
   pthread_mutex_unlock(&sealer->worker.mutex);
-  if (pending) bell_ring(sealer->intake); /* not by its result: the wait may be over and gone */
+  if (pending) bell_ring(sealer->intake); /* `wait` is not read any more: the wait may be over */
   return !pending;
 }
 

@@ -9,7 +9,7 @@
 #include "system/error.h"
 #include "system/system.h"
 
-/* What a wait came to, as its caller is told. */
+/* The status and the error that the caller of a wait gets. */
 static weir_status status_of_wait(const intake *intake, const sync_wait *wait, weir_error *error) {
   switch (wait->result) {
     case SYNC_PENDING: /* not after it was settled */
@@ -36,15 +36,15 @@ static weir_status status_of_wait(const intake *intake, const sync_wait *wait, w
 static void notify_and_free(const intake *intake, sync_wait *wait) {
   weir_error error = {0};
   weir_status status = status_of_wait(intake, wait, &error);
-  lane_begin_telling();
+  lane_begin_host_call();
   wait->notify(wait->context, status, status == WEIR_OK ? NULL : &error);
-  lane_end_telling();
+  lane_end_host_call();
   free(wait);
 }
 
 /*
- * Begins to wait for an event. OK: `wait` is settled, or will be. Of a closed log only what is durable is known, for
- * its ring is gone.
+ * Begins to wait for an event. OK: `wait` is settled, or will be. In a closed log only durable events are known,
+ * because its ring is gone.
  */
 static weir_status wait_for_event(intake *intake, weir_id id, sync_wait *wait, int *settled, weir_error *error) {
   wait->lane = (uint32_t)(id.sequence >> 48);

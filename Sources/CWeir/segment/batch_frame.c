@@ -1,4 +1,4 @@
-/* batch_frame.c: see batch_frame.h. By the index, by the frame, or by looking. */
+/* batch_frame.c: see batch_frame.h. Finds the blocks by the index, by the frame, or by a search. */
 #include "segment/batch_frame.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static uint32_t most_of_block(LZ4F_blockSizeID_t size) {
   return size == LZ4F_max1MB ? 1 << 20 : BATCH_MOST_BLOCK_BYTES;
 }
 
-/* 0 or a negative errno. A header that is damaged is taken for one of Weir's: its blocks then prove it, or not. */
+/* 0 or a negative errno. A damaged header is taken for one of Weir's: its blocks then show whether it was. */
 static int read_form(batch_source *source) {
   uint8_t bytes[LZ4F_HEADER_SIZE_MAX];
   source->form = as_weir_writes;
@@ -51,7 +51,7 @@ static int read_form(batch_source *source) {
   return 0;
 }
 
-/* What comes after the last block. */
+/* The bytes after the last block. */
 static uint64_t frame_end_bytes(const frame_form *form) {
   return SIZE_BYTES + (form->content_checksum ? CHECKSUM_BYTES : 0);
 }
@@ -80,9 +80,7 @@ static int index_is_possible(const batch_source *source, const batch_index *inde
   return 1;
 }
 
-/*
- * Takes the index whose user data are these bytes: 1; 0 if it is none that counts; or a negative errno.
- */
+/* Takes the index in this user data: 1; 0: it is no valid index; or a negative errno. */
 static int take_index(batch_source *source, const uint8_t *data, uint64_t bytes, uint64_t frame_bytes) {
   batch_index index;
   batch_end end;
@@ -124,7 +122,7 @@ static int read_index(batch_source *source, uint64_t at, uint64_t bytes) {
   return result;
 }
 
-/* By the file's last bytes. */
+/* Finds the index by the file's last bytes. */
 static int find_index(batch_source *source) {
   batch_end end;
   if (source->file_bytes < sizeof end) return 0;
@@ -134,7 +132,7 @@ static int find_index(batch_source *source) {
   return read_index(source, source->file_bytes - end.index_bytes, end.index_bytes);
 }
 
-/* By the end of the frame: where something was appended to the file. */
+/* Finds the index by the end of the frame, because bytes may follow it. */
 static int find_index_at(batch_source *source, uint64_t frame_bytes) {
   uint32_t head[3];
   int64_t got = sys_read_at(source->file.fd, head, sizeof head, frame_bytes);
@@ -153,7 +151,7 @@ static void drop_spans(batch_source *source) {
   source->span_count = source->span_room = source->content_bytes = 0;
 }
 
-/* Appends a span; of linked blocks with room for what comes before it. 0 or -ENOMEM. */
+/* Appends a span; with linked blocks, with room for its history. 0 or -ENOMEM. */
 static int add_span(batch_source *source, uint64_t position, uint64_t end, uint32_t bytes) {
   if (source->span_count == source->span_room) {
     uint64_t room = source->span_room ? source->span_room * 2 : 64;
@@ -190,9 +188,9 @@ static int spans_by_index(batch_source *source) {
 }
 
 /*
- * By the sizes in front of the blocks, of a frame whose blocks are as full as they may be: 1 if the frame's word of how
- * much there is agrees, or it is cut and this is what is left; 0 if everything has to be looked through; or a negative
- * errno. Fills in frame_bytes if the end is there.
+ * Finds the blocks by the sizes in front of them, if all but the last are full: 1 if the sum agrees with the frame's
+ * size, or the frame is cut; 0 if every block has to be decompressed; or a negative errno. Sets frame_bytes if the
+ * frame's end is there.
  */
 static int spans_by_sizes(batch_source *source) {
   const frame_form *form = &source->form;
@@ -210,7 +208,7 @@ static int spans_by_sizes(batch_source *source) {
     memcpy(&word, bytes, sizeof word);
     uint64_t count = word & ~STORED_AS_IT_IS;
     if (word == 0) break;
-    if (source->content_bytes == most) return 0; /* more blocks than it says */
+    if (source->content_bytes == most) return 0; /* more blocks than the frame's size allows */
     if (count > form->block_bytes || count == 0) return 1;
     uint64_t left = most - source->content_bytes, end = at + SIZE_BYTES + count + trailer;
     int cut = end > source->file_bytes;
@@ -227,7 +225,7 @@ static int spans_by_sizes(batch_source *source) {
 
 /* ---- Looking through all ----------------------------------------------------------------------------------------- */
 
-/* Keeps the last bytes of `history` and `bytes`, which follow on one another, before `block`. Answers how many. */
+/* Copies the last bytes of `history` and then `bytes` to before `block`. Answers how many. */
 static uint32_t keep_history(uint8_t *block, uint32_t history, uint32_t bytes) {
   uint64_t all = (uint64_t)history + bytes;
   uint32_t kept = all < BATCH_HISTORY_BYTES ? (uint32_t)all : BATCH_HISTORY_BYTES;
@@ -236,8 +234,8 @@ static uint32_t keep_history(uint8_t *block, uint32_t history, uint32_t bytes) {
 }
 
 /*
- * One block after the other, to learn how much each holds. A damaged one counts for as much as it may hold: so what
- * follows lies where it did, if that was so. 0 or a negative errno.
+ * Decompresses one block after the other to learn how much content each has. A damaged block counts as a full one: if
+ * it was, the blocks after it are at their right positions. 0 or a negative errno.
  */
 static int look_through(batch_source *source, uint8_t *block) {
   const frame_form *form = &source->form;
@@ -289,7 +287,7 @@ static int spans_by_frame(batch_source *source) {
   return result == 0 ? spans_by_content(source) : result < 0 ? result : 0;
 }
 
-/* Whether the index, which was found at the frame's end, has the blocks where the frame has them. */
+/* Whether the index at the frame's end agrees with the frame on the blocks' places. */
 static int agrees(const batch_source *source) {
   if (!source->exact || source->span_count != source->index.block_count) return 0;
   for (uint64_t i = 0; i < source->span_count; i++) {
@@ -310,7 +308,7 @@ int batch_frame_find(batch_source *source) {
   return result < 0 ? result : 0;
 }
 
-/* By LZ4 itself, which holds each checksum that there is against the bytes. */
+/* Has liblz4 check the frame, with every checksum that it has. */
 static int first_block_is_right(const batch_source *source, const uint8_t *packed, uint64_t count, uint8_t *content) {
   LZ4F_dctx *context;
   if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION))) return -ENOMEM;
@@ -350,7 +348,7 @@ int batch_frame_reconsider(batch_source *source) {
   if (source->walked) return 0;
   source->walked = 1;
   if (!source->form.right) return 0;
-  /* In a copy, so that the index's word stays if the frame has none. */
+  /* In a copy, so that the index's places stay if the frame has none. */
   batch_source frame = {.file = source->file, .file_bytes = source->file_bytes, .form = source->form};
   int error = spans_by_frame(&frame);
   int other = error == 0 && frame.frame_bytes > 0 && frame.span_count > 0;
@@ -361,7 +359,7 @@ int batch_frame_reconsider(batch_source *source) {
       other |= one->position != two->position || one->end != two->end || one->bytes != two->bytes;
     }
   }
-  window_free(&frame.packed);
+  read_buffer_free(&frame.packed);
   if (!other) {
     drop_spans(&frame);
     return error;

@@ -1,4 +1,4 @@
-/* batch_source.c: see batch_source.h. What was decompressed last is kept. */
+/* batch_source.c: see batch_source.h. Keeps the spans that were decompressed last. */
 #include "segment/batch_source.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void forget_cached(batch_source *source) {
   }
 }
 
-/* The content of a span, from the cache if it is there. 0 or a negative errno. */
+/* The content of a span, if possible from the cache. 0 or a negative errno. */
 static int load(batch_source *source, uint64_t index, const uint8_t **bytes) {
   cached_span *oldest = &source->cache[0];
   for (int i = 0; i < BATCH_CACHED; i++) {
@@ -156,7 +156,7 @@ int batch_source_open(int fd, batch_source **source) {
 void batch_source_close(batch_source *source) {
   if (!source) return;
   forget_cached(source);
-  window_free(&source->packed);
+  read_buffer_free(&source->packed);
   free(source->entries);
   free(source->spans);
   free(source->histories);

@@ -13,7 +13,7 @@ static uint64_t undelivered(const block_header *block, uint64_t delivered) {
   return delivered > block->base_offset ? block->base_offset + block->count - delivered : block->count;
 }
 
-/* Sums up by the blocks: where the seal is damaged, or part of the segment was delivered. 0 or a negative errno. */
+/* Sums up the blocks, because the seal is damaged, or part of the segment was delivered. 0 or a negative errno. */
 static int sum_blocks(segment_scan *scan, contents *contents, uint64_t delivered, int sealed) {
   scan_damage damage;
   scan_result result;

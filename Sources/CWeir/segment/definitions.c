@@ -84,8 +84,8 @@ static definition *make_definition(const definition_header *header, const uint8_
 }
 
 /*
- * The definition with that content, made if there was none yet. A context is mostly another one in each opening, so in
- * a log of many openings there are many. Null: out of memory.
+ * Finds the definition with this content, or makes it. Contexts mostly differ from opening to opening, so a log of many
+ * openings has many. Null: out of memory.
  */
 static definition *take_known(definition_table *table, const definition_header *header, const uint8_t *text) {
   if (table->known_count == 0) table->key = hash_key_make(table);
@@ -118,7 +118,7 @@ int definitions_take(definition_table *table, uint64_t opening, const uint8_t *e
     int error = make_room(table);
     if (error != 0) return error;
     definition_slot *slot = find_slot(table->slots, table->slot_room, entry->type);
-    if (slot->definition) continue; /* every segment repeats what it needs */
+    if (slot->definition) continue; /* known already: every segment repeats its definitions */
     definition *found = take_known(table, entry, (const uint8_t *)(entry + 1));
     if (!found) return -ENOMEM;
     *slot = (definition_slot){.number = entry->type, .definition = found};

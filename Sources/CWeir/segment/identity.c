@@ -11,13 +11,13 @@
 #include "segment/scan.h"
 #include "system/system.h"
 
-/* What the files say that were asked so far. */
+/* The ids of the files that were read so far. */
 typedef struct votes {
   uint64_t said[6];
   uint32_t count;
 } votes;
 
-/* Takes what a file says, 0 for nothing. 1: two agree. */
+/* Adds a file's id; 0: it has none. 1: two files agree. */
 static int take(votes *votes, uint64_t log_id) {
   int agreed = 0;
   for (uint32_t i = 0; i < votes->count; i++) agreed |= votes->said[i] == log_id;
@@ -27,8 +27,8 @@ static int take(votes *votes, uint64_t log_id) {
 }
 
 /*
- * Whether an error says that a file is none of a log, or that nobody may read it. Any other is an error of the caller:
- * an id that is missed for it may be the only one, and a new one would turn the log's own files into another log's.
+ * Whether an error means that a file is not a log's, or can't be read by anybody. Any other error is reported: the file
+ * may have the only id, and a new id would make the log's own files another log's.
  */
 static int says_nothing(int error) {
   return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES || error == -ENOTSUP ||
@@ -62,7 +62,7 @@ static int ask_segment(int directory, const segment_name *segment, uint64_t *log
 
 enum { LOCK, RING, LOCATOR, START, NEWEST, OLDEST, FILES };
 
-/* What one file says; 0: nothing. 0 or a negative errno. */
+/* Reads one file's id; 0: it has none. 0 or a negative errno. */
 static int ask(int directory, int file, const ring_place *place, const segment_list *list, uint64_t *log_id) {
   log_start_slot start;
   int error = 0;

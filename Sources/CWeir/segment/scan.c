@@ -1,4 +1,4 @@
-/* scan.c: see scan.h. Goes from block to block; scan_block.c says whether one is good. */
+/* scan.c: see scan.h. Goes from block to block; scan_block.c decides whether a block is good. */
 #include "segment/scan.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_m
 
 /* ---- Looking further ------------------------------------------------------------------------------------------- */
 
-/* Where the bytes that are not zero end in a chunk. */
+/* The position after the last byte of a chunk that is not zero. */
 static uint64_t used_bytes(const uint8_t *chunk, uint64_t count) {
   while (count > 0 && count % 8 != 0 && chunk[count - 1] == 0) count--;
   while (count >= 8) {
@@ -31,12 +31,12 @@ static uint64_t used_bytes(const uint8_t *chunk, uint64_t count) {
 typedef struct search {
   segment_scan *scan;
   uint8_t *chunk;
-  uint64_t chunk_from, chunk_count; /* what it has of the segment: right headers of bad blocks may come one by one */
-  int chunk_last;                   /* nothing comes after it */
-  uint64_t used; /* position after the last byte that is not zero, as far as was looked */
+  uint64_t chunk_from, chunk_count; /* the part of the segment in the chunk, which serves several searches */
+  int chunk_last;                   /* the chunk is the segment's end */
+  uint64_t used; /* the position after the last byte so far that is not zero */
 } search;
 
-/* Has the chunk hold the bytes at `at`; how many it has of them, or a negative errno. */
+/* Moves the chunk to `at`, if need be. How many bytes it has from there on, or a negative errno. */
 static int64_t fill_chunk(search *search, uint64_t at) {
   uint64_t end = search->chunk_from + search->chunk_count;
   int there = at >= search->chunk_from && at < end;
@@ -48,9 +48,7 @@ static int64_t fill_chunk(search *search, uint64_t at) {
   return got;
 }
 
-/*
- * The first multiple of 8 from `from` on where a right block header lies: 1, 0 if there is none, or a negative errno.
- */
+/* Finds the first valid block header at a multiple of 8 from `from` on: 1, 0 if there is none, or a negative errno. */
 static int find_header(search *search, uint64_t from, uint64_t *found) {
   segment_scan *scan = search->scan;
   uint64_t at = from;
@@ -78,8 +76,8 @@ static int find_header(search *search, uint64_t from, uint64_t *found) {
 }
 
 /*
- * The first good block from `from` on, its header in `header`: 1, 0, or a negative errno. `*used` is where bytes that
- * are not zero end, if there is none.
+ * Finds the first good block from `from` on: 1, and its header is in `header`; 0, and `*used` is the position after the
+ * last byte that is not zero; or a negative errno.
  */
 static int find_block(segment_scan *scan, uint64_t from, block_header *header, uint64_t *used) {
   search search = {.scan = scan, .chunk = malloc(CHUNK_BYTES), .used = from};
@@ -105,9 +103,8 @@ static int find_block(segment_scan *scan, uint64_t from, block_header *header, u
 }
 
 /*
- * Whether one changed byte explains why a block header is not right; then `header` is as it was. Tells a damaged last
- * block from one that was being written: of the latter, whole stretches are missing. Half a millisecond, once a
- * segment.
+ * Whether one changed byte explains an invalid block header; `header` is then corrected. So a damaged last block
+ * differs from one that was being written, of which more is missing. Takes half a millisecond, once a segment.
  */
 static int repair_header(const segment_scan *scan, block_header *header, uint64_t position) {
   uint8_t *bytes = (uint8_t *)header;
@@ -124,15 +121,14 @@ static int repair_header(const segment_scan *scan, block_header *header, uint64_
   return 0;
 }
 
-/* Damage to what a segment was compressed to is what to tell of, rather than what it makes of the block. */
+/* If the compressed bytes are damaged, reports that, and not what it makes of the block. */
 static const char *compressed_problem(const segment_scan *scan, uint64_t from, uint64_t to, const char *problem) {
   const char *compressed = source_problem(&scan->source, from, to);
   return compressed ? compressed : problem;
 }
 
 /*
- * The end of a batch segment that has lost its seal: the index knows up to which offset it went, if that can be. The
- * scan then is at the end, with nothing left to ask for.
+ * Ends the scan of a batch segment without a valid seal. The index may know the segment's last offset.
  */
 static void end_of_batch(segment_scan *scan, const char *problem, scan_damage *damage) {
   const batch_index *index = source_index(&scan->source);
@@ -145,7 +141,7 @@ static void end_of_batch(segment_scan *scan, const char *problem, scan_damage *d
   scan->position = scan->file_bytes;
 }
 
-/* After a bad block at scan->position: finds the next good one, or tells what the tail is. */
+/* After a bad block at scan->position: finds the next good block, or decides what the tail is. */
 static scan_result look_further(segment_scan *scan, const block_header *bad, const char *problem, int whole_header,
                                 scan_damage *damage) {
   block_header header;
@@ -205,12 +201,12 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
   block_header header;
   const char *problem = NULL;
   int whole_header = 0;
-  /* A block that is good in the window is good: none ever changes. One that is not may have been written since. */
-  int old = scan->window.count > 0;
+  /* A good block in the buffer is good, because blocks never change. A bad one may have been completed since. */
+  int old = scan->buffer.count > 0;
   int error = old ? 0 : look_at_size(scan);
   if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
   if (error == 0 && problem && old) {
-    window_forget(&scan->window);
+    read_buffer_forget(&scan->buffer);
     error = look_at_size(scan);
     if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
   }
@@ -218,7 +214,7 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
     accept(scan, &header);
     return scan->sealed ? SCAN_SEALED : SCAN_BLOCK;
   }
-  window_forget(&scan->window);
+  read_buffer_forget(&scan->buffer);
   if (error != 0) {
     damage->error = error;
     return SCAN_ERROR;
@@ -229,11 +225,11 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
 int scan_peek(segment_scan *scan, block_header *header) {
   if (scan->sealed || scan->position > scan->file_bytes || scan->file_bytes - scan->position < sizeof *header) return 0;
   const uint8_t *bytes;
-  int64_t got = source_get(&scan->source, &scan->window, scan->position, sizeof *header, 0, &bytes);
+  int64_t got = source_get(&scan->source, &scan->buffer, scan->position, sizeof *header, 0, &bytes);
   if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
   memcpy(header, bytes, sizeof *header);
   if (!scan_header_problem(scan, header, scan->position)) return 1;
-  window_forget(&scan->window); /* it may be written by the time that somebody looks again */
+  read_buffer_forget(&scan->buffer); /* the block may be complete at the next call */
   return 0;
 }
 
@@ -247,7 +243,7 @@ void scan_rewind(segment_scan *scan) {
 
 segment_scan scan_again(const segment_scan *scan) {
   segment_scan again = *scan;
-  again.window = (window){0};
+  again.buffer = (read_buffer){0};
   again.rows = NULL;
   again.rows_room = 0;
   again.payload = NULL;
@@ -256,7 +252,7 @@ segment_scan scan_again(const segment_scan *scan) {
 }
 
 static void free_buffers(segment_scan *scan) {
-  window_free(&scan->window);
+  read_buffer_free(&scan->buffer);
   free(scan->rows);
   scan->rows = NULL;
   scan->rows_room = 0;
@@ -271,7 +267,7 @@ void scan_seek(segment_scan *scan, uint64_t offset) {
   if (position % 8 != 0 || position <= scan->position) return;
   uint64_t before = scan->position;
   scan->position = position;
-  /* The index has no say: only a header that its checksum vouches for, in its place, has. */
+  /* Only a valid header in its place decides; the index does not. */
   if (scan_peek(scan, &header) == 1 && header.base_offset == base && base <= offset) scan->next_offset = base;
   else scan->position = before;
 }
@@ -282,11 +278,11 @@ int scan_seal(segment_scan *scan) {
   const char *problem;
   int whole_header;
   if (end % 8 != 0 || end < scan->start + sizeof header + sizeof(seal_summary) + SEAL_POSITION_BYTES) return -1;
-  /* The file's end in one read: most seals are in it. */
+  /* Read the file's end at once: most seals are in it. */
   uint64_t from = end > READ_AHEAD_LEAST ? end - READ_AHEAD_LEAST : 0;
   const uint8_t *bytes;
-  window_forget(&scan->window);
-  int64_t got = source_get(&scan->source, &scan->window, from, end - from, 0, &bytes);
+  read_buffer_forget(&scan->buffer);
+  int64_t got = source_get(&scan->source, &scan->buffer, from, end - from, 0, &bytes);
   if (got < (int64_t)(end - from)) return -1;
   memcpy(&position, bytes + (end - from) - sizeof position, sizeof position);
   if (position % 8 != 0 || position < scan->start || position > end) return -1;
@@ -347,7 +343,7 @@ int scan_room_is_empty(const segment_header *header) {
                                                      offsetof(segment_header, previous_chain));
 }
 
-/* What is wrong with a header whose checksum is right; the fields that the checksum covers can be used all the same. */
+/* The problem of a header whose checksum is right; null: none. The fields that it covers can be used in any case. */
 static const char *surface_problem(const segment_header *header, uint64_t base_from_name) {
   if (header->magic != SEGMENT_MAGIC) return "segment header does not begin with the format's name";
   if (header->major != FORMAT_MAJOR) return "segment header has a damaged version";
@@ -362,10 +358,10 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
   return NULL;
 }
 
-/* Of a batch without a header or a block that is right: what its index says it was. */
+/* Takes opening and base of a batch without a valid header or block from its index. */
 static void open_by_index(segment_scan *scan, scan_damage *damage) {
   const batch_index *index = source_index(&scan->source);
-  damage->to = scan->disk_bytes; /* no file of zeros, whatever it is */
+  damage->to = scan->disk_bytes; /* the file is not all zeros */
   if (!index || index->base_offset != scan->name_base) return;
   scan->header.salt = index->salt;
   scan->header.opening = index->opening;
@@ -374,7 +370,7 @@ static void open_by_index(segment_scan *scan, scan_damage *damage) {
   scan->start = damage->to = SEGMENT_HEADER_BYTES < scan->file_bytes ? SEGMENT_HEADER_BYTES : scan->file_bytes;
 }
 
-/* Without a header to trust: salt, opening and base are those of the first good block. */
+/* Without a valid header, takes salt, opening and base from the first good block. */
 static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int blank, scan_damage *damage) {
   memset(&scan->header, 0, sizeof scan->header);
   memset(scan->drained, 0, sizeof scan->drained);
@@ -383,7 +379,7 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
   block_header first;
   uint64_t used = SEGMENT_HEADER_BYTES;
   int found = find_block(scan, SEGMENT_HEADER_BYTES, &first, &used);
-  /* A file that is being written has its own name: blocks of lower offsets are what was on the disk before it. */
+  /* The name of a file that is being written is right: blocks of lower offsets are old bytes of the disk. */
   while (found == 1 && scan->active && first.base_offset < base_from_name) {
     found = find_block(scan, first.position + 8, &first, &used);
   }
@@ -409,11 +405,11 @@ static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int 
 }
 
 /*
- * Whether a higher version in the header is believed. It lies outside the checksum, so what follows has its say: a
- * good block of this version, or nothing at all, contradicts it. The next version's number is believed all the same:
- * it differs from this one's in two bits, so no flipped bit makes it. In a batch one flipped bit can make anything of
- * it, and of what follows: there it is believed only without an index, whose own version is this one's, and where the
- * block that it lies in is as it was written. 1, 0 or a negative errno.
+ * Whether a higher version in the header is believed. The checksum does not cover it. A good block of this version
+ * after the header, or no block at all, contradicts it. The next version's number is believed all the same: it differs
+ * in two bits, so no single flipped bit makes it. In a batch one flipped bit may change the version and all that
+ * follows: there it is believed only if there is no index, which has a version of its own, and if its LZ4 block is
+ * undamaged. 1, 0 or a negative errno.
  */
 static int is_newer(segment_scan *scan) {
   if (scan->header.magic != SEGMENT_MAGIC || scan->header.major <= FORMAT_MAJOR) return 0;
@@ -432,7 +428,7 @@ static int is_newer(segment_scan *scan) {
 static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
   _Alignas(8) uint8_t bytes[HEADER_ROOM] = {0};
   const uint8_t *there;
-  int64_t got = source_get(&scan->source, &scan->window, 0, sizeof bytes, 0, &there);
+  int64_t got = source_get(&scan->source, &scan->buffer, 0, sizeof bytes, 0, &there);
   if (got < 0) return (int)got;
   memcpy(bytes, there, (uint64_t)got);
   memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
@@ -449,7 +445,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   const batch_index *index = source_index(&scan->source);
   if (index && (index->log_id != scan->header.log_id || index->salt != scan->header.salt ||
                 index->opening != scan->header.opening || index->base_offset != scan->header.base_offset)) {
-    source_disown_index(&scan->source); /* of another segment */
+    source_disown_index(&scan->source); /* the index is another segment's */
   }
   scan->start = length;
   scan_rewind(scan);
@@ -460,7 +456,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
   return 0;
 }
 
-/* Takes a segment of another log for what it is to this one: a file with a segment's name. */
+/* Treats a segment of another log as a foreign file with a segment's name. */
 static void disown(segment_scan *scan, scan_damage *damage) {
   memset(&scan->header, 0, sizeof scan->header);
   memset(scan->drained, 0, sizeof scan->drained);
@@ -489,7 +485,7 @@ int scan_open(segment_scan *scan, int directory, uint64_t log_id, const char *na
 }
 
 int scan_open_named(segment_scan *scan, int directory, uint64_t log_id, segment_name *name, scan_damage *damage) {
-  /* Raw becomes a batch, once; who decompresses by hand may take it the other way while this looks. */
+  /* A raw file may become a batch meanwhile, and somebody who decompresses it by hand may undo that. */
   enum { TRIES = 6 };
   int error = -ENOENT;
   for (int i = 0; i < TRIES && error == -ENOENT; i++) {

@@ -10,26 +10,26 @@
 #include "directory/directory.h"
 #include "format/format.h"
 #include "segment/source.h"
-#include "segment/window.h"
+#include "segment/read_buffer.h"
 
 typedef struct segment_scan {
   segment_source source;
-  int active;              /* by its name */
-  uint64_t file_bytes;     /* of the raw segment, as of the last look; grows never, shrinks at sealing */
-  uint64_t disk_bytes;     /* of the file that it lies in: fewer of a batch */
-  uint64_t inode;          /* which file it is, whatever its name has become */
-  uint64_t name_base;      /* the base offset that its name says */
+  int active;              /* its name says so */
+  uint64_t file_bytes;     /* of the raw segment at the last look; never grows, shrinks when the segment is sealed */
+  uint64_t disk_bytes;     /* of the file: fewer for a batch */
+  uint64_t inode;          /* of the file, which may be renamed */
+  uint64_t name_base;      /* the base offset in its name */
   int header_valid;        /* its checksum vouches for salt, opening, base and `drained` */
   lane_mark drained[WEIR_MAX_LANES];
-  int of_another_log;      /* so nothing below says anything */
+  int of_another_log;      /* then the fields below have no meaning */
   uint64_t start;          /* position of the first block */
   uint64_t position;       /* of the next block */
-  uint64_t next_offset;    /* the offset expected there */
+  uint64_t next_offset;    /* the offset expected at `position` */
   int sealed;              /* the seal has been read */
   block_header block;      /* the block last read */
-  const uint8_t *payload;  /* its payload, in the window or in `rows`: valid until the next call */
-  int in_columns;          /* there it lay in columns */
-  window window;
+  const uint8_t *payload;  /* its payload, in the buffer or in `rows`: valid until the next call */
+  int in_columns;          /* the payload was stored in columns */
+  read_buffer buffer;
   uint8_t *rows;           /* a payload that lies in columns there, and what it takes to bring it back */
   uint64_t rows_room;
   /* The fixed part; with a damaged header: opening, salt, base from the first good block. Last, for its open end; what

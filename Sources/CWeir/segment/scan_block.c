@@ -1,7 +1,7 @@
 /*
- * scan_block.c: see scan_block.h. A block is believed only when its header's checksum, its salt, its position, its
- * payload's checksum and the shape of its payload all agree; so neither a half-written block, nor a copy of one, nor
- * bytes of an event that look like one, ever pass.
+ * scan_block.c: see scan_block.h. A block is good only if its header's checksum, its salt, its position, its payload's
+ * checksum and the structure of its payload are right. So no half-written block, no copy of a block and no bytes of an
+ * event that look like a block ever pass.
  */
 #include "segment/scan_block.h"
 
@@ -66,13 +66,13 @@ const char *scan_header_problem(const segment_scan *scan, const block_header *he
   return scan_field_problem(scan, header, position);
 }
 
-/* Walks records, one right after the other, that are to fill a payload. */
+/* Walks the records of a payload, which they must fill without a gap. */
 typedef struct record_walk {
   uint64_t at;
   uint64_t count;
 } record_walk;
 
-/* Goes on to the first record that begins at or after `until`. 0: one runs past the payload's end. */
+/* Goes on to the first record at or after `until`. 0: a record runs past the payload's end. */
 static inline int walk_records(record_walk *walk, const uint8_t *payload, uint64_t bytes, uint64_t until) {
   uint64_t at = walk->at, count = walk->count;
   while (at < until) {
@@ -90,8 +90,8 @@ static inline int walk_records(record_walk *walk, const uint8_t *payload, uint64
 }
 
 /*
- * What is wrong with a payload of records; null if nothing. It is summed and walked a piece at a time: the processor
- * sums one piece while it waits for the lengths of the other, and a piece is read from memory once.
+ * The problem of a payload of records; null: none. Checksum and walk go a piece at a time: the processor sums one piece
+ * while it waits for the lengths in the other, and each piece is read from memory once.
  */
 static const char *records_problem(const uint8_t *payload, const block_header *header) {
   enum { PIECE_BYTES = 768 }; /* one step of crc_extend */
@@ -137,7 +137,7 @@ static const char *payload_problem(const uint8_t *payload, const block_header *h
   return filled ? NULL : WRONG_SHAPE;
 }
 
-/* Brings a payload back from columns, into scan->rows: 1, 0 if it is in none, or -ENOMEM. */
+/* Converts a payload from columns into scan->rows: 1; 0: it is not in columns; or -ENOMEM. */
 static int restore_rows(segment_scan *scan, const uint8_t *payload, const block_header *header) {
   uint64_t scratch = columns_scratch_bytes(header->count), room = scratch + header->payload_bytes;
   if (room > scan->rows_room) {
@@ -151,9 +151,9 @@ static int restore_rows(segment_scan *scan, const uint8_t *payload, const block_
 }
 
 /*
- * Takes the payload as it is, or out of columns, whichever its checksum vouches for: `*problem` is null, and
- * scan->payload is it. Of a batch the columns are tried first. A raw file has them too, if somebody decompressed a
- * batch by hand. 0 or -ENOMEM.
+ * Takes the payload as it is, or from columns, whichever has the right checksum: then `*problem` is null, and
+ * scan->payload is set. In a batch columns are tried first. A raw file has columns too if somebody decompressed a batch
+ * by hand. 0 or -ENOMEM.
  */
 static int take_payload(segment_scan *scan, const uint8_t *payload, const block_header *header, const char **problem) {
   const batch_index *index = source_index(&scan->source);
@@ -185,15 +185,15 @@ int scan_read_block(segment_scan *scan, uint64_t position, block_header *header,
   *problem = "the file ends where a block should be";
   memset(header, 0, sizeof *header);
   if (position > scan->file_bytes || scan->file_bytes - position < sizeof *header) return 0;
-  int64_t got = source_get(&scan->source, &scan->window, position, sizeof *header, 0, &bytes);
+  int64_t got = source_get(&scan->source, &scan->buffer, position, sizeof *header, 0, &bytes);
   if (got < 0) return (int)got;
   if (got < (int64_t)sizeof *header) return 0;
   memcpy(header, bytes, sizeof *header);
   if ((*problem = scan_header_problem(scan, header, position))) return 0;
   *whole_header = 1;
-  /* With the next block's header: then one call reads each large block. */
+  /* Together with the next block's header: so each large block takes one call. */
   uint64_t whole = sizeof *header + header->payload_bytes;
-  got = source_get(&scan->source, &scan->window, position, whole, sizeof *header, &bytes);
+  got = source_get(&scan->source, &scan->buffer, position, whole, sizeof *header, &bytes);
   if (got < 0) return (int)got;
   *problem = "the file ends within a block";
   return got < (int64_t)whole ? 0 : take_payload(scan, bytes + sizeof *header, header, problem);

@@ -102,7 +102,7 @@ static block_owner owner_of(const segment *segment) {
   return (block_owner){.log_id = segment->log_id, .salt = segment->salt, .opening = segment->opening};
 }
 
-/* Fills in what every block's header has, checksums last. */
+/* Fills in the common fields of a block's header, the checksums last. */
 static void complete(block_header *header, const uint8_t *payload, uint64_t position, block_owner owner) {
   header->magic = BLOCK_MAGIC;
   header->salt = owner.salt;
@@ -114,8 +114,8 @@ static void complete(block_header *header, const uint8_t *payload, uint64_t posi
 }
 
 /*
- * Stores a header behind its payload, the first word last. Killed in between, a process leaves no magic and no
- * checksum, which no single damaged byte explains: so what was being written is told from what was damaged.
+ * Stores a header after its payload, and the header's first word last. A kill in between leaves neither magic nor
+ * checksum, which no single damaged byte explains: so a half-written block differs from a damaged one.
  */
 static void place_header(uint8_t *at, const block_header *header) {
   uint64_t first;
@@ -124,7 +124,7 @@ static void place_header(uint8_t *at, const block_header *header) {
   __atomic_store_n((uint64_t *)(void *)at, first, __ATOMIC_RELEASE);
 }
 
-/* Takes the block's events into the seal's sums. */
+/* Adds the block's events to the seal's sums. */
 static void sum_up(seal_summary *summary, const block_header *header) {
   summary->blocks++;
   if (header->kind == BLOCK_NOTICES) summary->notices += header->count;
@@ -134,7 +134,7 @@ static void sum_up(seal_summary *summary, const block_header *header) {
   summary->events += header->count;
 }
 
-/* The offset after the segment's events and notices, which follow on one another. */
+/* The offset after the segment's last event or notice. */
 static uint64_t end_offset(const struct segment *segment) {
   return segment->base_offset + segment->summary.events + segment->summary.notices;
 }
@@ -206,7 +206,7 @@ void segment_seal(segment *segment, uint64_t next_offset, const gap_total *total
   segment->sealed = 1;
 }
 
-/* Frees what is in memory; the file stays. */
+/* Frees the memory; the file stays. */
 void segment_abandon(segment *segment) {
   sigbus_forget(segment->map);
   if (segment->map) sys_unmap(segment->map, segment->capacity);

@@ -43,9 +43,9 @@ static int64_t read_any(const void *source, void *bytes, uint64_t count, uint64_
   return source_read(source, bytes, count, at);
 }
 
-int64_t source_get(const segment_source *source, window *window, uint64_t position, uint64_t wanted, uint64_t next,
+int64_t source_get(const segment_source *source, read_buffer *buffer, uint64_t position, uint64_t wanted, uint64_t next,
                    const uint8_t **bytes) {
-  return window_get(window, read_any, source, position, wanted, next, bytes);
+  return read_buffer_get(buffer, read_any, source, position, wanted, next, bytes);
 }
 
 const char *source_problem(const segment_source *source, uint64_t from, uint64_t to) {

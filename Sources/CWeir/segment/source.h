@@ -8,7 +8,7 @@
 #include "system/names.h"
 
 #include "format/format.h"
-#include "segment/window.h"
+#include "segment/read_buffer.h"
 
 struct batch_source;
 
@@ -36,8 +36,8 @@ int source_look(const segment_source *source, source_size *size);
  */
 int64_t source_read(const segment_source *source, void *bytes, uint64_t count, uint64_t at);
 
-/* As window_get, of the segment. */
-int64_t source_get(const segment_source *source, window *window, uint64_t position, uint64_t wanted, uint64_t next,
+/* As read_buffer_get, of the segment. */
+int64_t source_get(const segment_source *source, read_buffer *buffer, uint64_t position, uint64_t wanted, uint64_t next,
                    const uint8_t **bytes);
 
 /*

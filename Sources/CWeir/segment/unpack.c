@@ -17,7 +17,7 @@ uint64_t unpack_count(void) { return __atomic_load_n(&blocks_unpacked, __ATOMIC_
 enum { SIZE_BYTES = 4, CHECKSUM_BYTES = 4 };
 #define STORED_AS_IT_IS UINT32_C(0x80000000)
 
-/* Decompresses or copies; how many bytes, or -1. */
+/* Decompresses or copies. The number of bytes, or -1. */
 static int expand(const uint8_t *packed, uint32_t count, int stored, uint8_t *to, uint32_t room, uint32_t history) {
   COUNT_UNPACKED();
   if (!stored) {
@@ -29,13 +29,13 @@ static int expand(const uint8_t *packed, uint32_t count, int stored, uint8_t *to
   return (int)count;
 }
 
-/* How long the block is as it is compressed, and whether it is; 0 if it has no length that it can have. */
+/* The stored length of the block, and whether it is compressed; 0: no block has such a length. */
 static uint32_t packed_size(const batch_source *source, uint32_t word, uint64_t there, int exact, int *stored) {
   uint64_t trailer = source->form.checksums ? CHECKSUM_BYTES : 0, count = word & ~STORED_AS_IT_IS;
   *stored = (word & STORED_AS_IT_IS) != 0;
   if (exact) count = there > SIZE_BYTES + trailer ? there - SIZE_BYTES - trailer : 0;
   if (count > source->form.block_bytes) return 0;
-  if (count + SIZE_BYTES + trailer > there) count = there - SIZE_BYTES; /* the file is cut in it */
+  if (count + SIZE_BYTES + trailer > there) count = there - SIZE_BYTES; /* the file ends within the block */
   return (uint32_t)count;
 }
 
@@ -44,7 +44,7 @@ static int64_t read_file(const void *file, void *bytes, uint64_t count, uint64_t
 }
 
 int64_t unpack_get(batch_source *source, uint64_t position, uint64_t wanted, uint64_t next, const uint8_t **bytes) {
-  return window_get(&source->packed, read_file, &source->file, position, wanted, next, bytes);
+  return read_buffer_get(&source->packed, read_file, &source->file, position, wanted, next, bytes);
 }
 
 int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exact, uint8_t *to, uint32_t room,

@@ -6,7 +6,7 @@
 
 #include "segment/batch_source.h"
 
-/* As window_get, of the file as it is. */
+/* As read_buffer_get, of the file as it is. */
 int64_t unpack_get(batch_source *source, uint64_t position, uint64_t wanted, uint64_t next, const uint8_t **bytes);
 
 /* What became of one LZ4 block. */

@@ -51,9 +51,9 @@
 #define check_batch weir_core_check_batch
 #define check_batch_block weir_core_check_batch_block
 #define check_hole weir_core_check_hole
+#define check_report weir_core_check_report
 #define check_segment weir_core_check_segment
 #define check_start weir_core_check_start
-#define check_tell weir_core_check_tell
 #define claim_bytes weir_core_claim_bytes
 #define claim_copy weir_core_claim_copy
 #define clock_calibrate weir_core_clock_calibrate
@@ -125,9 +125,9 @@
 #define intake_free_locks weir_core_intake_free_locks
 #define intake_make weir_core_intake_make
 #define invariant_broken weir_core_invariant_broken
-#define lane_begin_telling weir_core_lane_begin_telling
+#define lane_begin_host_call weir_core_lane_begin_host_call
 #define lane_close_all weir_core_lane_close_all
-#define lane_end_telling weir_core_lane_end_telling
+#define lane_end_host_call weir_core_lane_end_host_call
 #define lane_forget weir_core_lane_forget
 #define lane_let_threads_go weir_core_lane_let_threads_go
 #define lane_log_state weir_core_lane_log_state
@@ -159,8 +159,8 @@
 #define log_start_problem weir_core_log_start_problem
 #define log_start_read weir_core_log_start_read
 #define log_start_write weir_core_log_start_write
-#define lost_ring_is_told weir_core_lost_ring_is_told
-#define lost_ring_tell weir_core_lost_ring_tell
+#define lost_ring_is_reported weir_core_lost_ring_is_reported
+#define lost_ring_report weir_core_lost_ring_report
 #define notice_definitions weir_core_notice_definitions
 #define notice_gap weir_core_notice_gap
 #define notice_hole weir_core_notice_hole
@@ -199,6 +199,9 @@
 #define quarantine_lane weir_core_quarantine_lane
 #define quarantine_stretch weir_core_quarantine_stretch
 #define quarantine_take weir_core_quarantine_take
+#define read_buffer_forget weir_core_read_buffer_forget
+#define read_buffer_free weir_core_read_buffer_free
+#define read_buffer_get weir_core_read_buffer_get
 #define record_at weir_core_record_at
 #define record_checksum weir_core_record_checksum
 #define record_last weir_core_record_last
@@ -211,9 +214,9 @@
 #define recovery_detach_ring weir_core_recovery_detach_ring
 #define recovery_newer_version weir_core_recovery_newer_version
 #define recovery_open_ring weir_core_recovery_open_ring
+#define recovery_report_lost_ring weir_core_recovery_report_lost_ring
 #define recovery_sync_failed weir_core_recovery_sync_failed
 #define recovery_take_unreported weir_core_recovery_take_unreported
-#define recovery_tell_of_lost_ring weir_core_recovery_tell_of_lost_ring
 #define redo_begin weir_core_redo_begin
 #define redo_free weir_core_redo_free
 #define redo_run weir_core_redo_run
@@ -242,10 +245,6 @@
 #define ring_owner_find weir_core_ring_owner_find
 #define ring_retire weir_core_ring_retire
 #define ring_sync_failed weir_core_ring_sync_failed
-#define route_free weir_core_route_free
-#define route_goes_on weir_core_route_goes_on
-#define route_log_changed weir_core_route_log_changed
-#define route_next weir_core_route_next
 #define scan_again weir_core_scan_again
 #define scan_again_close weir_core_scan_again_close
 #define scan_base weir_core_scan_base
@@ -301,6 +300,10 @@
 #define segment_room weir_core_segment_room
 #define segment_seal weir_core_segment_seal
 #define segment_seal_bytes weir_core_segment_seal_bytes
+#define segment_walk_free weir_core_segment_walk_free
+#define segment_walk_goes_on weir_core_segment_walk_goes_on
+#define segment_walk_log_changed weir_core_segment_walk_log_changed
+#define segment_walk_next weir_core_segment_walk_next
 #define sigbus_forget weir_core_sigbus_forget
 #define sigbus_is_installed weir_core_sigbus_is_installed
 #define sigbus_note weir_core_sigbus_note
@@ -392,9 +395,6 @@
 #define values_are_name weir_core_values_are_name
 #define values_are_object weir_core_values_are_object
 #define values_are_utf8 weir_core_values_are_utf8
-#define window_forget weir_core_window_forget
-#define window_free weir_core_window_free
-#define window_get weir_core_window_get
 #define worker_free weir_core_worker_free
 #define worker_make weir_core_worker_make
 #define worker_start weir_core_worker_start
