@@ -91,8 +91,10 @@
       #expect(!statistics.isLive)
     }
 
+    /// A connection is refused, or ends without an answer: a listener that is being closed may have taken it.
     private func expectNobodyListens(_ port: Int) async {
-      await #expect(throws: POSIXError.self) { try await RawClient(port: port).get("/_weir/health") }
+      let answer = try? await RawClient(port: port).get("/_weir/health")
+      #expect(answer == nil || answer?.status == 0)
     }
 
     @Test(.timeLimit(.minutes(5))) func aStartThatIsCancelledEndsAndLeavesNoServer() async throws {
