@@ -313,7 +313,7 @@ test-c: need-c need-lz4-tool need-python need-gcc need-sqlite
 	@$(MAKE) --no-print-directory test-c-headers test-c-examples
 	@$(MAKE) --no-print-directory test-c-build
 	@$(MAKE) --no-print-directory -j $(JOBS) --keep-going --output-sync=target $(C_RUNS)
-	@$(MAKE) --no-print-directory test-symbols test-layers
+	@$(MAKE) --no-print-directory test-symbols test-layers test-labels
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
 
@@ -377,7 +377,13 @@ test-symbols: $(C)/libcweir.a $(C)/checked/libcweir.a $(C)/replay/seam/libcweir.
 test-layers: need-python $(C)/libcweir.a
 	python3 Tests/C/layers.py Sources/Weir/Weir.docc/CoreLayers.md $(C_OBJECTS)
 
-# The same of what SwiftPM links, after a debug build.
+# The barrier tables: each order has its label, each label its row, each row a model or a reason.
+.PHONY: test-labels
+
+test-labels: need-python
+	python3 Tests/C/labels.py Tests/Models/README.md
+
+# The global names of what SwiftPM links, after a debug build.
 test-swift-symbols:
 	Tests/C/symbols.sh $(wildcard $(BUILD)/debug/CWeir.build/*/*.o)
 
@@ -472,7 +478,7 @@ MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory di
                 recover/unsealed replay/orphan replay/drained ring/ring_owner segment/batch_frame segment/batch_source \
                 segment/contents segment/definitions segment/identity segment/scan segment/scan_block segment/source \
                 segment/unpack segment/read_buffer system/crc32c system/error system/failing system/system
-MODELS_INCLUDED = capture/lane drain/drainer limits/retention seal/sealer
+MODELS_INCLUDED = capture/lane drain/drainer drain/prefaulter limits/retention seal/sealer
 MODELS_DOORS = $(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/under_test_*.c))
 MODELS_SEEN = $(filter-out $(MODELS_UNSEEN) $(MODELS_INCLUDED),$(C_SOURCES:Sources/CWeir/%.c=%))
 MODELS_OWN = $(filter-out under_test_%,$(patsubst Tests/Models/%.c,%,$(wildcard Tests/Models/*.c)))

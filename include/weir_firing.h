@@ -26,6 +26,10 @@
  * F4    record.pending = 1 (seq_cst), then     reader: record.pending (seq_cst)   who is asked to clear up after its
  *       barrier, then record.epoch is read     after record.epoch = 0 (F2, or     firing does, or had ended it before
  *                                              an exchange if fenced)             and the asker does
+ * F5    record.taken = 0 (release), after the  joiner: record.taken, by           the next thread finds a record that
+ *       rest of it                             compare-and-swap (acquire)         nobody uses
+ * F6    records, by compare-and-swap           waiter: records (seq_cst), after   a thread that fires has a record that
+ *       (seq_cst), after the record's fields   the barrier                        the waiter looks at
  *
  * Not for signal handlers: the first firing of a thread allocates, and advice may.
  */

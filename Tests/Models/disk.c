@@ -132,6 +132,7 @@ int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
 }
 
 int sys_allocate(int fd, uint64_t bytes) {
+  if (world_captured.full) return -ENOSPC;
   changes();
   return file_of(fd)->size < bytes ? grow(file_of(fd), bytes) : 0;
 }
@@ -165,12 +166,15 @@ int sys_unmap(uint8_t *address, uint64_t bytes) {
   return 0;
 }
 
+int sys_populate(uint8_t *address, uint64_t bytes) { return (void)address, (void)bytes, 0; }
 int sys_sync_mapped(uint8_t *address, uint64_t bytes) { return (void)address, (void)bytes, 0; }
 
 /* The disk has what comes before the call. What is stored meanwhile it may have or not: it is not counted on. */
 int sys_sync_data(int fd) {
   if (current == NO_THREAD || world_recovering) return 0;
   scheduling_point();
+  remember(world_captured.failing_syncs);
+  if (world_captured.failing_syncs > 0) return world_captured.failing_syncs--, -EIO;
   world_synced(file_of(fd)->bytes);
   return 0;
 }
@@ -286,7 +290,7 @@ void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns) {
   told("futex: the bell is %u, was %u", now, value);
   if (now != value) return;
   if (timeout_ns == UINT64_MAX) sleep_on(word);
-  else wait_for_store();
+  else if (!exploring->naps_run_out) wait_for_store();
 }
 
 void sys_futex_wake(uint32_t *word) {

@@ -5,9 +5,11 @@
  * most two or three switches are from a thread that could go on (Musuvathi and Qadeer, Iterative Context Bounding for
  * Systematic Testing of Multithreaded Programs, PLDI 2007).
  */
-#include "world.h"
+#include <errno.h>
 
-static int told_durable;
+#include "drain/drainer.h"
+#include "ring/ring.h"
+#include "world.h"
 
 static void drains(void) {
   for (;;) {
@@ -21,14 +23,14 @@ static void seals(void) { seal(world_log); }
 /* The disk has the event, and every event below the durable offset. */
 static void check_synced(uint32_t producer, uint32_t number) {
   uint64_t durable = weir_durable_offset(&world_log->intake.producer);
-  if (!world_captured.synced[producer][number]) broken("event %u.%u is said to be durable, and is not", producer, number);
+  int synced = world_captured.synced[producer][number];
+  if (!synced) broken("event %u.%u is said to be durable, and is not", producer, number);
   if (durable > world_captured.synced_end) broken("the durable offset is ahead of the disk");
 }
 
 static void waits(void) {
-  told_durable = 0;
   if (weir_sync(&world_log->intake.producer, UINT64_MAX, NULL, NULL) != WEIR_OK) broken("a wait for the disk fails");
-  told_durable = 1;
+  world_captured.told = 1;
   check_synced(0, 0);
 }
 
@@ -46,6 +48,7 @@ static void set_up(void) {
   sealer->stale = 1; /* the files' times are another matter */
   sealer->stale_since = UINT64_MAX / 2;
   sealer->finisher.next_prepared = &world_log->preparer.next_prepared;
+  sealer->finisher.sync_failed = ring_sync_failed(&world_log->intake);
 }
 
 static void set_up_captured(void) {
@@ -60,14 +63,60 @@ static void set_up_stale(void) {
   world_log->sealer.stale_since = 0;
 }
 
+static void at_end(void) {
+  if (!world_captured.told) broken("who waits for the disk waits for ever");
+}
+
+/* The first sync fails. */
+static void set_up_failing(void) {
+  set_up_captured();
+  world_captured.failing_syncs = 1;
+}
+
+static void waits_in_vain(void) {
+  weir_error error = {0};
+  if (weir_sync(&world_log->intake.producer, UINT64_MAX, NULL, &error) == WEIR_OK) check_synced(0, 0);
+  else if (error.system_error != EIO) broken("the sync failed, and the wait says %d", error.system_error);
+  world_captured.told = 1;
+}
+
+/* The file is left and copied, though nobody captures or waits any more. */
+static void at_end_failed(void) {
+  at_end();
+  check_synced(0, 0);
+}
+
+/* The disk is full, and there is no segment to drain to. */
+static void set_up_full(void) {
+  set_up();
+  drainer_abandon(&world_log->drainer);
+  world_log->sealer.active = NULL;
+  world_captured.full = 1;
+  produce(0, 0);
+  locals_load(&(thread_locals){0});
+}
+
+static void waits_for_room(void) {
+  weir_error error = {0};
+  weir_sync(&world_log->intake.producer, UINT64_MAX, NULL, &error);
+  if (error.system_error != ENOSPC) broken("the disk is full, and the wait says %d", error.system_error);
+  world_captured.told = 1;
+}
+
+/* Between tries a drainer that cannot go on naps. */
+static void drains_in_vain(void) {
+  while (!world_captured.told) {
+    pass_once(world_log);
+    wait_for_store();
+    remember((uint64_t)world_captured.told);
+  }
+}
+
 static void grows(void) { pass_once(world_log); }
 
 static void at_end_touched(void) {
-  if (world_captured.touched_end < world_log->drainer.next_offset) broken("the log grows, and its files' time stands still");
-}
-
-static void at_end(void) {
-  if (!told_durable) broken("who waits for the disk waits for ever");
+  int touched = world_captured.touched_end >= world_log->drainer.next_offset;
+  if (!touched) broken("the log grows, and its files' time stands still");
 }
 
 static const twin twins[] = {
@@ -81,6 +130,17 @@ static const twin twins[] = {
 static const twin twins_of_two[] = {
     {"end-relaxed", "D1", TWIN_RELAX_STORE, PLACE_END, ANY_VALUE, 0},
     {"end-read-relaxed", "D1", TWIN_RELAX_LOAD, PLACE_END, ANY_VALUE, 0},
+    {0},
+};
+
+static const twin failing_twins[] = {
+    {"roll-asked-late", "D6", TWIN_DELAY_STORE, PLACE_ROLL, ANY_VALUE, 3},
+    {0},
+};
+
+static const twin full_twins[] = {
+    {"failed-relaxed", "D5", TWIN_RELAX_STORE, PLACE_FAILED, ANY_VALUE, 0},
+    {"failed-read-relaxed", "D5", TWIN_RELAX_LOAD, PLACE_FAILED, ANY_VALUE, 0},
     {0},
 };
 
@@ -104,6 +164,15 @@ const model durable_again_model = {
 const model durable_two_model = {
     .name = "durable-two", .labels = "D1 to D4", .proves = PROVES, .set_up = set_up_captured,
     .threads = {waits, captures, drains, seals}, .at_end = at_end, .switches = 2, .twins = twins_of_two,
+};
+const model failing_model = {
+    .name = "failing", .labels = "D6", .proves = "a file whose sync failed is left and copied at once",
+    .set_up = set_up_failing, .threads = {waits_in_vain, drains, seals}, .at_end = at_end_failed, .switches = 2,
+    .twins = failing_twins,
+};
+const model full_model = {
+    .name = "full", .labels = "D5", .proves = "a wait that fails says why", .set_up = set_up_full,
+    .threads = {waits_for_room, drains_in_vain, seals}, .at_end = at_end, .switches = 2, .twins = full_twins,
 };
 const model touched_model = {
     .name = "touched", .labels = "D7", .proves = "the files' time is past the last store", .set_up = set_up_stale,

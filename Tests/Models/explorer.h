@@ -51,7 +51,11 @@ typedef enum place_kind {
   PLACE_REMOVABLE,    /* what is to be delivered before there is something to remove */
   PLACE_BATCHED,      /* segments that became batches, on their way to the sealer */
   PLACE_USED,         /* bytes below the limit that are used */
-  PLACE_BATCH_ROOM    /* bytes below the limit that batches in the making have */
+  PLACE_BATCH_ROOM,   /* bytes below the limit that batches in the making have */
+  PLACE_ROLL,         /* up to which segment a sync has failed */
+  PLACE_FAILED,       /* up to which requests to drain have failed */
+  PLACE_PREFAULT_STOP, /* the prefaulter is to end */
+  PLACE_PREFAULT_BELL
 } place_kind;
 
 enum { ANY_VALUE = -1 };
@@ -76,6 +80,7 @@ typedef struct model {
   void (*before_store)(void);            /* before each store to what survives a kill; or null */
   void (*done)(void);                    /* once, after the last execution, if none failed; or null */
   int sleeps_run_out;                    /* one sleep of each thread may end with nothing done by others */
+  int naps_run_out;                      /* a wait in a futex with a timeout is over at once */
   uint32_t switches;                     /* at most so many from a thread that could go on; 0: without a bound */
   int long_form;                         /* not part of the short form */
   const twin *twins;                     /* the last has a null name */

@@ -62,13 +62,13 @@ static const twin twins[] = {
     {"no-membarrier", "L6", TWIN_SKIP_BARRIER, PLACE_OTHER, ANY_VALUE, 0},
     {"asleep-read-before-tail-stored", "L6", TWIN_DELAY_STORE, PLACE_TAIL, ANY_VALUE, 2},
     {"asleep-stored-after-tails-read", "L6", TWIN_DELAY_STORE, PLACE_ASLEEP, 1, 8},
-    {"woken-without-the-bell", "L6", TWIN_SKIP_UPDATE, PLACE_BELL, ANY_VALUE, 0},
+    {"woken-without-the-bell", "E4", TWIN_SKIP_UPDATE, PLACE_BELL, ANY_VALUE, 0},
     {0},
 };
 static const twin no_twins[] = {{0}};
 
 const model sleep_model = {
-    .name = "sleep", .labels = "L6", .proves = "no wake-up is lost", .set_up = set_up, .threads = {drains, one},
+    .name = "sleep", .labels = "L6, E4", .proves = "no wake-up is lost", .set_up = set_up, .threads = {drains, one},
     .at_end = at_end, .twins = twins,
 };
 const model sleep_again_model = {

@@ -25,7 +25,8 @@ void allow_claims(void);        /* as if the key for end_thread had been made */
 void sleep_once(event_log *log); /* the drainer's deep sleep */
 int begin_next_segment(event_log *log); /* seals the active one, as if it were full. 1: done */
 void pass_once(event_log *log); /* a pass of the drainer, as in drain_main */
-void seal(event_log *log);            /* the sealer's thread */
+void seal(event_log *log);              /* the sealer's thread */
+void prefault(event_log *log);          /* the prefaulter's */
 int look_for_removable(retention *retention); /* 1: what could be removed is delivered already */
 void take_batches(retention *retention);
 int full_drain(event_log *log); /* drainer_drain. 1: complete */

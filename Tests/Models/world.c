@@ -248,6 +248,10 @@ static place_kind locate(const volatile void *address, uint32_t *number) {
   if (address == &log->sealer.stale) return PLACE_STALE;
   if (address == &intake->requests.made) return PLACE_REQUESTED;
   if (address == &intake->requests.done) return PLACE_ANSWERED;
+  if (address == &intake->requests.failed) return PLACE_FAILED;
+  if (address == &log->sealer.roll_wanted) return PLACE_ROLL;
+  if (address == &log->prefaulter.stopping) return PLACE_PREFAULT_STOP;
+  if (address == &log->prefaulter.bell) return PLACE_PREFAULT_BELL;
   if (retention && address == &retention->delivered) return PLACE_DELIVERED;
   if (retention && address == &retention->removable_at) return PLACE_REMOVABLE;
   if (retention && address == &retention->batched) return PLACE_BATCHED;
@@ -288,7 +292,11 @@ const char *place_name(const volatile void *address) {
                                       [PLACE_REMOVABLE] = "removable_at",
                                       [PLACE_BATCHED] = "batched",
                                       [PLACE_USED] = "used",
-                                      [PLACE_BATCH_ROOM] = "batch_taken"};
+                                      [PLACE_BATCH_ROOM] = "batch_taken",
+                                      [PLACE_ROLL] = "roll_wanted",
+                                      [PLACE_FAILED] = "requests.failed",
+                                      [PLACE_PREFAULT_STOP] = "the prefaulter's stopping",
+                                      [PLACE_PREFAULT_BELL] = "the prefaulter's bell"};
   static char text[96];
   uint32_t number;
   place_kind kind = locate(address, &number);

@@ -18,6 +18,9 @@ typedef struct captured {
   uint8_t synced[MAX_PRODUCERS][MAX_NUMBERS];  /* the disk has it */
   uint64_t synced_end;                         /* and all with a lower offset */
   uint64_t touched_end;                        /* the log's end when its files last got the present time */
+  int told;                                    /* whoever waited for the disk waits no more */
+  uint32_t failing_syncs;                      /* how many of the next syncs fail */
+  int full;                                    /* the disk has no room for another file */
 } captured;
 
 extern event_log *world_log;

@@ -12,14 +12,14 @@ void bell_ring(intake *intake) {
 void bell_wake(intake *intake) {
   /* Many producers may see the sleeper; the exchange lets one of them make the system call. */
   if (__atomic_load_n(&intake->producer.asleep, __ATOMIC_RELAXED) &&
-      __atomic_exchange_n(&intake->producer.asleep, 0, __ATOMIC_ACQ_REL)) {
+      __atomic_exchange_n(&intake->producer.asleep, 0, __ATOMIC_ACQ_REL)) { /* L6 */
     bell_ring(intake);
   }
 }
 
 void bell_end_nap(intake *intake) {
   if (__atomic_load_n(&intake->napping, __ATOMIC_RELAXED) &&
-      __atomic_exchange_n(&intake->napping, 0, __ATOMIC_ACQ_REL)) {
+      __atomic_exchange_n(&intake->napping, 0, __ATOMIC_ACQ_REL)) { /* L6 */
     bell_ring(intake);
   }
 }

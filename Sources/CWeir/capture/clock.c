@@ -5,6 +5,10 @@
  * changes between two readings, whatever the wall clock does later. The rate is measured against CLOCK_MONOTONIC over
  * the whole life of the opening, at least one millisecond, so it becomes more exact; the base is measured anew each
  * time.
+ *
+ * label store                                   load                              what it guarantees
+ * K4    a slot's crc (release), after its       recovery, by program order        a slot that is half written fails its
+ *       value; the other slot is whole then                                       checksum, and the other one counts
  */
 #define _GNU_SOURCE
 #include "capture/clock.h"
@@ -73,7 +77,7 @@ static void persist(ring_header *header, const calibration *value) {
   slot->value = made.value;
   slot->sequence = made.sequence;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  __atomic_store_n(&slot->crc, made.crc, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->crc, made.crc, __ATOMIC_RELEASE); /* K4 */
 }
 
 void clock_start(event_clock *clock, uint32_t wanted) {

@@ -11,8 +11,10 @@
  * Stores to a lost page go nowhere. So no capture that stored to the page may be accepted, and nothing in the page may
  * be drained.
  *
- *     label  store                                   order    pairs with
- *     G2     intake.mapping_lost                     seq_cst  acquire load in detach_lost_page, after what was read
+ * label store                                   load                              what it guarantees
+ * G2    handler: intake.mapping_lost, or a      mapping_lost, or the flag         what came from a lost page is neither
+ *       recovery's flag (seq_cst), then the     (acquire), after the bytes        drained nor reported as durable
+ *       page is replaced                        were copied
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -107,7 +109,7 @@ void detach_unregister(intake *intake) {
  * the process is ending, and its threads may go on capturing.
  */
 __attribute__((destructor)) static void unload(void) {
-  if (__atomic_load_n(&logs, __ATOMIC_ACQUIRE)) return;
+  if (__atomic_load_n(&logs, __ATOMIC_RELAXED)) return;
   lane_let_threads_go();
   sigbus_uninstall();
 }

@@ -22,6 +22,8 @@
  * L9    evicted_total, then evicting_to and      drainer: evicting_total and then    every evicted event is counted, by
  *       evicting_total (release), then head      evicting_to (acquire), after it     producer, drainer or recovery
  *                                                claimed, then evicted_total
+ * L10   references - 1 (release), after the      whoever takes the last one          a log's memory is freed after the
+ *       last use of the log                      (acquire), before it is freed       last use
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
  * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
  * T3    log.context (release), after types_end   capture: log.context (acquire),     a record's context has its
@@ -67,7 +69,7 @@ static int thread_key_made;
 log_state lane_log_state(const intake *intake) {
   /* A child of a bare clone has not run the fork handlers, but its lanes are wiped. */
   if (intake->lanes && !intake->lanes->producer.log) return STATE_DETACHED;
-  return (log_state)__atomic_load_n(&intake->state, __ATOMIC_ACQUIRE);
+  return (log_state)__atomic_load_n(&intake->state, __ATOMIC_ACQUIRE); /* L7 */
 }
 
 static int32_t closed_reason(const intake *intake) {
@@ -196,7 +198,7 @@ static weir_place find_room(weir_lane *lane, int may_wait) {
 }
 
 void lane_unreference(intake *intake) {
-  if (__atomic_sub_fetch(&intake->references, 1, __ATOMIC_ACQ_REL) == 0) intake->release(intake);
+  if (__atomic_sub_fetch(&intake->references, 1, __ATOMIC_ACQ_REL) == 0) intake->release(intake); /* L10 */
 }
 
 /* Drops a thread's entry for a log and gives its lane back. No capture may be in progress in that lane. */
@@ -354,7 +356,7 @@ static weir_place begin_in(intake *intake, weir_lane *lane, int may_wait) {
  * captures without a lane need to check it.
  */
 static int is_limited(const intake *intake) {
-  return intake->retention && __atomic_load_n(&intake->retention->limited, __ATOMIC_ACQUIRE);
+  return intake->retention && __atomic_load_n(&intake->retention->limited, __ATOMIC_RELAXED);
 }
 
 weir_place weir_find_place(weir_log *producer) {

@@ -420,9 +420,10 @@ static int report_all_refusals(drainer *drainer) {
  * first. Counts evictions that came before: their producer may have been stopped before it counted them.
  */
 static uint64_t claim(lane *lane) {
-  uint64_t *word = &lane->control->head, head = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-  while (!__atomic_compare_exchange_n(word, &head, head | HEAD_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    continue; /* L8 */
+  uint64_t *word = &lane->control->head, head = load(word);
+  /* L8 */
+  while (!__atomic_compare_exchange_n(word, &head, head | HEAD_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    continue;
   }
   eviction_settle(lane->control, head);
   return head_position(head);
@@ -499,11 +500,11 @@ static int drain_lane(drainer *drainer, lane *lane, uint64_t tail) {
   return drain_view(drainer, lane, &view, tail);
 }
 
-/* Ends a segment whose file can't be synced any more, unless it is empty: the sealer copies it. 0: stalled. */
-static int leave_poisoned(drainer *drainer) {
+/* Whether the active segment's file can't be synced any more, and holds events. */
+static int is_poisoned(const drainer *drainer) {
   const segment *active = drainer->active;
-  if (!active || active->number > __atomic_load_n(&drainer->sealer->roll_wanted, __ATOMIC_ACQUIRE)) return 1; /* D6 */
-  return drainer->next_offset == active->base_offset || roll(drainer);
+  if (!active || active->number > __atomic_load_n(&drainer->sealer->roll_wanted, __ATOMIC_ACQUIRE)) return 0; /* D6 */
+  return drainer->next_offset > active->base_offset;
 }
 
 drain_result drainer_drain(drainer *drainer, uint64_t *moved) {
@@ -511,7 +512,7 @@ drain_result drainer_drain(drainer *drainer, uint64_t *moved) {
   uint64_t before = 0, after = 0;
   drainer->stall_error = 0;
   drainer->stalled_for = UINT64_MAX;
-  int complete = !is_lost(drainer) && leave_poisoned(drainer);
+  int complete = !is_lost(drainer) && (!is_poisoned(drainer) || roll(drainer)); /* the sealer copies what is left */
   for (uint32_t i = 0; i < intake->lane_count && complete; i++) {
     lane *lane = &intake->lanes[i];
     uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
@@ -539,7 +540,8 @@ static int anything_to_do(const drainer *drainer) {
     const lane_control *control = intake->lanes[i].control;
     if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != head_position(load(&control->head))) return 1; /* L6 */
   }
-  return __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE) ||    /* E3 */
+  return is_poisoned(drainer) ||                                     /* D6 */
+         __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE) ||    /* E3 */
          __atomic_load_n(&intake->refused, __ATOMIC_ACQUIRE) ||      /* E2 */
          __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE) != load(&intake->requests.done); /* D3 */
 }
@@ -558,7 +560,7 @@ static int any_lane_half_full(const drainer *drainer) {
   for (uint32_t i = 0; i < intake->lane_count; i++) {
     const lane_control *control = intake->lanes[i].control;
     uint64_t head = head_position(load(&control->head));
-    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) - head >= intake->ring.header->lane_bytes / 2) return 1;
+    if (load(&control->tail) - head >= intake->ring.header->lane_bytes / 2) return 1; /* L6 */
   }
   return 0;
 }

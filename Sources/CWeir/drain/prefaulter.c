@@ -9,6 +9,12 @@
  *
  * The drainer wakes the prefaulter whenever it drains something. The prefaulter sleeps without an end once nothing
  * moves.
+ *
+ * label store                               load                              what it guarantees
+ * P1    who stops: stopping, then           prefaulter: bell (acquire), then  a stop is seen, or ends the wait
+ *       bell + 1 (release)                  stopping; then waits for bell
+ *
+ * asleep orders nothing: a drainer that does not see it wakes the prefaulter with its next block.
  */
 #include "drain/prefaulter.h"
 
@@ -94,8 +100,9 @@ static void *populate_main(void *argument) {
   for (uint32_t i = 0; i < intake->lane_count; i++) {
     stretches[i].head = head_position(__atomic_load_n(&intake->lanes[i].control->head, __ATOMIC_RELAXED));
   }
-  while (!__atomic_load_n(&prefaulter->stopping, __ATOMIC_ACQUIRE)) {
-    uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE);
+  for (;;) {
+    uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE); /* P1: before `stopping` */
+    if (__atomic_load_n(&prefaulter->stopping, __ATOMIC_RELAXED)) break;  /* P1 */
     uint64_t moved;
     /* Any other error is of one range, or passes: the capture takes the fault, and the next look may succeed. */
     if (populate_once(prefaulter, stretches, &moved) == -EINVAL) return NULL;
@@ -105,8 +112,7 @@ static void *populate_main(void *argument) {
       sys_futex_wait(&prefaulter->bell, bell, tick);
       continue;
     }
-    /* A drainer that has not seen the flag wakes nobody: then its next block does. */
-    __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_RELAXED);
     sys_futex_wait(&prefaulter->bell, bell, UINT64_MAX);
     __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);
     quiet = 0;
@@ -116,7 +122,7 @@ static void *populate_main(void *argument) {
 
 static void ring(prefaulter *prefaulter) {
   __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&prefaulter->bell, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&prefaulter->bell, 1, __ATOMIC_RELEASE); /* P1 */
   sys_futex_wake(&prefaulter->bell);
 }
 
@@ -133,7 +139,7 @@ int prefaulter_start(prefaulter *prefaulter) {
 
 void prefaulter_stop(prefaulter *prefaulter) {
   if (!prefaulter->runs) return;
-  __atomic_store_n(&prefaulter->stopping, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&prefaulter->stopping, 1, __ATOMIC_RELAXED); /* P1 */
   ring(prefaulter);
   pthread_join(prefaulter->thread, NULL);
   prefaulter->runs = 0;

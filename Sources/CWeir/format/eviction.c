@@ -21,6 +21,6 @@ void eviction_settle(lane_control *control, uint64_t head) {
 }
 
 uint64_t eviction_total(const lane_control *control) {
-  uint64_t head = __atomic_load_n(&control->head, __ATOMIC_ACQUIRE), total;
+  uint64_t head = __atomic_load_n(&control->head, __ATOMIC_ACQUIRE), total; /* L9 */
   return eviction_due(control, head, &total) ? total : load(&control->evicted_total);
 }

@@ -29,8 +29,8 @@ static void give_back(weir_firing *firing) {
   __atomic_store_n(&firing->pending, 0, __ATOMIC_RELAXED);
   firing->running = NULL;
   firing->override = NULL;
-  __atomic_store_n(&firing->epoch, 0, __ATOMIC_RELEASE);
-  __atomic_store_n(&firing->taken, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&firing->epoch, 0, __ATOMIC_RELEASE); /* F2 */
+  __atomic_store_n(&firing->taken, 0, __ATOMIC_RELEASE); /* F5 */
 }
 
 static void end_thread(void *record) {
@@ -69,9 +69,10 @@ static void prepare(void) {
 void weir_firing_prepare(void) { pthread_once(&prepared, prepare); }
 
 static weir_firing *take_record(void) {
-  weir_firing *firing = __atomic_load_n(&records, __ATOMIC_ACQUIRE);
+  weir_firing *firing = __atomic_load_n(&records, __ATOMIC_ACQUIRE); /* F6 */
   for (; firing; firing = firing->next) {
     uint32_t is_taken = 0;
+    /* F5 */
     if (__atomic_compare_exchange_n(&firing->taken, &is_taken, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return firing;
   }
   void *memory;
@@ -82,7 +83,9 @@ static weir_firing *take_record(void) {
   memset(firing, 0, sizeof *firing);
   firing->taken = 1;
   firing->next = __atomic_load_n(&records, __ATOMIC_RELAXED);
+  /* F6 */
   while (!__atomic_compare_exchange_n(&records, &firing->next, firing, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    continue;
   }
   return firing;
 }
@@ -96,7 +99,7 @@ weir_firing *weir_firing_join(void) {
   return firing;
 }
 
-uint64_t weir_firing_retire(void) { return __atomic_add_fetch(&weir_firing_epoch, 1, __ATOMIC_SEQ_CST); }
+uint64_t weir_firing_retire(void) { return __atomic_add_fetch(&weir_firing_epoch, 1, __ATOMIC_SEQ_CST); /* F3 */ }
 
 /* After it, every other thread has its epoch (F1) in memory, or will read the tables as they are now. */
 static void barrier(void) {
@@ -107,6 +110,7 @@ static void barrier(void) {
 
 /* The oldest epoch in which a thread other than the one of `except` fires, at most `least`. */
 static uint64_t oldest(uint64_t least, const weir_firing *except) {
+  /* F6 */
   for (weir_firing *firing = __atomic_load_n(&records, __ATOMIC_SEQ_CST); firing; firing = firing->next) {
     uint64_t began = __atomic_load_n(&firing->epoch, __ATOMIC_SEQ_CST); /* F1, F2 */
     if (firing != except && began != 0 && began < least) least = began;
@@ -115,12 +119,13 @@ static uint64_t oldest(uint64_t least, const weir_firing *except) {
 }
 
 uint64_t weir_firing_reach(int ask) {
-  uint64_t now = __atomic_load_n(&weir_firing_epoch, __ATOMIC_SEQ_CST);
+  uint64_t now = __atomic_load_n(&weir_firing_epoch, __ATOMIC_SEQ_CST); /* F3 */
   barrier();
   uint64_t reached = oldest(now, NULL);
   if (!ask || reached == now) return reached;
+  /* F6 */
   for (weir_firing *firing = __atomic_load_n(&records, __ATOMIC_SEQ_CST); firing; firing = firing->next) {
-    uint64_t began = __atomic_load_n(&firing->epoch, __ATOMIC_SEQ_CST);
+    uint64_t began = __atomic_load_n(&firing->epoch, __ATOMIC_SEQ_CST); /* F1, F2 */
     if (began != 0 && began < now) __atomic_store_n(&firing->pending, 1, __ATOMIC_SEQ_CST); /* F4 */
   }
   barrier();

@@ -1,11 +1,13 @@
 /*
  * signals.c: see weir_signals.h.
  *
- *     label  store                                  order    pairs with
- *     S1     slot.note_to, slot.process             release  acquire loads in on_signal: a slot that is ready is complete
- *     S2     slot.came = 1 (exchange)               acq_rel  itself: of signals that come at once one is the first
- *     S3     continued + 1                          release  acquire loads in on_signal and pass_on: a stop that came
- *                                                            before the last SIGCONT is known for one
+ * label store                                   load                              what it guarantees
+ * S1    slot.process, then slot.note_to         handler: slot.note_to (acquire),  a slot that is ready is complete
+ *       (release each)                          then slot.process (acquire)
+ * S2    slot.came, exchanged                    the same                          of signals that come at once one is
+ *                                                                                 the first
+ * S3    continued + 1 (release)                 handler, and who raises a stop    a stop that came before the last
+ *                                               again: continued (acquire)        SIGCONT is not raised again
  */
 #define _GNU_SOURCE
 #include "weir_signals.h"

@@ -14,7 +14,7 @@ enum { MOST_NEWER = 64 };
 /* No event was captured before 2025: a date before that is of a clock that nobody had set. */
 #define EARLIEST_NS INT64_C(1735689600000000000)
 
-static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); /* R1 */ }
 
 static uint64_t lower(uint64_t a, uint64_t b) { return a < b ? a : b; }
 

@@ -4,7 +4,7 @@
 #include "system/error.h"
 #include "system/invariant.h"
 
-static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); /* B1, B2 */ }
 
 int byte_limit_is_short(const retention *retention, uint64_t needed, uint64_t freed) {
   return plus(plus(load(&retention->used), needed), retention->slack_bytes) > plus(retention->max_bytes, freed);

@@ -9,7 +9,7 @@
 
 enum { LEAST_PAUSE_NS = 1000000000 };
 
-static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); /* B1, B2 */ }
 
 /* Asks the remover for room, and waits; if no remover runs yet, removes segments itself. 0 or a negative errno. */
 static int make_room(retention *retention, uint64_t bytes) {
@@ -25,7 +25,7 @@ static int make_room(retention *retention, uint64_t bytes) {
   pthread_cond_signal(&remover->wakes);
   while (remover->running && retention->answered < ticket) pthread_cond_wait(&remover->settled, &remover->mutex);
   pthread_mutex_unlock(&remover->mutex);
-  return __atomic_load_n(&retention->failure, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&retention->failure, __ATOMIC_RELAXED);
 }
 
 /* Adds the files up anew: they may take less than was counted, because somebody emptied quarantine/, say. */
@@ -68,9 +68,9 @@ int claim_copy(retention *retention, uint64_t base, uint64_t bytes) {
     retention_remove_due(retention, plus(bytes, for_batches));
     taken = byte_limit_try(retention, bytes, for_batches);
     /* Reserve what the copy lacks. Otherwise the preparer takes it first, and newer segments can't be removed. */
-    __atomic_store_n(&retention->copy_wanted, taken ? 0 : bytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&retention->copy_wanted, taken ? 0 : bytes, __ATOMIC_RELAXED);
   } else if (taken) {
-    __atomic_store_n(&retention->copy_wanted, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&retention->copy_wanted, 0, __ATOMIC_RELAXED);
   }
   return taken ? 0 : -BYTE_LIMIT_REACHED;
 }

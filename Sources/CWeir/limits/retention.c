@@ -22,7 +22,7 @@
 enum { MOST_AT_ONCE = 64, LEAST_PAUSE_NS = 1000000000 };
 #define LOOK_AGAIN_NS UINT64_C(60000000000)
 
-static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); /* R1 */ }
 
 /* ---- The queue --------------------------------------------------------------------------------------------------- */
 
@@ -326,7 +326,7 @@ static int publish_removable(retention *retention) {
   LOOKED();
   /* R1: first the word, then a look at what is delivered. Of the two, one sees what the other has stored. */
   __atomic_store_n(&retention->removable_at, base, __ATOMIC_SEQ_CST);
-  return retention->remove_delivered && base <= __atomic_load_n(&retention->delivered, __ATOMIC_SEQ_CST);
+  return retention->remove_delivered && base <= __atomic_load_n(&retention->delivered, __ATOMIC_SEQ_CST); /* R1 */
 }
 
 int retention_remove_due(retention *retention, uint64_t needed) {
@@ -340,10 +340,10 @@ int retention_remove_due(retention *retention, uint64_t needed) {
   do {
     if (result >= 0) result = remove_some(retention, needed);
   } while (result > 0 || (publish_removable(retention) && result == 0));
-  __atomic_store_n(&retention->failure, result, __ATOMIC_RELEASE);
+  __atomic_store_n(&retention->failure, result, __ATOMIC_RELAXED);
   retention->look_at = result < 0 ? sys_monotonic_ns() + LOOK_AGAIN_NS : next_look(retention);
   int limited = byte_limit_is_short(retention, retention->reserve, 0);
-  if (!limited) __atomic_store_n(&retention->limited, 0, __ATOMIC_RELEASE);
+  if (!limited) __atomic_store_n(&retention->limited, 0, __ATOMIC_RELAXED);
   return result;
 }
 
@@ -447,7 +447,7 @@ weir_status retention_settle(retention *retention, weir_error *error) {
     return fail_system(error, result, "remove old segments of", retention->held->path, NULL);
   }
   uint32_t limited = !retention->displaces && byte_limit_is_short(retention, retention->reserve, 0);
-  __atomic_store_n(&retention->limited, limited, __ATOMIC_RELEASE);
+  __atomic_store_n(&retention->limited, limited, __ATOMIC_RELAXED);
   return WEIR_OK;
 }
 
@@ -508,7 +508,7 @@ uint64_t retention_due(const retention *retention) {
 
 void retention_deny(retention *retention, int error) {
   if (!retention || retention->answered == retention->asked) return;
-  __atomic_store_n(&retention->failure, error, __ATOMIC_RELEASE);
+  __atomic_store_n(&retention->failure, error, __ATOMIC_RELAXED);
   retention->answered = retention->asked;
   pthread_cond_broadcast(&retention->remover->settled);
 }

@@ -131,7 +131,7 @@ static int end_block(redo *redo) {
   block->calibration = redo->ring->calibration;
   segment_append(redo->active, block);
   *block = (block_header){0};
-  return __atomic_load_n(redo->page_lost, __ATOMIC_ACQUIRE) ? -MAPPING_LOST : 0;
+  return __atomic_load_n(redo->page_lost, __ATOMIC_ACQUIRE) ? -MAPPING_LOST : 0; /* G2 */
 }
 
 /* Seals the active segment and brings it to the disk. */

@@ -327,7 +327,7 @@ int unsealed_retire(const unsealed *found, int directory, const segment_name *na
     error = renew(found, directory, name->name, fd);
   } else {
     error = sys_sync_data(fd);
-    if (error != 0) __atomic_store_n(sync_failed, 1, __ATOMIC_RELEASE); /* for the next recovery */
+    if (error != 0) __atomic_store_n(sync_failed, 1, __ATOMIC_RELEASE); /* K2 */
   }
   sys_close(fd);
   if (error == 0) error = name_sealed(found, directory, name, &last->base);

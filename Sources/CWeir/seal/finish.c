@@ -149,7 +149,7 @@ static int finish(const finisher *finisher, segment *segment) {
     segment->synced = !segment->poisoned;
   }
   if (segment->poisoned) {
-    if (finisher->sync_failed) __atomic_store_n(finisher->sync_failed, 1, __ATOMIC_RELEASE);
+    if (finisher->sync_failed) __atomic_store_n(finisher->sync_failed, 1, __ATOMIC_RELEASE); /* K2 */
     int error = move_to_new_file(finisher, segment);
     if (error != 0) return error;
   }

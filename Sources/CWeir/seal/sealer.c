@@ -30,6 +30,8 @@
  *       (release), then the bell                                              sync failed takes no block
  * D7    stale = 0 (seq_cst), then the       drainer: its stores, then stale   the files' time is past the last
  *       touch                               + 0 (seq_cst)                     store, or a touch is asked for
+ * K2    the ring's sync_failed (release),   recovery, by program order        a recovery trusts no file's sync of
+ *       before the next sync                                                  an opening in which one failed
  *
  * queued, finished and stuck_error order nothing: they bound what waits for a slow disk (sealer_waiting,
  * sealer_trouble), and one that is seen late makes the drainer look again. passes is a count.
@@ -64,7 +66,7 @@ static void queue(sealer *sealer, segment *done) {
   if (sealer->last_done) sealer->last_done->next = done;
   else sealer->first_done = done;
   sealer->last_done = done;
-  __atomic_store_n(&sealer->queued, sealer->queued + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&sealer->queued, sealer->queued + 1, __ATOMIC_RELAXED);
   pthread_cond_signal(&sealer->worker.wakes);
 }
 
@@ -105,12 +107,12 @@ static void finish_all(sealer *sealer, segment *first) {
   while (*last) last = &(*last)->next;
   *last = done.failed;
   sealer->retry_at = sys_monotonic_ns() + RETRY_PAUSE_NS;
-  if (done.failed) __atomic_store_n(&sealer->stuck_error, done.error, __ATOMIC_RELEASE);
-  else if (sealer->stuck == NULL) __atomic_store_n(&sealer->stuck_error, 0, __ATOMIC_RELEASE);
+  if (done.failed) __atomic_store_n(&sealer->stuck_error, done.error, __ATOMIC_RELAXED);
+  else if (sealer->stuck == NULL) __atomic_store_n(&sealer->stuck_error, 0, __ATOMIC_RELAXED);
   /* A name may not be on the disk, or events of the log are gone: nothing more is reported as durable. */
   if (sealer->broken == 0) sealer->broken = done.lost > 0 ? -EIO : done.directory_error;
   __atomic_store_n(&sealer->lost, sealer->lost + done.lost, __ATOMIC_RELAXED);
-  __atomic_store_n(&sealer->finished, sealer->finished + count - length(done.failed), __ATOMIC_RELEASE);
+  __atomic_store_n(&sealer->finished, sealer->finished + count - length(done.failed), __ATOMIC_RELAXED);
   INVARIANT(sealer->finished + length(sealer->stuck) <= sealer->queued);
 }
 
@@ -149,7 +151,7 @@ static int is_durable(const sealer *sealer, const sync_wait *wait) {
 static void settle(sync_wait *wait, sync_result result, int error) {
   INVARIANT(wait->result == SYNC_PENDING && result != SYNC_PENDING);
   wait->error = error;
-  __atomic_store_n(&wait->result, result, __ATOMIC_RELEASE);
+  wait->result = result;
 }
 
 /* Takes settled waits off the list, and calls the functions of those that have one, off the mutex. */
@@ -207,7 +209,7 @@ static int sync_active(sealer *sealer, segment *active) {
     pthread_mutex_unlock(&sealer->worker.mutex);
     int error = sys_sync_data(active->fd), unnamed = 0;
     active->poisoned = error != 0;
-    if (error != 0) __atomic_store_n(sealer->finisher.sync_failed, 1, __ATOMIC_RELEASE);
+    if (error != 0) __atomic_store_n(sealer->finisher.sync_failed, 1, __ATOMIC_RELEASE); /* K2 */
     if (error == 0 && !active->named) unnamed = sys_sync_directory(active->directory);
     active->named |= error == 0 && unnamed == 0;
     pthread_mutex_lock(&sealer->worker.mutex);
@@ -255,7 +257,7 @@ static int make_durable(sealer *sealer) {
   INVARIANT(offset >= sealer->durable_offset);
   for (uint32_t i = 0; error == 0 && i < intake->lane_count; i++) {
     INVARIANT(drained[i] >= intake->lanes[i].durable);
-    __atomic_store_n(&intake->lanes[i].durable, drained[i], __ATOMIC_RELEASE);
+    __atomic_store_n(&intake->lanes[i].durable, drained[i], __ATOMIC_RELAXED);
   }
   if (error == 0) __atomic_store_n(&sealer->durable_offset, offset, __ATOMIC_RELEASE); /* D2 */
   for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
@@ -424,10 +426,10 @@ int sealer_stop(sealer *sealer) {
   return error;
 }
 
-int sealer_trouble(const sealer *sealer) { return __atomic_load_n(&sealer->stuck_error, __ATOMIC_ACQUIRE); }
+int sealer_trouble(const sealer *sealer) { return __atomic_load_n(&sealer->stuck_error, __ATOMIC_RELAXED); }
 
 uint64_t sealer_waiting(const sealer *sealer) {
-  return __atomic_load_n(&sealer->queued, __ATOMIC_ACQUIRE) - __atomic_load_n(&sealer->finished, __ATOMIC_ACQUIRE);
+  return load(&sealer->queued) - load(&sealer->finished);
 }
 
 /* ---- What others tell it ----------------------------------------------------------------------------------------- */
@@ -478,8 +480,8 @@ int sealer_add(sealer *sealer, sync_wait *wait) {
      * D3: counted before the request is made. A drainer that is awake may be done with the request before the next
      * instruction. If it saw no wait then, it would wake nobody.
      */
-    __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE);
-    wait->drain = __atomic_add_fetch(&sealer->intake->requests.made, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&sealer->wait_count, sealer->wait_count + 1, __ATOMIC_RELEASE); /* D3 */
+    wait->drain = __atomic_add_fetch(&sealer->intake->requests.made, 1, __ATOMIC_ACQ_REL); /* D3 */
   }
   pthread_mutex_unlock(&sealer->worker.mutex);
   if (pending) bell_ring(sealer->intake); /* `wait` is not read any more: the wait may be over */

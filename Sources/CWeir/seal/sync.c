@@ -53,7 +53,7 @@ static weir_status wait_for_event(intake *intake, weir_id id, sync_wait *wait, i
   int open = callers_enter(intake);
   if (known && open) {
     const lane_control *control = intake->lanes[wait->lane].control;
-    known = wait->position < __atomic_load_n(&control->tail, __ATOMIC_ACQUIRE);
+    known = wait->position < __atomic_load_n(&control->tail, __ATOMIC_RELAXED);
   }
   if (known) *settled = sealer_add(intake->sealer, wait);
   if (open) callers_leave(intake);

@@ -1,4 +1,10 @@
-/* segment.c: see segment.h. Everything here runs off the capture path. */
+/*
+ * segment.c: see segment.h. Everything here runs off the capture path.
+ *
+ * label store                                   load                              what it guarantees
+ * K3    a block's first word (release), after   recovery, by program order; a     a block is whole, or begins with
+ *       the rest of it                          reader beside it, by checksums    zeros
+ */
 #include "segment/segment.h"
 
 #include <errno.h>
@@ -121,7 +127,7 @@ static void place_header(uint8_t *at, const block_header *header) {
   uint64_t first;
   memcpy(&first, header, sizeof first);
   memcpy(at + sizeof first, (const uint8_t *)header + sizeof first, sizeof *header - sizeof first);
-  __atomic_store_n((uint64_t *)(void *)at, first, __ATOMIC_RELEASE);
+  __atomic_store_n((uint64_t *)(void *)at, first, __ATOMIC_RELEASE); /* K3 */
 }
 
 /* Adds the block's events to the seal's sums. */

@@ -47,7 +47,7 @@ int weir_fail_begin(const char *directory, uint32_t kinds, uint64_t after, uint6
     number = last_number = last_number == INT_MAX ? 1 : last_number + 1;
     rules[i] = (rule){.kinds = kinds, .error = error, .after = after, .times = times, .number = number};
     memcpy(rules[i].directory, path, sizeof path);
-    __atomic_add_fetch(&in_force, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&in_force, 1, __ATOMIC_RELAXED);
   }
   pthread_mutex_unlock(&lock);
   return number;
@@ -64,7 +64,7 @@ void weir_fail_end(int number) {
   rule *found = find(number);
   if (found) {
     found->number = 0;
-    __atomic_sub_fetch(&in_force, 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&in_force, 1, __ATOMIC_RELAXED);
   }
   pthread_mutex_unlock(&lock);
 }
@@ -83,7 +83,7 @@ static int is_below(const char *path, const char *directory) {
 }
 
 int failing_call(uint32_t kind, int fd) {
-  if (__atomic_load_n(&in_force, __ATOMIC_SEQ_CST) == 0 || fd < 0) return 0;
+  if (__atomic_load_n(&in_force, __ATOMIC_RELAXED) == 0 || fd < 0) return 0;
   char name[64], path[PATH_MAX];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
   ssize_t length = readlink(name, path, sizeof path - 1);

@@ -5,8 +5,12 @@
  * tells the mapping's owner, and puts a private page of zeros in the place of the one that is lost, so that the
  * instruction can be repeated. It makes one system call, mmap, and touches no memory of the mapped files.
  *
- *     label  store                                   order    pairs with
- *     G1     watched.version odd, the rest, even     release  acquire loads in find: version, the rest, version
+ * label store                                   load                              what it guarantees
+ * G1    a range's version + 1, then the rest    handler: version (acquire), then  the handler acts on a whole range, or
+ *       (release each), then version + 1        the rest (acquire each), then     on none
+ *       (release)                               version
+ * G3    installed (release), after before_us    installed (acquire), then         who uninstalls restores the action
+ *                                               before_us
  */
 #define _GNU_SOURCE
 #include "system/sigbus.h"
@@ -35,8 +39,9 @@ static uintptr_t page_bytes;
 /* Sets a range that is free, or frees one. 0: somebody else has it, or it is not as expected. */
 static int change(watched *range, uintptr_t expected, uintptr_t from, uintptr_t to, void (*lost)(void *owner),
                   void *owner) {
-  uint64_t version = __atomic_load_n(&range->version, __ATOMIC_ACQUIRE);
+  uint64_t version = __atomic_load_n(&range->version, __ATOMIC_ACQUIRE); /* G1 */
   if (version % 2 != 0 || __atomic_load_n(&range->from, __ATOMIC_RELAXED) != expected) return 0;
+  /* G1 */
   if (!__atomic_compare_exchange_n(&range->version, &version, version + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
     return 0;
   }
@@ -62,7 +67,7 @@ void sigbus_forget(const uint8_t *address) {
   }
 }
 
-void sigbus_note(void *flag) { __atomic_store_n((int *)flag, 1, __ATOMIC_SEQ_CST); }
+void sigbus_note(void *flag) { __atomic_store_n((int *)flag, 1, __ATOMIC_SEQ_CST); /* G2 */ }
 
 /* The mapping that the address is in: 1 and whom to tell, or 0. */
 static int find(uintptr_t address, watched *found) {
@@ -112,7 +117,7 @@ static void install(void) {
   page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
   sigaction(SIGBUS, NULL, &before_us); /* first: ours may run at once */
   sigaction(SIGBUS, &ours, NULL);
-  __atomic_store_n(&installed, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&installed, 1, __ATOMIC_RELEASE); /* G3 */
 }
 
 void weir_guard_install(void) {
@@ -126,4 +131,4 @@ void sigbus_uninstall(void) {
   if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus_error) sigaction(SIGBUS, &before_us, NULL);
 }
 
-int sigbus_is_installed(void) { return __atomic_load_n(&installed, __ATOMIC_ACQUIRE); }
+int sigbus_is_installed(void) { return __atomic_load_n(&installed, __ATOMIC_ACQUIRE); /* G3 */ }

@@ -53,15 +53,15 @@ void weir_fault_set(const char *operation, uint64_t nth, uint64_t times, int err
   fault_plan.nth = nth;
   fault_plan.times = times;
   fault_plan.error = error;
-  __atomic_store_n(&fault_plan.seen, 0, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&fault_plan.seen, 0, __ATOMIC_RELAXED);
 }
 
-uint64_t weir_fault_count(void) { return __atomic_load_n(&fault_plan.seen, __ATOMIC_SEQ_CST); }
+uint64_t weir_fault_count(void) { return __atomic_load_n(&fault_plan.seen, __ATOMIC_RELAXED); }
 
 static int fault(const char *operation) {
   if (!fault_plan.operation[0]) return 0;
   if (strcmp(fault_plan.operation, "any") != 0 && strcmp(fault_plan.operation, operation) != 0) return 0;
-  uint64_t seen = __atomic_add_fetch(&fault_plan.seen, 1, __ATOMIC_SEQ_CST);
+  uint64_t seen = __atomic_add_fetch(&fault_plan.seen, 1, __ATOMIC_RELAXED);
   if (seen == fault_plan.nth && fault_plan.error == WEIR_FAULT_KILL) kill(getpid(), SIGKILL);
   return seen >= fault_plan.nth && seen - fault_plan.nth < fault_plan.times ? -fault_plan.error : 0;
 }
