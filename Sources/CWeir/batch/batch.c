@@ -34,7 +34,7 @@ typedef struct writer {
   uint64_t filled;   /* bytes of content that are not compressed yet */
   batch_index *index; /* in the work, where the user data goes */
   batch_block *blocks;
-  segment_scan scan;  /* of the raw file; last, for its header's open end */
+  segment_scan scan;  /* of the raw file */
 } writer;
 
 void batch_temporary_name(char name[64], uint64_t base) {

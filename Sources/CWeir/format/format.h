@@ -344,7 +344,7 @@ typedef struct segment_header {
   name_room host;
   name_room fleet;
   uint8_t reserved1[200];
-  lane_mark drained[]; /* for each lane, how far it had been drained when this segment began */
+  /* Behind it a lane_mark for each lane: how far it had been drained when this segment began. */
 } segment_header;
 
 /*
@@ -363,7 +363,7 @@ static_assert(offsetof(segment_header, boot_id) == 108, "segment header");
 static_assert(offsetof(segment_header, captured_boot_id) == 124, "segment header");
 static_assert(offsetof(segment_header, log_id) == 144, "segment header");
 static_assert(offsetof(segment_header, host) == 184, "segment header");
-static_assert(offsetof(segment_header, drained) == SEGMENT_HEADER_BYTES, "segment header");
+static_assert(sizeof(segment_header) == SEGMENT_HEADER_BYTES, "segment header");
 
 typedef struct block_header {
   uint32_t magic;

@@ -70,7 +70,7 @@ struct weir_reader {
   orphan *orphan;
   uint64_t ring_loss_reported; /* the damaged ring that was reported: its inode, or 1 */
   definition_table definitions;
-  segment_scan scan; /* of the segment being read; last, for its header's open end */
+  segment_scan scan; /* of the segment being read */
 };
 
 /* The result of one step of the machine below. */

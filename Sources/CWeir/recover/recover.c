@@ -216,7 +216,7 @@ static weir_status recover_segments(recovery *recovery, unsealed *found) {
     if (found[i].salt != 0) recovery->last_opening = found[i].opening;
     /* The notice of a lost ring is a segment by itself, which a kill may have left unsealed. */
     const seal_summary *sums = &found[i].summary;
-    if (!found[i].empty && found[i].salt != 0) {
+    if (found[i].fate != FATE_REMOVED && found[i].salt != 0) {
       recovery->loss_reported = found[i].ring_losses == 1 && sums->notices == 1 && sums->events == 0;
     }
     memcpy(recovery->last_boot_id, found[i].boot_id, sizeof recovery->last_boot_id);

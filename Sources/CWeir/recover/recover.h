@@ -10,6 +10,15 @@
 #include "ring/ring.h"
 #include "segment/segment.h"
 
+/* What becomes of a segment that recovery scans. */
+typedef enum unsealed_fate {
+  FATE_SEALED,      /* gets a seal, and a sealed segment's name */
+  FATE_NAMED,       /* has a seal, because the writer died before the rename: gets the name */
+  FATE_KEPT,        /* has the name: listed because an earlier segment could not be finished */
+  FATE_REMOVED,     /* has neither event nor notice; or is recovered again from the ring, see drained_forgets */
+  FATE_QUARANTINED, /* is no segment of the log, see `problem` */
+} unsealed_fate;
+
 /* What a scan of an unsealed segment found, as far as its seal needs it. */
 typedef struct unsealed {
   uint64_t end; /* position after the last good block */
@@ -18,15 +27,13 @@ typedef struct unsealed {
   uint64_t opening;
   uint64_t base;     /* its first offset */
   uint8_t boot_id[16]; /* of the kernel's boot that wrote it */
-  int complete; /* it has its seal: the writer died before the rename */
-  int empty;    /* no event and no notice, so that the next segment has the same base offset */
+  unsealed_fate fate;
+  const char *problem; /* why it is quarantined */
   int ring_losses; /* number of notices that a whole ring is lost */
   uint64_t holes;       /* number of notices of holes in lanes */
   uint64_t hole_events; /* events that these notices report as missing */
   int damaged;  /* part of the segment is damaged: definitions may be missing */
-  int redone;   /* the file is removed, its events are drained again: see drained_forgets */
   int drained;  /* an earlier recovery wrote the segment, from the lanes */
-  const char *foreign; /* why the file is no segment of the log; null: it is one, or holds only zeros */
   uint64_t next_offset;
   uint64_t damaged_end; /* the offset after the last one in a damaged block */
   seal_summary summary;

@@ -122,7 +122,7 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
   return result < 0 ? result : 0;
 }
 
-/* Sets `*used` to the end of the bytes that are not zero. */
+/* Sets `*used` to the end of the bytes that are not zero. 1: the segment has its seal; 0; or a negative errno. */
 static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const segment_name *name, drained *drained,
                        unreported *losses, weir_recovery *report, uint64_t *used) {
   for (;;) {
@@ -138,8 +138,7 @@ static int scan_blocks(unsealed *found, segment_scan *scan, int directory, const
         error = take_damage(found, scan, directory, name, &damage, losses);
         break;
       case SCAN_SEALED:
-        found->complete = 1;
-        return 0;
+        return 1;
       case SCAN_TAIL:
         if (damage.to > damage.from) *used = damage.to;
         return damage.reason ? take_damage(found, scan, directory, name, &damage, losses) : 0;
@@ -169,6 +168,13 @@ static int keep_totals(unsealed *found, const drained *drained) {
   return 0;
 }
 
+static unsealed_fate fate_of(const unsealed *found, const segment_name *name, int has_seal) {
+  if (!name->active) return found->salt != 0 ? FATE_KEPT : FATE_QUARANTINED;
+  if (found->problem) return FATE_QUARANTINED;
+  if (has_seal) return FATE_NAMED;
+  return found->summary.events + found->summary.notices > 0 ? FATE_SEALED : FATE_REMOVED;
+}
+
 int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment_name *name, const orphan *orphan,
                   drained *drained, unreported *losses, weir_recovery *report) {
   segment_scan scan;
@@ -176,8 +182,8 @@ int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment
   int error = scan_open(&scan, directory, log_id, name->name, name->base, name->active, &damage);
   if (error != 0) return error;
   memcpy(found->boot_id, scan.header.boot_id, sizeof found->boot_id);
-  found->redone = drained_forgets(drained, &scan);
-  if (found->redone) {
+  if (drained_forgets(drained, &scan)) {
+    found->fate = FATE_REMOVED;
     scan_close(&scan);
     return 0;
   }
@@ -187,7 +193,7 @@ int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment
   /* Without a header nobody knows what lay before the first good block. */
   found->damaged = !scan.header_valid;
   uint64_t used = damage.to; /* without a header, scan_open has searched the file up to there */
-  error = scan_blocks(found, &scan, directory, name, drained, losses, report, &used);
+  int result = scan_blocks(found, &scan, directory, name, drained, losses, report, &used);
   found->end = scan.position;
   found->log_id = scan.header.log_id;
   found->salt = scan.header.salt;
@@ -196,16 +202,16 @@ int unsealed_scan(unsealed *found, int directory, uint64_t log_id, const segment
   found->next_offset = scan.next_offset;
   /* A seal says where the log ends even if the last block before it is damaged. */
   if (found->salt != 0 && drained->log_end < scan.next_offset) drained->log_end = scan.next_offset;
-  found->empty = found->summary.events + found->summary.notices == 0 && !found->complete;
   report->bytes_scanned += scan.file_bytes;
-  if (error == 0 && !found->complete) {
+  if (result == 0) {
     uint64_t from = found->summary.blocks == 0 && !scan.header_valid ? 0 : scan.position;
     uint64_t torn = used > from ? used - from : 0;
-    if (from == 0 && torn > 0) found->foreign = damage.reason;
+    if (from == 0 && torn > 0) found->problem = damage.reason;
     report->torn_bytes += torn;
   }
+  found->fate = fate_of(found, name, result);
   scan_close(&scan);
-  return error == 0 ? keep_totals(found, drained) : error;
+  return result < 0 ? result : keep_totals(found, drained);
 }
 
 /* Adds from the orphaned ring the definitions that records need and no good block has. */
@@ -269,20 +275,15 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
 }
 
 int unsealed_seal(unsealed *found, int directory, const segment_name *name, const orphan_types *types) {
-  /*
-   * A segment with a sealed name is complete: it is listed because an earlier one could not be finished. A foreign file
-   * is not left there: its name may be needed.
-   */
-  if (!name->active && found->salt != 0) return 0;
-  if (found->redone) return sys_unlink(directory, name->name);
-  if (!name->active || found->foreign) {
-    const char *problem = found->foreign ? found->foreign : "segment file holds only zeros";
+  if (found->fate == FATE_KEPT) return 0;
+  if (found->fate == FATE_REMOVED) return sys_unlink(directory, name->name);
+  if (found->fate == FATE_QUARANTINED) { /* not left there: its name may be needed */
+    const char *problem = found->problem ? found->problem : "segment file holds only zeros";
     return quarantine_file(directory, name->name, problem, 0);
   }
-  if (found->empty) return sys_unlink(directory, name->name);
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
-  int error = found->complete ? 0 : write_seal(found, fd, types);
+  int error = found->fate == FATE_SEALED ? write_seal(found, fd, types) : 0;
   if (error == 0) error = sys_truncate(fd, found->end);
   if (error == 0) sys_start_writeback(fd);
   sys_close(fd);
@@ -317,9 +318,9 @@ static int renew(const unsealed *found, int directory, const char *name, int fd)
 
 int unsealed_retire(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,
                     segment_end *last) {
-  if (name->active ? found->foreign || found->empty || found->redone : found->salt == 0) return 0;
+  if (found->fate == FATE_REMOVED || found->fate == FATE_QUARANTINED) return 0;
   *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};
-  if (!name->active) return 0;
+  if (found->fate == FATE_KEPT) return 0;
   int fd = sys_open_write(directory, name->name);
   if (fd < 0) return fd;
   int error;

@@ -339,8 +339,7 @@ const gap_total *scan_seal_totals(const segment_scan *scan) {
 
 int scan_room_is_empty(const segment_header *header) {
   return header->reserved0 == 0 &&
-         bytes_are_zero(&header->previous_chain, offsetof(segment_header, drained) -
-                                                     offsetof(segment_header, previous_chain));
+         bytes_are_zero(&header->previous_chain, sizeof *header - offsetof(segment_header, previous_chain));
 }
 
 /* The problem of a header whose checksum is right; null: none. The fields that it covers can be used in any case. */

@@ -32,9 +32,7 @@ typedef struct segment_scan {
   read_buffer buffer;
   uint8_t *rows;           /* a payload that lies in columns there, and what it takes to bring it back */
   uint64_t rows_room;
-  /* The fixed part; with a damaged header: opening, salt, base from the first good block. Last, for its open end; what
-   * follows it in the file is in `drained`. */
-  segment_header header;
+  segment_header header; /* with a damaged header: opening, salt, base from the first good block */
 } segment_scan;
 
 typedef enum scan_result {

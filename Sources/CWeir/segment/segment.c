@@ -72,7 +72,7 @@ int segment_begin(segment *segment, const segment_origin *origin, uint64_t base_
   header->previous_base = previous->base;
   header->capacity = segment->capacity;
   header->lane_count = lane_count;
-  memcpy(header->drained, drained, sizeof *drained * lane_count);
+  memcpy(segment->map + SEGMENT_HEADER_BYTES, drained, sizeof *drained * lane_count);
   int error = sys_boot_id(header->boot_id);
   if (error != 0 && error != -ENOENT) return error;
   memcpy(header->captured_boot_id, origin->boot_id, sizeof header->captured_boot_id);
