@@ -44,9 +44,9 @@
  *
  * weir_set_delivered goes with the third row.
  *
- * A reader belongs to one thread at a time. Nothing here prints, aborts, takes or blocks a signal of the caller's
- * threads. The log's own threads (drainer, preparer, sealer; prefaulter where the ring lies on a disk; batchers where
- * there are to be any) block all signals.
+ * A reader belongs to one thread at a time. No function here prints, aborts, or takes or blocks a signal of the
+ * caller's threads. The log's own threads block all signals: drainer, preparer and sealer; with the ring on a disk a
+ * prefaulter; with batch_threads the batchers.
  *
  * Errors: a call that can fail answers a status and, where it takes a weir_error, fills it in with the errno, the path
  * and one line that says what is wrong, where, and what to do. `error` may always be null.
@@ -142,72 +142,74 @@ typedef struct weir_options {
 } weir_options;
 
 /*
- * The ring in another directory. On tmpfs (an absolute path such as "/dev/shm/shop", a directory of the program's own)
- * a capture never meets the writeback of its page. Nor does it stand still while the log's file system is frozen
- * (fsfreeze, LVM snapshots, backups of a virtual machine), as it does with the ring on that: its first store to a page
- * then waits for the thaw, whatever full_wait_ns says. What it accepted survives kill -9 as ever; but not a restart of
- * the machine, nor the removal of the file: then the events that were not drained are lost, and the next opening says
- * so (weir_recovery.ring_vanished). The ring's file has a name that no other log's has; a file `ring.at` in the log's
- * directory says where it is, for readers and for later openings, whatever ring_directory these are given. weir_close
- * removes the ring's file, if all that was in it is in the log. A missing directory is made, with mode 0700, if
- * `create` is set; one that every user may write to, or that belongs to somebody else, is refused as UNSAFE. The log's
- * directory may be renamed while it is not open, but events in the ring do not go with a copy of it, nor to another
- * file system.
+ * The ring in another directory. With the ring on tmpfs (an absolute path such as "/dev/shm/shop", a directory of the
+ * program's own) a capture never waits for the writeback of its page. With the ring beside the segments a capture
+ * stands still while the file system is frozen (fsfreeze, LVM snapshots, backups of a virtual machine): the first store
+ * to a page waits for the thaw, whatever full_wait_ns says. On tmpfs the capture goes on.
  *
- * The drainer waits for nobody's sync, but it stores into mapped pages of the active segment, which is never on tmpfs
- * unless the log is: its first store to a page after a writeback waits while the kernel writes that page or, on a
- * file system with a journal, commits. Beside a program that keeps the disk busy that was half a second at a time, and
- * two seconds where the next segment was due meanwhile (ext4 on a loop device, `dd conv=fsync` on it). A lane has to
- * hold what its thread captures in as long: with 1 MiB that is 5,000 events of 200 bytes. lane_bytes, or full_wait_ns,
- * is the remedy.
+ * What was accepted survives kill -9 in both places. On tmpfs undrained events do not survive a restart of the machine
+ * or the removal of the ring's file; the next opening reports their loss (weir_recovery.ring_vanished). The ring's file
+ * has a name that no other log's ring has. The file `ring.at` in the log's directory says where the ring is: readers
+ * and later openings follow it, whatever ring_directory they are given. weir_close removes the ring's file once
+ * everything in it is in the log. With `create` a missing directory is made, with mode 0700. A directory that every
+ * user may write to, or that belongs to somebody else, is refused as UNSAFE. The log's directory may be renamed while
+ * the log is closed. A copy of the directory, or a move to another file system, does not take along the events in the
+ * ring.
+ *
+ * The drainer waits for no sync, but its first store to a page of the active segment after a writeback waits while the
+ * kernel writes that page or commits its journal. Beside a program that kept the disk busy the wait was half a second,
+ * and two seconds where the next segment was due meanwhile (ext4 on a loop device, `dd conv=fsync` on it). A lane has
+ * to hold what its thread captures in that time: 1 MiB holds 5,000 events of 200 bytes. A larger lane_bytes, or
+ * full_wait_ns, is the remedy.
  */
 
 /*
  * Bounds. max_bytes bounds the allocated bytes of all the log's files, as weir_stat.total_bytes counts them, at every
- * moment: room is taken before a file is made, in whole blocks of the file system, up to 64 KiB each. Only copies of
- * damaged bytes in quarantine/ are made beyond it, and 128 bytes in which a recovery that finds a loss keeps its
- * counts; both count. The least that is allowed is the ring, three segments and 256 KiB (with blocks above 4 KiB: each
- * in whole blocks, and eight blocks and 224 KiB), and with WEIR_LIMIT_REFUSE what recovery may need for a full ring
- * besides: an opening with less is INVALID, and the message has the number. An opening of a log that is above the limit
- * already removes the oldest segments, or refuses, as limit_policy says.
+ * moment: room is reserved before a file is made, in whole blocks of the file system, up to 64 KiB each. Two things are
+ * written beyond the limit, and count: copies of damaged bytes in quarantine/, and 128 bytes with the counts of a
+ * recovery that found a loss. The smallest max_bytes is the ring, three segments and 256 KiB; with blocks above 4 KiB
+ * each of these in whole blocks, and eight blocks and 224 KiB in place of the 256 KiB. With WEIR_LIMIT_REFUSE what a
+ * recovery may need for a full ring is added. An opening with less is INVALID, and its message has the number. Opening
+ * a log above its limit removes the oldest segments, or refuses, as limit_policy says.
  *
- * retain_bytes counts sealed segments only, retain_ns the time since a segment was sealed, at its last event or later.
- * They are looked at when a segment is sealed, at the opening, and with retain_ns by a timer, at most once a minute. A
- * segment goes as a whole; the last sealed one always stays. Removal is the sealer thread's: one sync of 512 bytes and
- * an unlink for each segment, no part of any capture.
+ * retain_bytes counts sealed segments only. retain_ns counts from a segment's last event or later. Both are checked
+ * when a segment is sealed and at the opening; retain_ns also by a timer, at most once a minute. A segment is removed
+ * as a whole; the last sealed segment always stays. The sealer's thread removes: a sync of 512 bytes and an unlink for
+ * each segment, no part of any capture.
  *
- * What was captured since the machine started goes by the monotonic clock, which nobody sets and which stands still
- * while the machine sleeps. What is older is dated by the wall clock, as it was set last before the machine went down.
- * It is removed when one of these is true: the wall clock has said for an hour (retain_ns if that is less), without
- * being set meanwhile, that it is too old; the last event of another boot in between says so too; the log is known for
- * retain_ns since the machine started, whatever the wall clock says.
+ * Events of the present boot are dated by the monotonic clock, which nobody sets and which stands still while the
+ * machine sleeps. Older events are dated by the wall clock, as it was last set before the machine went down. Older
+ * events are removed once one of these is true: the wall clock has said for an hour (or retain_ns, if shorter), without
+ * being set meanwhile, that they are too old; the last event of another boot in between says so too; the log has been
+ * known for retain_ns since the machine started, whatever the wall clock says.
  *
- * What is removed is gone for readers: they pass over it with one weir_skip, whose `removed` is 1. The file `start`
- * says what was removed, and is on the disk before anything is unlinked: killed at any moment, what was removed is
- * never taken for missing, nor counted twice. An event that goes before it was delivered is counted as lost:
- * WEIR_LOST_EXPIRED, or WEIR_LOST_DISPLACED where it made room at the byte limit, in weir_counters and, for good, in
- * weir_stat.dropped.
+ * Readers pass over removed events with one weir_skip, whose `removed` is 1. The file `start` says what was removed,
+ * and is on the disk before anything is unlinked: after a kill at any moment removed events are neither reported as
+ * missing nor counted twice. An event that is removed before its delivery is counted as lost, in weir_counters and, for
+ * good, in weir_stat.dropped: WEIR_LOST_EXPIRED, or WEIR_LOST_DISPLACED where the removal made room at the byte limit.
  *
  * Cost: 16 bytes of memory a sealed segment; at the opening a look at each file.
  */
 
 /*
  * Batch segments. With batch_threads a sealed segment becomes a standard LZ4 frame, `<base>.weir.lz4`, which the lz4
- * tool reads as well: a half to a fifth as large, with an index by which readers find an offset without decompressing
- * the rest. Every reader goes across raw and batch segments alike; offsets, ids and damage are told as before. It is
- * made beside the raw file, which goes once the other is on the disk under its name: killed at any moment, one of the
- * two is whole. The threads run at nice 10, and take up the raw segments of earlier openings too. A close waits for no
- * more than what is being written right now: the rest stays raw. A segment with a damaged byte stays raw for good
+ * tool reads too: a half to a fifth as large, with an index by which readers find an offset without decompressing the
+ * rest. Readers cross raw and batch segments alike; offsets, ids and reports of damage stay the same. The batch is
+ * written beside the raw file, which is unlinked once the batch is on the disk under its name: after a kill at any
+ * moment one of the two is whole. The threads run at nice 10, and work on raw segments of earlier openings too. A close
+ * waits for the batch that is being written; the rest stays raw. A segment with a damaged byte stays raw for good
  * (weir_counters.unbatched). What a full disk or the byte limit prevents is tried again, after a second at first and
- * after a minute at most. With max_bytes the room of one segment stays free below it, for both files to be there: so
- * much more is the least that is allowed. It is the room of as many as there are threads where that is a sixteenth of
- * max_bytes or less; otherwise some of them wait for others. Batches take no other room, so no capture is refused, and
- * no event removed, for those that are being made.
+ * after a minute at most.
+ *
+ * While a segment is compressed both files exist. So with max_bytes room is reserved below the limit: one segment per
+ * thread, at most a sixteenth of max_bytes, at least one segment. Threads beyond that room wait for others. The
+ * smallest max_bytes grows by one segment. Batches use no other room: no capture is refused, and no event removed, for
+ * a batch.
  *
  * A file with a batch segment's name that is not of the segment stays as it is, and the segment stays raw (unbatched).
  *
- * Memory: some 3 MiB a thread, while it works. Cost: 1 to 1.4 ms of processor time a MiB, one read of the segment, a
- * write of what it becomes, two syncs; no part of any capture.
+ * Memory: some 3 MiB a working thread. Cost: 1 to 1.4 ms of processor time a MiB, one read of the segment, one write of
+ * the batch, two syncs; no part of any capture.
  */
 enum { WEIR_MAX_BATCH_THREADS = 64 };
 
@@ -215,25 +217,24 @@ enum { WEIR_MAX_BATCH_THREADS = 64 };
 enum {
   WEIR_LIMIT_REFUSE = 0,     /* the log does not grow: lanes fill, then captures are refused with WEIR_DROP_STORAGE, and
                                 weir_drain and its like answer NO_SPACE with a message that names the limit, not the
-                                disk. Captures are accepted again when retention has made room, or the limit is higher
-                                at the next opening. A log that is opened at the limit, with no room left to recover
-                                what a full ring would hold, refuses from the start */
+                                disk. Captures are accepted again once retention has made room, or after an opening with
+                                a higher limit. A log opened at its limit, without room to recover a full ring, refuses
+                                from the start */
   WEIR_LIMIT_DROP_OLDEST = 1 /* the oldest sealed segments are removed, and their undelivered events counted as lost */
 };
 
 /* What a capture does about a full lane. Nothing is lost silently: both are counted in the ring and in gap records. */
 enum {
   WEIR_FULL_DROP_NEWEST = 0, /* it is refused with WEIR_DROP_FULL or WEIR_DROP_STORAGE */
-  WEIR_FULL_DROP_OLDEST = 1  /* it overwrites the oldest events of its lane that are not in the log yet, a
-                                thirty-second of the lane at a time. While the drainer is copying from the lane it
-                                waits for that, at most a millisecond or full_wait_ns, and is refused with
-                                WEIR_DROP_FULL after that. With full_wait_ns it waits that long before it
-                                overwrites: with UINT64_MAX it never does */
+  WEIR_FULL_DROP_OLDEST = 1  /* it overwrites the oldest undrained events of its lane, a thirty-second of the lane at a
+                                time. While the drainer copies from the lane, the capture waits, at most a millisecond
+                                or full_wait_ns, and is then refused with WEIR_DROP_FULL. With full_wait_ns the capture
+                                waits that long before it overwrites; with UINT64_MAX it never overwrites */
 };
 
 void weir_options_init(weir_options *options);
 
-/* What an opening found. Numbers of this opening alone. */
+/* What an opening found. The numbers are of this opening alone. */
 typedef struct weir_recovery {
   uint64_t previous_opening;   /* the opening that the ring belonged to; 0 where there was none */
   uint64_t opening;            /* the new opening's random number */
@@ -243,29 +244,29 @@ typedef struct weir_recovery {
   uint64_t lanes_drained;      /* lanes that held events not yet in a segment */
   uint64_t events_from_lanes;  /* events moved from them into the log */
   uint64_t torn_bytes;         /* cut from the ends of unsealed segments: a block half written when the process died,
-                                  or what a power cut left of later ones */
+                                  or what a power cut left of later blocks */
   uint64_t damaged_blocks;     /* in unsealed segments; their bytes were copied to quarantine/ */
   uint64_t damaged_bytes;
   uint64_t damaged_records;    /* stretches of a lane that no checksum vouches for; copied to quarantine/ */
-  uint64_t unkept_bytes;       /* of all these damaged bytes, those that were not copied, because quarantine/ is full:
-                                  it takes 256 MiB of them, and 512 files, beside which it has the files that were
-                                  none of the log's. Remove it when you have looked into it */
-  uint64_t missing_events;     /* events that were captured and are not there any more, exactly, as far as others that
-                                  were captured after them are there. Of damage in a segment: the offsets */
+  uint64_t unkept_bytes;       /* of these damaged bytes, those that were not copied, because quarantine/ is full: it
+                                  holds 256 MiB of damaged bytes, in 512 files, and whole files that are none of the
+                                  log's besides. Remove quarantine/ once you have examined it */
+  uint64_t missing_events;     /* events that were captured and are gone: exact where an event captured after them is
+                                  there. Of damage in a segment: the offsets */
   uint64_t dropped;            /* refusals by the dead process that were not yet in the log; now they are */
-  uint64_t sampled;            /* the same of what it left out on purpose, which is not in `dropped` */
-  uint64_t overwritten;        /* events that it accepted and overwrote; their loss was not in the log, now it is */
+  uint64_t sampled;            /* the same of events that sampling left out, which are not in `dropped` */
+  uint64_t overwritten;        /* events that the dead process accepted and overwrote, and whose loss was not yet in the
+                                  log; now it is */
   uint64_t first_offset;       /* the first offset that this opening gives */
   uint64_t duration_ns;
   uint32_t was_clean;          /* the log was new, or had been closed */
   uint32_t ring_replaced;      /* the ring was missing, unreadable, or that of another opening or log, which is then in
                                   quarantine/: what the log's own ring held is an unknown loss */
-  uint32_t ring_vanished;      /* it was, because it lay in another directory and is not there any more */
+  uint32_t ring_vanished;      /* the ring was missing from the other directory in which it lay */
   uint32_t rebooted;           /* the machine was started anew since: what the disk had is all there is. Without /proc
-                                  nobody can tell, and it counts as started anew */
-  uint32_t unknown_tail;       /* events may have followed the last ones that are there, of which no trace is left:
-                                  always 1 if `rebooted`, unless the log had been closed. Nothing below the durable
-                                  watermark */
+                                  this is 1, because nobody can tell */
+  uint32_t unknown_tail;       /* events above the durable watermark may have been lost without a trace after the last
+                                  events that are there. Always 1 if `rebooted`, unless the log had been closed */
   uint32_t start_damaged;      /* the file `start` was unreadable or of another log, and is in quarantine/: what
                                   retention had removed counts as missing until more is removed */
 } weir_recovery;
@@ -278,28 +279,31 @@ typedef struct weir_recovery {
  *                              that, so unknown_tail is 1
  *     a power cut              missing_events counts the holes between events of a lane that are there, and the log has
  *                              a weir.hole for each; unknown_tail is 1, and the log has a weir.hole that says so.
- *                              Refusals that had been counted are told at most once
+ *                              Refusals that had been counted are reported at most once
  *
- * After the last two the log leaves out 2^32 offsets, so that none is ever given twice.
+ * After a reboot and after a power cut the log leaves out 2^32 offsets, so that no offset is ever given twice.
  *
- * Nobody has the report of an opening that fails, or is killed, before it returns. So what it found of damage and of
- * missing events, though it is sealed in the log by then, the next opening tells of too: damaged_blocks, damaged_bytes,
- * damaged_records and missing_events are as if nothing had come in between, up to an opening that returns. They are
- * told twice after one that did return, but captured nothing and was not closed. Of a damaged last block that is
- * neither in the log nor in quarantine/, for want of room there, the missing events remain.
+ * Nobody gets the report of an opening that fails or is killed before it returns. So the next opening reports the
+ * losses that such an opening found, although they are sealed in the log by then: damaged_blocks, damaged_bytes,
+ * damaged_records and missing_events are as if no opening had come in between. The losses are reported twice after an
+ * opening that returned, captured nothing and was not closed. Where a damaged last block found no room in quarantine/,
+ * its missing events are reported, and its bytes are not.
  */
 
 /*
  * Opens a log for writing: locks the directory, recovers what a dead writer left, prepares the ring and the first
  * segment, starts the threads. Blocks for the recovery. On success `*log` is to be given to weir_close and weir_free.
- * `options` may be null, for the defaults; `recovery` may be null. Memory: the ring (lane_count x (lane_bytes + largest
- * record)) and two segments, mapped, or four once the drainer had to wait for one: some 35 MB with the defaults. Four
- * threads, three with the ring on tmpfs, besides batch_threads. Killed at any instruction, the next call recovers the
- * same events with the same offsets and ids. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED, VERSION, NO_SPACE, IO,
- * MEMORY, PLATFORM, INVALID. Open it after the process has dropped privileges (setuid) and closed descriptors
- * (closefrom, as a daemon does): a log that loses the right to its directory, or its descriptors, does not grow any
- * more, and says so: ACCESS, IO. LOCKED takes a tenth of a second, in which a process that was just being started when
- * the log was closed lets go of its copy of the lock.
+ * `options` may be null, for the defaults; `recovery` may be null. After a kill at any instruction the next call
+ * recovers the same events with the same offsets and ids.
+ *
+ * Memory: the ring (lane_count x (lane_bytes + largest record)) and two segments, mapped; four segments once the
+ * drainer had to wait for a segment. With the defaults some 35 MB. Four threads, three with the ring on tmpfs, besides
+ * batch_threads.
+ *
+ * Call it after the process has dropped privileges (setuid) and closed descriptors (closefrom, as a daemon does): a log
+ * that loses the right to its directory, or its descriptors, stops growing and answers ACCESS or IO. LOCKED is answered
+ * after a tenth of a second: a process that was being forked when the log was closed drops its copy of the lock in that
+ * time. Errors: DIRECTORY, MISSING, ACCESS, UNSAFE, LOCKED, VERSION, NO_SPACE, IO, MEMORY, PLATFORM, INVALID.
  */
 weir_status weir_open(const char *directory, const weir_options *options, weir_log **log, weir_recovery *recovery,
                       weir_error *error);
@@ -308,8 +312,8 @@ weir_status weir_open(const char *directory, const weir_options *options, weir_l
  * Ends intake (later captures answer WEIR_DROP_CLOSED), drains every lane, seals the segment, stops the threads and
  * unlocks the directory. Captures in progress end first. What can't be drained for lack of space stays in the ring, for
  * the next opening, and the error says so. A second call answers WEIR_OK and does nothing. The handle stays valid.
- * TIMEOUT: a capture that began has not ended for a second. It still may, and survives; the log stays locked until it
- * has and weir_close is called again.
+ * TIMEOUT: a capture in progress has not ended for a second. The capture may still end, and its event survives; the log
+ * stays locked until the capture has ended and weir_close is called again.
  */
 weir_status weir_close(weir_log *log, weir_error *error);
 
@@ -369,8 +373,8 @@ typedef struct weir_definition {
   uint32_t tagged;
   const uint8_t *attributes; /* u32 count, then a string (the name) and a tagged value each; null: none */
   uint32_t attributes_bytes;
-  uint32_t sampled; /* 1: the caller leaves some of its events out. Then its signature in weir_type_slot is inverted: no
-                       encoder matches it, and each event takes the slow path, which can tell, and decides */
+  uint32_t sampled; /* 1: the caller samples events of the type. The signature in weir_type_slot is then inverted, so
+                       that no encoder matches it: each event takes the slow path, which decides about sampling */
 } weir_definition;
 
 /*
@@ -404,15 +408,15 @@ weir_status weir_define_named(weir_log *log, uint64_t owner, const char *key, ui
  *     weir_set_context(log, context, sizeof context, &error);
  *
  * `bytes` is a tagged object, as FileFormat has it: u32 count, then a string (the name) and a tagged value each. With
- * `count` 0 there is no context from now on, as after weir_open. What it says is the caller's. It is in the ring before
- * the call returns and survives what an event survives; each segment that needs it repeats it. Bytes that were set
- * before in this opening are not stored again. Takes a lock; cost: a look at each context so far. It may overlap
- * with captures.
+ * `count` 0 there is no context from now on, as after weir_open. Weir does not look into the members. The context is in
+ * the ring before the call returns and survives what an event survives; each segment that needs the context repeats it.
+ * Bytes that were set before in this opening are not stored again. Takes a lock; cost: a comparison with each context
+ * so far. May overlap with captures.
  *
- * Errors: INVALID (over WEIR_MAX_CONTEXT_BYTES, or no tagged object: a count that is not true, a name that is not
- * UTF-8, nested over WEIR_MAX_DEPTH deep), LIMIT (the contexts of one opening take at most half of WEIR_TYPES_BYTES,
- * and no more than its types leave them; types may take all of it), IO (a page of the ring is lost), CLOSED. After an
- * error the context before stays in force, and nothing else has changed.
+ * Errors: INVALID (over WEIR_MAX_CONTEXT_BYTES, or no tagged object: a wrong count, a name that is not UTF-8, nesting
+ * over WEIR_MAX_DEPTH), LIMIT (contexts have at most half of WEIR_TYPES_BYTES, less where types have more than the
+ * other half), IO (a page of the ring is lost), CLOSED. After an error the context before stays in force, and nothing
+ * else has changed.
  */
 weir_status weir_set_context(weir_log *log, const void *bytes, uint64_t count, weir_error *error);
 
@@ -442,51 +446,51 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
 
 /*
  * Has `drained` called, with `context`, after each pass of the drainer that moved events into the log, and before
- * weir_drain returns for that pass. So a follower of the log in this process sleeps while nothing comes, in place of
- * looking at intervals. It is called on the drainer's thread, must not block, and may call nothing of this log but
- * weir_count; captures are allowed in it, and never wait for room, whatever full_wait_ns says. A child of a fork in it
- * must not return from it. A log has one such function: another one takes its place, null ends it. When this returns,
- * the one before is neither running nor called again. In a child of a fork it does nothing. Cost: a lock.
+ * weir_drain returns for that pass. So a follower in this process sleeps while nothing comes, and does not poll.
+ * `drained` runs on the drainer's thread, must not block, and may call nothing of this log but weir_count and captures;
+ * a capture there never waits for room, whatever full_wait_ns says. The child of a fork made in `drained` must not
+ * return from it. A log has one such function: a later call replaces it, null removes it. When weir_on_drained returns,
+ * the function before is neither running nor called again. In the child of a fork the call does nothing. Cost: a lock.
  */
 void weir_on_drained(weir_log *log, void (*drained)(void *context), void *context);
 
 /*
- * Has `refused` called, with `context`, by the drainer after captures were refused (for any reason but SAMPLED, CLOSED
- * and DETACHED), so that a host can say so while it happens: once for however many there were since the last call,
- * until weir_close returns; later while the drainer waits for the disk. Captures that are refused in such a function
- * are counted, and do not have it called again. As with weir_on_drained otherwise. Captures that are accepted pay
- * nothing for it.
+ * Has `refused` called, with `context`, by the drainer after captures were refused for any reason but SAMPLED, CLOSED
+ * and DETACHED, so that a host can report refusals while they happen: one call for all refusals since the last call,
+ * until weir_close returns; later than usual while the drainer waits for the disk. Captures that are refused in
+ * `refused` are counted, and cause no further call. Otherwise as weir_on_drained. An accepted capture pays nothing for
+ * it.
  */
 void weir_on_refused(weir_log *log, void (*refused)(void *context), void *context);
 
 /*
- * Durability: what a power cut leaves. Without any of what follows, that is what the kernel had written by then: all
- * segments that were sealed (they are synced first), and some of the rest. With the option sync_interval_ns the log is
- * synced so often while it grows, off the captures' threads. And whoever needs to know waits for an event: all who wait
- * at a time share one sync (group commit).
+ * Durability: what a power cut leaves. Without the calls and the option below, that is what the kernel had written by
+ * then: all sealed segments, which are synced, and some of the rest. With sync_interval_ns a growing log is synced at
+ * that interval, off the captures' threads. Whoever needs to know waits for an event: all waiters share one sync (group
+ * commit).
  *
- * A file whose sync failed is not synced again, as the kernel may have dropped what it could not write. All that the
- * log has in it is copied to a new file, by the checksums, which is synced in its place; if that fails, it is tried
- * again twice a second, with at most four such segments before captures are refused with WEIR_DROP_STORAGE. Those who
- * waited for the sync that failed get IO; they may ask again. If events were lost with it (weir_counters.lost), or the
- * directory could not be synced, nothing is ever said to be durable again in this opening.
+ * A file whose sync failed is not synced again, because the kernel may have dropped what it could not write. The file's
+ * blocks are copied, by their checksums, to a new file, which is synced and takes its place. A failed copy is tried
+ * again twice a second; with four such segments captures are refused with WEIR_DROP_STORAGE. Those who waited for the
+ * failed sync get IO, and may ask again. If events were lost with the file (weir_counters.lost), or the directory could
+ * not be synced, nothing more is reported as durable in this opening.
  */
 
 /*
- * Waits until the event `id` is on the disk, and with it all that was captured before it in its lane, thus by the same
- * thread. At most `timeout_ns` (UINT64_MAX: for ever). Cost: a load and a lock if it is there already, otherwise a
- * drain and a sync of what was written since the last one, shared with all others who wait. Of a log that was closed
- * well everything is. Errors: INVALID (no such event in this opening), TIMEOUT, IO, NO_SPACE (it can't be drained; it
- * stays in the ring), LOST (overwritten under WEIR_FULL_DROP_OLDEST, or damaged in memory; or nothing is known about
- * that any more, 32 such losses of its lane later), CLOSED.
+ * Waits until the event `id` is on the disk, and with it everything captured before it in its lane, thus by the same
+ * thread. At most `timeout_ns` (UINT64_MAX: for ever). Cost: a load and a lock if the event is durable already,
+ * otherwise a drain and a sync of what was written since the last sync, shared with all other waiters. After a close
+ * that answered WEIR_OK every event is durable. Errors: INVALID (no such event in this opening), TIMEOUT, IO, NO_SPACE
+ * (the event can't be drained, and stays in the ring), LOST (overwritten under WEIR_FULL_DROP_OLDEST, or damaged in
+ * memory; also where that is no longer known, 32 such losses of its lane later), CLOSED.
  */
 weir_status weir_durable(weir_log *log, weir_id id, uint64_t timeout_ns, weir_error *error);
 
 /*
  * The same without waiting: `notify` is called exactly once, with `context`, the status and, if that is not OK, an
- * error that is valid until it returns. It is called on a thread of the log, or on this one before this returns, and
- * must not block; captures are allowed in it, as with weir_on_drained. If the answer is not OK, `notify` is not called:
- * INVALID (also without a function), CLOSED, MEMORY.
+ * error that is valid until `notify` returns. `notify` runs on a thread of the log, or on the calling thread before
+ * weir_durable_notify returns, and must not block; captures are allowed in it, as in weir_on_drained. `notify` is not
+ * called if the answer is not OK: INVALID (also without a function), CLOSED, MEMORY.
  */
 weir_status weir_durable_notify(weir_log *log, weir_id id,
                                 void (*notify)(void *context, weir_status status, const weir_error *error),
@@ -503,13 +507,13 @@ uint64_t weir_durable_offset(const weir_log *log);
 weir_status weir_sync(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
 /*
- * Says that every event with an offset below `offset` was delivered to whoever is to have it: their removal is no loss.
- * With the option remove_delivered, sealed segments that lie below it as a whole are removed soon after, as Bounds says
- * of others, but uncounted as lost; the last sealed one stays. Before the call whoever delivers must have it on the
- * disk that they were: what is removed can't be asked for again. Nothing is kept of `offset`: it is to be said again
- * after each opening, and until then nothing is removed for it. Only grows; a lower one does nothing. An offset beyond
- * the log's end counts as its end. From any thread, with any other call but weir_free; after the close it does nothing.
- * Cost: a store, and a wake-up of the sealer where there is something to remove.
+ * Says that every event with an offset below `offset` was delivered everywhere: the removal of these events is no loss.
+ * With the option remove_delivered, sealed segments that lie below `offset` as a whole are removed soon after, as under
+ * Bounds, and not counted as lost; the last sealed segment stays. The caller must have the delivery on the disk before
+ * the call: removed events can't be read again. Weir does not store `offset`: say it again after each opening; until
+ * then nothing is removed for it. `offset` only grows: a lower one does nothing. An offset beyond the log's end counts
+ * as the end. From any thread, beside any other call but weir_free; after the close the call does nothing. Cost: a
+ * store, and a wake-up of the sealer where there is something to remove.
  */
 void weir_set_delivered(weir_log *log, uint64_t offset);
 
@@ -532,12 +536,12 @@ typedef struct weir_counters {
   uint32_t types;       /* defined by this opening */
   weir_status storage;  /* WEIR_OK, or why the log can't grow at present */
   uint32_t contexts;    /* different ones set by this opening */
-  uint64_t batched;      /* segments that this opening made batch segments of */
-  uint64_t batch_input;  /* their bytes before, */
+  uint64_t batched;      /* segments that this opening turned into batch segments */
+  uint64_t batch_input;  /* bytes of these segments before, */
   uint64_t batch_output; /* and after */
-  uint64_t batch_waiting; /* sealed segments that are to become batch segments yet */
-  uint64_t unbatched;    /* those that stay raw, because something in them is damaged: weir_verify says what; or
-                            because what is not theirs has the name that their batch would get */
+  uint64_t batch_waiting; /* sealed segments that wait to become batch segments */
+  uint64_t unbatched;    /* segments that stay raw: a byte is damaged (weir_verify says which), or a file that is not
+                            theirs has their batch's name */
   uint64_t batch_failures; /* attempts that failed: a full disk, the byte limit, an error of the disk. Tried again */
   weir_status batching;  /* WEIR_OK, or why the last attempt failed */
   uint32_t reserved;
@@ -545,26 +549,28 @@ typedef struct weir_counters {
 } weir_counters;
 
 /*
- * Counters of this opening: each is exact, together they are a moment's picture. Reads a few words a lane; takes a lock
- * that is held for moments only, so it is not for signal handlers.
+ * Counters of this opening: each is exact, but they are not read at one instant. Reads a few words a lane. Takes a lock
+ * that is held for moments only: not for signal handlers.
  */
 void weir_count(const weir_log *log, weir_counters *counters);
 
 /*
- * Opt-in, for hosts that want to live on when somebody cuts a file of an open log short (truncate on the live ring, or
- * on a segment that is being written), or the disk can't read a page of it back, or is full while the file's blocks are
- * shared with a copy (`cp` on XFS, unless with --reflink=never) or a snapshot: the kernel then sends SIGBUS to
- * whichever thread touches the page, which by default ends the process. Installs a handler of SIGBUS for the process. A
- * fault in a file of a log stops that log: what was being captured and every later capture is refused with
- * WEIR_DROP_STORAGE, weir_drain and all that wait for the disk answer IO with a message that says so, nothing more is
- * said to be durable, and nothing that may have come from a lost page is written. weir_close answers IO; the next
- * opening recovers what the files still have, the ring's remaining pages included, and reports what it can't know
- * (ring_replaced). Every other SIGBUS goes to the handler that was there before, or has its default effect.
+ * Opt-in, for hosts that want to survive the loss of a page of an open log's files. A page is lost when somebody cuts
+ * the file short (truncate on the live ring, or on a segment that is being written), when the disk can't read the page
+ * back, or when the disk is full while the file shares its blocks with a copy (`cp` on XFS, unless with
+ * --reflink=never) or a snapshot. The kernel then sends SIGBUS to the thread that touches the page, which by default
+ * ends the process.
  *
- * Call it before the first weir_open, because the log's own threads block the signal otherwise, and after what else
- * installs a handler of SIGBUS; again, it does nothing. A thread that blocks SIGBUS is not helped. The handler is
- * async-signal-safe. What it can't save: an event whose lane's first page is cut off between the last two stores of its
- * capture.
+ * Installs a handler of SIGBUS for the process. A fault in a file of a log stops that log: the capture in progress and
+ * every later capture is refused with WEIR_DROP_STORAGE, weir_drain and all waits for the disk answer IO with a message
+ * that says so, nothing more is reported as durable, and nothing that may have come from a lost page is written.
+ * weir_close answers IO. The next opening recovers what the files still have, the ring's remaining pages included, and
+ * reports an unknown loss (ring_replaced). Every other SIGBUS goes to the handler before, or has its default effect.
+ *
+ * Call it before the first weir_open, because the log's own threads block the signal otherwise, and after other code
+ * that installs a handler of SIGBUS. A second call does nothing. A thread that blocks SIGBUS is not protected. The
+ * handler is async-signal-safe. One event can't be saved: that of a capture whose lane's first page is cut off between
+ * the capture's last two stores.
  */
 void weir_guard_install(void);
 
@@ -590,20 +596,20 @@ typedef struct weir_event {
   uint64_t fields_bytes;
   const uint8_t *payload;
   uint64_t payload_bytes;
-  uint64_t definition;   /* equal only for events with the same definition, within this reader; to cache by. An equal
-                            definition may have another number after 4 MiB of others */
+  uint64_t definition;   /* a key to cache by, within this reader: equal only for events with the same definition. After
+                            4 MiB of other definitions a definition may get another key */
   const uint8_t *attributes; /* the definition's, a tagged object; null without any */
   uint64_t attributes_bytes;
-  const uint8_t *context;    /* the global context in which it was captured, a tagged object; null where there was none,
-                                or its definition is lost: then context_number is not 0 */
+  const uint8_t *context;    /* the global context at the capture, a tagged object; null without a context, or where its
+                                definition is lost: context_number is not 0 then */
   uint64_t context_bytes;
   uint64_t context_definition; /* as `definition`, of the context; 0 where `context` is null */
   uint32_t context_number;     /* within the opening; 0: there was none */
   uint32_t scope_bytes;
-  const uint8_t *scope;  /* the event's own, cut off the end of the payload; null without one. Where the payload's last
-                            bytes can't be a scope's they are left there, so that it is not what its definition says */
-  int64_t monotonic_ns;  /* CLOCK_MONOTONIC at the capture, of the boot `boot_id` and of the machine, whatever time
-                            namespace captured it; INT64_MIN where it is not known */
+  const uint8_t *scope;  /* the event's own context, cut off the end of the payload; null without a scope. Last bytes
+                            that can't be a scope stay in the payload, which then does not fit its definition */
+  int64_t monotonic_ns;  /* the machine's CLOCK_MONOTONIC at the capture, in the boot `boot_id`, whatever the writer's
+                            time namespace; INT64_MIN where it is not known */
   uint8_t boot_id[16];   /* of the kernel's boot in which it was captured; zeros where it is not known */
 } weir_event;
 
@@ -637,10 +643,10 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
 
 /*
  * The next event: WEIR_OK. WEIR_END: nothing more now; with a live writer a later call may find more. WEIR_SKIPPED: see
- * `skip`; call again. Of a live writer's events it gives those that are drained; of a dead writer's also those in the
- * lanes, with the offsets that the next opening will give them. Errors: as weir_reader_open; TIMEOUT where files of the
- * log came and went at each of a thousand looks. A later call may succeed. Once weir_reader_wait was called: MISSING in
- * place of WEIR_END where the directory was removed, also if another has its path by now.
+ * `skip`; call again. A live writer's events are read once they are drained; a dead writer's also from the lanes, with
+ * the offsets that the next opening will give them. Errors: as weir_reader_open; TIMEOUT where files of the log came
+ * and went during each of a thousand tries; a later call may succeed. After a call of weir_reader_wait: MISSING in
+ * place of WEIR_END where the directory was removed, also if another directory has its path by now.
  */
 weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error);
 
@@ -656,10 +662,10 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
  *     }
  *
  * So any number of processes follow a log, through the sealing, beginning and removal of segments, the writer's death
- * and its return. The writer knows nothing of them: nothing is written, no lock is taken, nobody is woken. (inotify
- * would not tell of events either: they are stores into mapped memory.) So it is found out by looking, at once after an
- * event was read, then at intervals that double from 0.2 to 20 ms, five system calls each. Sleeps in between; a signal
- * does not end it.
+ * and its return. The writer knows nothing of its followers: they write nothing, take no lock and wake nobody. (inotify
+ * would not report events either: events are stores into mapped memory.) So the call polls: at once after an event was
+ * read, then at intervals that double from 0.2 to 20 ms, five system calls each. It sleeps in between; a signal does
+ * not end the sleep.
  */
 weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns);
 
@@ -732,18 +738,18 @@ weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_err
 /* Where the accepted events of a log are, those of Weir's own notices left out. */
 typedef struct weir_tally {
   uint64_t in_segments;   /* with an offset at or above the one asked for, in segments */
-  uint64_t missing;       /* the same, but not readable: damage or a lost file took them. By what seals and the offsets
-                             say; where no seal tells, offsets of notices count with the events. Of a sealed segment
-                             that begins at or above the offset its seal is believed: what is damaged in it is still
-                             among in_segments, until the offset has come there */
+  uint64_t missing;       /* the same, but unreadable: damage or a lost file took them. Counted by seals and offsets;
+                             without a seal, offsets of notices count as events. A sealed segment at or above the
+                             offset is counted by its seal: its damaged events are in in_segments until the offset is
+                             in that segment */
   uint64_t in_lanes;      /* in the lanes: they have no offset yet, or will have one at or above it */
-  uint64_t removed;       /* below it or above, removed by retention, by the byte limit or after their delivery; with
-                             them what damage had taken among them before */
-  uint64_t removed_above; /* offsets at or above it that belong to removed segments, notices included */
+  uint64_t removed;       /* with an offset below or above, removed by retention, by the byte limit or after their
+                             delivery; events of the same segments that damage had taken before are included */
+  uint64_t removed_above; /* offsets at or above the one asked for that belong to removed segments, notices included */
   uint64_t overwritten;   /* accepted, and overwritten in their lane before they had an offset: WEIR_FULL_DROP_OLDEST */
-  uint64_t in_holes;      /* accepted, and lost in their lane before they had an offset, by damage or a power cut: as
-                             many as weir.hole events tell of. Where one does not know how many, they are in no sum */
-  uint64_t below;         /* with an offset below it, in segments or missing from them */
+  uint64_t in_holes;      /* accepted, and lost in their lane before they had an offset, by damage or a power cut: the
+                             sum of the weir.hole events. A hole of unknown size is in no sum */
+  uint64_t below;         /* with an offset below the one asked for, in segments or missing from them */
   uint64_t accepted;      /* by all openings of the log: in_segments + missing + in_lanes + removed + overwritten +
                              in_holes + below */
   uint64_t next_offset;   /* after the last event that has an offset, a dead writer's lanes included */
@@ -753,12 +759,12 @@ typedef struct weir_tally {
 } weir_tally;
 
 /*
- * Counts the events at or above `offset`, wherever they are: pending ones, for whoever has come to there. They are
- * counted, not found by subtraction. Of a live log it is a moment's picture, in which every event accepted before the
- * call is counted once, be it drained meanwhile; those accepted since may be counted. Sealed segments that lie above or
- * below as a whole are counted by their seals; blocks are read of the one that `offset` lies in and of what is not
- * sealed. Writes nothing, takes no lock. Memory: a 64th of what the lanes hold. Errors: as weir_stat_directory; TIMEOUT
- * where files of the log came and went at each of ten looks.
+ * Counts the events at or above `offset`, wherever they are: what is pending for a follower that has come to `offset`.
+ * The events are counted, not found by subtraction. In a live log every event accepted before the call is counted once,
+ * also if it is drained meanwhile; events accepted since may be counted. Sealed segments above or below `offset` as a
+ * whole are counted by their seals. Blocks are read of the segment that `offset` lies in and of unsealed segments.
+ * Writes nothing, takes no lock. Memory: a 64th of what the lanes hold. Errors: as weir_stat_directory; TIMEOUT where
+ * files of the log came and went during each of ten tries.
  *
  *     weir_tally tally;
  *     if (weir_count_from("events", cursor, &tally, &error) == WEIR_OK) {
@@ -772,21 +778,22 @@ weir_status weir_count_from(const char *directory, uint64_t offset, weir_tally *
 typedef struct weir_batching {
   uint64_t segments;   /* that were raw, sealed ones */
   uint64_t done;       /* of them, those that are batch segments now */
-  uint64_t input;      /* bytes of the done ones before, */
+  uint64_t input;      /* bytes of these before, */
   uint64_t output;     /* and after */
-  uint64_t unbatched;  /* those that stay raw, because something in them is damaged, or the batch's name is not free */
-  uint64_t failed;     /* those that an error of the system kept; the first such error is the call's */
+  uint64_t unbatched;  /* of them, those that stay raw: a byte is damaged, or the batch's name is not free */
+  uint64_t failed;     /* of them, those that a system error kept raw; the first such error is the call's */
 } weir_batching;
 
 /*
  * Turns every sealed raw segment of a log into a batch segment, with up to `threads` threads (1 to
- * WEIR_MAX_BATCH_THREADS), as batch_threads does for an open log. Takes the writer's lock for as long. Recovers
- * nothing: what is not sealed stays as it is for the next opening. `report` (may be null) is called after each segment,
- * from any of the threads but one at a time, with the sums so far; if it answers other than 0, no further one is begun,
- * and the call answers WEIR_OK. Killed at any moment, the log is whole. Memory and cost as of batch_threads.
+ * WEIR_MAX_BATCH_THREADS), as batch_threads does for an open log. Holds the writer's lock during the call. Recovers
+ * nothing: unsealed segments stay as they are for the next opening. `report` (may be null) is called after each
+ * segment, from any of the threads but one at a time, with the sums so far; if `report` answers other than 0, no
+ * further segment is begun, and the call answers WEIR_OK. After a kill at any moment the log is whole. Memory and cost
+ * as of batch_threads.
  *
- * Errors: LOCKED (a writer has it open: it is for its own batch_threads to do), INVALID (threads), and as weir_open; of
- * a segment that failed, its error, after all others were tried.
+ * Errors: LOCKED (a writer has the log open, whose own batch_threads do this), INVALID (threads), and as weir_open; a
+ * segment's error, after all others were tried.
  */
 weir_status weir_batch_directory(const char *directory, uint32_t threads,
                                  int (*report)(void *context, const weir_batching *so_far), void *context,
