@@ -470,7 +470,7 @@ MODELS = $(C)/models
 MODELS_CC = gcc
 MODELS_FLAGS = $(C_FLAGS) -O1 -g -U_FORTIFY_SOURCE -ITests/Models
 MODELS_SEEN_FLAGS = $(MODELS_FLAGS) -D_GNU_SOURCE= -fsanitize=thread -include Tests/Models/seam.h
-MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory directory/locator directory/quarantine \
+MODELS_UNSEEN = batch/batch batch/batch_all batch/batcher directory/directory directory/locator directory/segment_list directory/quarantine \
                 directory/sizes directory/log_start format/columns format/definition format/notice format/values \
                 inspect/check inspect/check_batch inspect/findings inspect/stat inspect/tally inspect/verify \
                 limits/age limits/claim limits/log_start_check read/event \

@@ -724,7 +724,7 @@ typedef struct weir_stat {
   int64_t first_time_ns;   /* 0 where there is no event */
   int64_t last_time_ns;
   uint32_t lanes;
-  uint32_t lanes_in_use;   /* lanes that hold undrained events or, with a live writer, have an owner */
+  uint32_t lanes_in_use;   /* lanes that hold undrained events */
   uint32_t live;
   uint32_t damaged;        /* 1: something could not be read; weir_verify says what */
   uint32_t ring_vanished;  /* 1: the ring lay in another directory and is not there: what was in it, an unknown number

@@ -130,8 +130,8 @@ struct weir_lane {
   uint32_t busy;         /* a capture is in progress: a second one (signal, re-entry) takes another lane */
   uint32_t borrowed;     /* a spare lane: give it back after this capture */
   uint32_t clock;        /* how this log takes the time: WEIR_CLOCK_TSC and so on */
-  uint64_t position;     /* what `own_tail` points to: the drainer looks at that one, and the next load of it after that
-                            costs 0.1 to 0.3 us */
+  uint64_t position;     /* a private copy of *own_tail: the drainer reads *own_tail, so a load by the producer would
+                            cost 0.1 to 0.3 us */
   uint64_t *own_tail;    /* what `tail` is until the log is closed */
   uint64_t accepted;     /* events committed by this opening */
   weir_log *log;
@@ -265,8 +265,8 @@ WEIR_INLINE uint64_t weir_lane_ticks(const weir_lane *lane) {
 }
 
 /*
- * Private: asks for a cache line that a later capture writes to. The drainer has read it since, perhaps on a processor
- * far away; fetched in time it costs nothing.
+ * Private: prefetches, for writing, a cache line of a later capture. The drainer has read the line, perhaps on a
+ * distant processor; the prefetch hides the transfer.
  */
 static inline void weir_fetch_ahead(const uint8_t *address) {
 #if defined(__x86_64__)
@@ -322,7 +322,7 @@ WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
     if (place.drop != WEIR_ACCEPTED) return weir_begin_nothing(record, place.drop);
     lane = place.lane;
     tail = place.tail;
-    /* Also for a new owner, whose predecessor may have been cancelled between setting the one and the other. */
+    /* A new owner sets it too: its predecessor may have been cancelled between its stores of `position` and `tail`. */
     lane->position = position = __atomic_load_n(tail, __ATOMIC_RELAXED);
   }
   return weir_begin_at(record, lane, tail, position);
@@ -449,8 +449,8 @@ WEIR_INLINE void weir_put_scope(weir_record *record, const void *bytes, uint32_t
 }
 
 /*
- * Private: whether this process ever bound a scope. Scopes are the caller's: where it keeps them may cost more to look
- * at than a capture does, so that a process that has none should not have to. Never goes back to 0.
+ * Private: 1 once this process has bound a scope. To look for the caller's scope may cost more than the capture, so a
+ * process without scopes does not look. Never goes back to 0.
  */
 extern uint32_t weir_scopes;
 

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Which calls fail: a sum of these. Constants as enumerators, for a macro would not be seen from Swift. */
+/* Which calls fail: a sum of these. Enumerators, because Swift does not import such macros. */
 enum {
   WEIR_FAIL_CREATE = 1,  /* making files and directories */
   WEIR_FAIL_GROW = 2,    /* taking blocks of the disk for a file */
@@ -29,8 +29,8 @@ enum {
 int weir_fail_available(void);
 
 /*
- * From now on, of the calls of these kinds on the directory's files, so many pass (`after`), then so many fail
- * (`times`, UINT64_MAX: all) with `error`, a number of errno.h such as ENOSPC or EIO.
+ * Of the calls of these kinds on the directory's files, the next `after` pass; the `times` calls after those
+ * (UINT64_MAX: all) fail with `error`, a number of errno.h such as ENOSPC or EIO.
  *
  * Answers a number above 0, which stands for the rule. 0: the library can't fail calls. -1: the directory can't be
  * found, `error` or `kinds` is out of range, or 32 rules are in force.

@@ -10,10 +10,10 @@
  * Read-Copy Update, IEEE TPDS 2012): the barrier between the store and the read is paid by the one who waits, with
  * membarrier(2). Where the kernel refuses that, `weir_firing_fenced` is set and readers pay for it themselves.
  *
- * Either side, in short: a thread stores its epoch and then reads the table; the other stores the table, lets a barrier
- * pass on every thread (or, fenced, has all four accesses in one order), and then reads the epochs. So one of the two
- * sees the other: the thread reads the new table, or is waited for. No order of the processor's own is relied on: every
- * other step is a release that an acquire reads.
+ * In short: the reader stores its epoch, then reads the table. Whoever replaces the table stores it, passes a barrier
+ * on every thread, then reads the epochs. So either the reader reads the new table, or its epoch is seen and waited
+ * for. In the fenced form all four accesses are sequentially consistent. Every other step is a release that an acquire
+ * reads.
  *
  * label store                                  load                               what it guarantees
  * F1    record.epoch (release, then signal     waiter: record.epoch (seq_cst),    a table that a thread may still read
@@ -115,14 +115,13 @@ static inline int weir_firing_end(weir_firing *firing) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
   }
   if (__builtin_expect(__atomic_load_n(&firing->pending, __ATOMIC_SEQ_CST) == 0, 1)) return 0; /* F4 */
-  /* Who set it meanwhile put what is to be released into the registry before: the caller finds it there. */
+  /* A thread that sets `pending` has first put the object into the registry: the caller finds it there. */
   __atomic_store_n(&firing->pending, 0, __ATOMIC_RELAXED);
   return 1;
 }
 
 /*
- * If this thread fires now, something was retired in there, and is to be released when the outermost firing ends: 1.
- * Else 0.
+ * 1 if this thread is firing: what was retired is to be released when its outermost firing ends. 0 if it is not.
  */
 static inline int weir_firing_postpone(void) {
   weir_firing *firing = weir_this_firing;
@@ -135,9 +134,9 @@ static inline int weir_firing_postpone(void) {
 uint64_t weir_firing_retire(void);
 
 /*
- * What was retired in the epoch answered, or before, is read by no thread any more; this thread's own firing counts,
- * too. If `ask` is not 0, each thread that stands in the way of more answers 1 at the end of its firing (F4), to look
- * again then: what is to be released must be where that thread finds it before this is called.
+ * Answers an epoch: no thread, the calling one included, still reads what was retired in that epoch or before. With
+ * `ask`, weir_firing_end answers 1 on each thread that holds a later epoch back (F4), which then looks again. Put what
+ * is to be released where that thread finds it before this call.
  */
 uint64_t weir_firing_reach(int ask);
 

@@ -20,8 +20,8 @@
 #include <lz4frame.h>
 
 #include "../../Tests/C/check.h"
+#include "directory/segment_list.h"
 
-#include "directory/directory.h"
 #include "format/columns.h"
 #include "system/system.h"
 

@@ -18,8 +18,8 @@
 
 #include "../../Tests/C/check.h"
 
-#include "directory/directory.h"
-#include "recover/recover.h"
+#include "directory/segment_list.h"
+#include "recover/unsealed.h"
 #include "segment/scan.h"
 #include "system/crc32c.h"
 #include "system/system.h"
@@ -314,7 +314,7 @@ static uint64_t unseal(const char *path) {
   for (uint64_t i = 0; i < list.count; i++) {
     char name[64];
     struct stat status;
-    segment_file_name(name, list.items[i].base, 1);
+    segment_list_raw_name(name, list.items[i].base, 1);
     if (!list.items[i].active) REQUIRE(sys_rename(directory, list.items[i].name, name) == 0);
     REQUIRE(sys_status_at(directory, name, &status) == 0);
     bytes += (uint64_t)status.st_size;

@@ -291,7 +291,7 @@ static void test_both_there(void) {
   batch_all(batched, 1);
   segment_name name = segment_at(made, 0);
   char batch[64];
-  segment_batch_name(batch, name.base);
+  segment_list_batch_name(batch, name.base);
   enum { BOTH_GOOD, BATCH_CUT, BATCH_FLIPPED, RAW_FLIPPED, BOTH_FLIPPED, ANOTHERS, CASES };
   for (int which = 0; which < CASES; which++) {
     copy_log(batched, directory);
@@ -302,7 +302,7 @@ static void test_both_there(void) {
     if (which == RAW_FLIPPED || which == BOTH_FLIPPED) flip(raw_path, size_of(raw_path) / 2);
     if (which == ANOTHERS) {
       char next[64];
-      segment_batch_name(next, segment_at(made, 1).base);
+      segment_list_batch_name(next, segment_at(made, 1).base);
       REQUIRE(run("cp -a '%s' '%s'", join(batched, next), batch_path) == 0);
     }
     weir_batching batching = batch_all(directory, 1);

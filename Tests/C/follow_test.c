@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "directory/log_start.h"
 #include "system/system.h"
 #include "drainer.h"

@@ -1,6 +1,7 @@
 """layers.py TABLE OBJECT...: holds the core's layers. No file includes one of a later folder, no function calls one of a
-later folder, and no files call each other in a circle. TABLE is the documentation's: its rows begin with a folder's name,
-in their order. The objects say who calls whom; they lie in folders as their sources do."""
+later folder, and no files call each other in a circle. A function that files share lies in the file that its prefix
+names, and only that file's header declares the function. TABLE is the documentation's: its rows begin with a folder's
+name, in their order. The objects say who calls whom; they lie in folders as their sources do."""
 
 import os
 import re
@@ -8,6 +9,10 @@ import subprocess
 import sys
 
 SOURCES = "Sources/CWeir"
+PREFIX = "weir_core_"  # see names.h
+# Prefixes other than the file's name.
+SHORT = {"system/crc32c": ["crc"], "system/error": ["error", "fail", "status_of"], "system/system": ["sys"],
+         "system/thread": ["thread", "worker"]}
 
 
 def fail(*lines):
@@ -42,6 +47,26 @@ def calls(objects):
     return {file: {defines[name] for name in names if name in defines} - {file} for file, names in needs.items()}
 
 
+def misplaced(objects):
+    """Functions that lie in a file which their prefix does not name, or that another file's header declares."""
+    home = {}
+    for path in objects:
+        file = "/".join(path.split("/")[-2:])[:-2]
+        for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
+            kind, name = line.split()[-2:]
+            if kind == "T" and name.startswith(PREFIX):
+                home[name[len(PREFIX):]] = file
+    for name, file in sorted(home.items()):
+        prefixes = SHORT.get(file, [file.split("/")[1]])
+        if not any(name == prefix or name.startswith(prefix + "_") for prefix in prefixes):
+            yield f"{name} lies in {file}.c, which its prefix does not name"
+    for header in (file for file in sources() if file.endswith(".h") and file != "system/names.h"):
+        with open(os.path.join(SOURCES, header), encoding="utf-8") as text:
+            for name in re.findall(r"^[a-z][^=;{}()]*?\b(\w+)\(", text.read(), re.M):
+                if name in home and home[name] != header[:-2]:
+                    yield f"{header} declares {name}, which lies in {home[name]}.c"
+
+
 def circle(called):
     """Files that call each other, or none. What only calls files without a circle has none itself."""
     left = dict(called)
@@ -73,6 +98,7 @@ def main(table, objects):
         for other in sorted(others):
             if rank[other.split("/")[0]] > rank[file.split("/")[0]]:
                 wrong.append(f"{file} calls {other}, of a later folder")
+    wrong += misplaced(objects)
     if circle(called):
         wrong.append("call each other in a circle: " + " ".join(circle(called)))
     if wrong:

@@ -194,7 +194,7 @@ static void test_beside_verify(void) {
   CHECK_AWAIT(raw_ones(directory) >= 4);
   /* A file that is none of the log's, between its first segment and its second, of which verify tells. */
   char name[64];
-  segment_file_name(name, segment_at(directory, 0).base + 1, 0);
+  segment_list_raw_name(name, segment_at(directory, 0).base + 1, 0);
   REQUIRE(symlink("/etc/passwd", join(directory, name)) == 0);
   meanwhile meanwhile = {.log = log, .directory = directory};
   weir_verification verification;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "directory/log_start.h"
 #include "limits/retention.h"
 #include "log/log.h"

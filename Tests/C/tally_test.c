@@ -344,7 +344,7 @@ static void test_damage_before_recovery(void) {
 
 static void write_built(const char *directory, const built *file, uint64_t base, int damaged) {
   char name[64];
-  segment_file_name(name, base, 0);
+  segment_list_raw_name(name, base, 0);
   int fd = open(join(directory, name), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   REQUIRE(fd >= 0 && write(fd, file->bytes, file->count) == (ssize_t)file->count);
   if (damaged) REQUIRE(pwrite(fd, "x", 1, 80) == 1);

@@ -12,8 +12,8 @@
 
 #include <sys/mman.h>
 
-#include "directory/directory.h"
 #include "directory/quarantine.h"
+#include "directory/segment_list.h"
 #include "format/format.h"
 #include "system/crc32c.h"
 #include "system/system.h"

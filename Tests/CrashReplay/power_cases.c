@@ -7,7 +7,7 @@
 #include "power_run.h"
 #include "replay.h"
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "format/format.h"
 #include "log/log.h"
 #include "system/system.h"

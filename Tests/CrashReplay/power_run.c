@@ -3,7 +3,7 @@
 #include "power_run.h"
 #include "replay.h"
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "log/log.h"
 #include "segment/scan.h"
 #include "system/system.h"

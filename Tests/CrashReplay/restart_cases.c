@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "format/format.h"
 #include "system/crc32c.h"
 #include "system/system.h"

@@ -51,7 +51,7 @@ static const field ring_fields[] = {
     {592, 4}, {596, 4}, {600, 8},     {632, 4}, {648, 8}, {656, 8},    {776, 8}, {784, 8},
     FIELD(ring_header, log_id),       {144, 8}, {208, 8}};
 static const field lane_fields[] = {FIELD(lane_control, tail),        {8, 8}, {16, 8},
-                                    FIELD(lane_control, head),        FIELD(lane_control, owned),
+                                    FIELD(lane_control, head),        {136, 8},
                                     {192, 8}, {200, 8}, {248, 8},     FIELD(lane_control, evicting_to),
                                     FIELD(lane_control, evicting_total), FIELD(lane_control, evicted_to),
                                     FIELD(lane_control, evicted_total)};

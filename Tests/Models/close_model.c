@@ -11,7 +11,7 @@
 static void closer(void) {
   lane_close_all(&world_log->intake);
   full_drain(world_log);
-  if (!lanes_quiet(&world_log->intake)) broken("a close fails, though no capture that began before it is stopped");
+  if (!lane_all_quiet(&world_log->intake)) broken("a close fails, though no capture that began before it is stopped");
   told("unmaps the ring");
   world_unmap_ring();
 }

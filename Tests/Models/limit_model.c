@@ -24,7 +24,7 @@ static retention *make_retention(void) {
   made->end = made->room = 2;
   made->sealed_bytes = 2 * PAGE;
   made->block_bytes = PAGE;
-  made->slack_bytes = slack_of(PAGE);
+  made->slack_bytes = byte_limit_slack(PAGE);
   made->max_bytes = made->retain_bytes = made->retain_ns = UINT64_MAX;
   made->remove_delivered = 1;
   made->removable_at = UINT64_MAX;
@@ -101,7 +101,7 @@ const model batched_model = {
 
 static void set_up_limit(void) {
   set_up();
-  bounds()->max_bytes = LIMIT_PAGES * PAGE + slack_of(PAGE);
+  bounds()->max_bytes = LIMIT_PAGES * PAGE + byte_limit_slack(PAGE);
   bounds()->batch_reserve = 2 * PAGE;
   bounds()->used = 2 * PAGE;
   FILES = 2;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "format/columns.h"
 #include "limits/byte_limit.h"
 #include "limits/retention.h"
@@ -305,7 +305,7 @@ static int give_name(writer *writer, const char *temporary, const char *name) {
 /* Unlinks the raw file, once the batch is on the disk. `unlinked`: the bytes that became free. */
 static int unlink_raw(batch_job *job) {
   char raw[64];
-  segment_file_name(raw, job->base, 0);
+  segment_list_raw_name(raw, job->base, 0);
   lock_names(job);
   uint64_t before = job->dropped ? 0 : allocated(job->directory, raw);
   int error = job->dropped ? 0 : sys_unlink(job->directory, raw);
@@ -319,7 +319,7 @@ static batch_result publish(writer *writer, const char *temporary) {
   batch_job *job = writer->job;
   struct stat status;
   char name[64];
-  segment_batch_name(name, job->base);
+  segment_list_batch_name(name, job->base);
   job->error = sys_is_file(writer->fd, &writer->file) ? sys_sync_data(writer->fd) : -DESCRIPTOR_LOST;
   if (job->error == 0) job->error = sys_status(writer->fd, &status);
   if (job->error == 0) {
@@ -341,7 +341,7 @@ static batch_result publish(writer *writer, const char *temporary) {
 
 static batch_result keep_batch(batch_job *job) {
   char name[64];
-  segment_batch_name(name, job->base);
+  segment_list_batch_name(name, job->base);
   job->allocated = allocated(job->directory, name);
   job->error = sys_sync_directory(job->directory);
   if (job->error != 0) return BATCH_UNSURE;
@@ -358,7 +358,7 @@ static int is_batched_already(int directory, uint64_t base, uint64_t salt) {
   char name[64];
   segment_scan scan;
   scan_damage damage;
-  segment_batch_name(name, base);
+  segment_list_batch_name(name, base);
   int error = scan_open(&scan, directory, 0, name, base, 0, &damage);
   if (error != 0) return error == -ENOENT || error == -ELOOP || error == -ENOTSUP ? 0 : error;
   scan_result result = SCAN_TAIL;
@@ -434,7 +434,7 @@ batch_result batch_write(batch_job *job, batch_work *work) {
   if (!writer) return BATCH_FAILED;
   writer->job = job;
   writer->work = work;
-  segment_file_name(name, job->base, 0);
+  segment_list_raw_name(name, job->base, 0);
   int error = scan_open(&writer->scan, job->directory, job->log_id, name, job->base, 0, &damage);
   batch_result result = error == -ENOENT ? BATCH_GONE : BATCH_DAMAGED; /* a file that can't be opened is not ours */
   if (error == 0) {

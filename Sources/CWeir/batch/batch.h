@@ -79,13 +79,4 @@ int batch_is_temporary(const char *name);
  */
 int batch_remove_temporary(int directory, const char *name);
 
-/* The bases of sealed raw segments, ascending. `bases` is to be freed. */
-typedef struct batch_list {
-  uint64_t *bases;
-  uint64_t count;
-} batch_list;
-
-/* Lists the sealed raw segments with a base below `end`. 0 or a negative errno. */
-int batch_list_raw(int directory, uint64_t end, batch_list *list);
-
 #endif

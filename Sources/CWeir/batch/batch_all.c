@@ -1,6 +1,6 @@
 /*
  * batch_all.c: weir_batch_directory: every sealed raw segment of a log that nobody has open, on as many threads as
- * asked for, the calling one among them. And the listing of such segments, which the threads of an open log need too.
+ * asked for, the calling one among them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,30 +9,17 @@
 #include "directory/directory.h"
 #include "directory/log_lock.h"
 #include "directory/log_start.h"
+#include "directory/segment_list.h"
 #include "segment/identity.h"
 #include "system/error.h"
 #include "system/system.h"
 #include "system/thread.h"
 
-int batch_list_raw(int directory, uint64_t end, batch_list *out) {
-  segment_list list;
-  *out = (batch_list){NULL, 0};
-  int error = segment_list_read(directory, &list);
-  if (error == 0) out->bases = calloc(list.count + 1, sizeof *out->bases);
-  if (error == 0 && !out->bases) error = -ENOMEM;
-  for (uint64_t i = 0; error == 0 && i < list.count; i++) {
-    const segment_name *name = &list.items[i];
-    if (!name->active && !name->batch && name->base < end) out->bases[out->count++] = name->base;
-  }
-  segment_list_free(&list);
-  return error;
-}
-
 /* What the threads share. */
 typedef struct batching {
   int directory;
   uint64_t log_id;
-  batch_list list;
+  raw_list list;
   pthread_mutex_t mutex; /* guards all below */
   uint64_t next;         /* index of the next segment of the list */
   uint32_t stopping;     /* atomic */
@@ -98,7 +85,7 @@ static int prepare(batching *all) {
   log_start_slot start;
   int error = sys_list(all->directory, remove_temporary, &all->directory);
   if (error == 0) error = identity_find(all->directory, &all->log_id);
-  if (error == 0) error = batch_list_raw(all->directory, UINT64_MAX, &all->list);
+  if (error == 0) error = segment_list_raw(all->directory, UINT64_MAX, &all->list);
   if (error != 0) return error;
   uint64_t from = log_start_read(all->directory, all->log_id, &start) == 1 ? start.first_offset : 0;
   while (all->next < all->list.count && all->list.bases[all->next] < from) all->next++;
@@ -143,7 +130,7 @@ weir_status weir_batch_directory(const char *directory, uint32_t threads,
   if (result == 0) {
     work_on_threads(&all, threads);
     result = all.error;
-    segment_file_name(name, all.failed_base, 0);
+    segment_list_raw_name(name, all.failed_base, 0);
   }
   free(all.list.bases);
   pthread_mutex_destroy(&all.mutex);

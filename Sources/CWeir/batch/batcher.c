@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "system/error.h"
 #include "system/system.h"
 #include "system/thread.h"
@@ -74,10 +74,10 @@ static void pause_for(batcher *batcher, int error) {
 
 /* Puts the raw segments of earlier openings, which are older, at the front of the queue. Frees the mutex meanwhile. */
 static void list_earlier(batcher *batcher) {
-  batch_list list;
+  raw_list list;
   batcher->listed = 1;
   pthread_mutex_unlock(&batcher->mutex);
-  int error = batch_list_raw(batcher->directory, batcher->first_offset, &list);
+  int error = segment_list_raw(batcher->directory, batcher->first_offset, &list);
   batched_segment *first = NULL, **last = &first;
   for (uint64_t i = 0; error == 0 && i < list.count; i++) {
     batched_segment *segment = make_entry(batcher, list.bases[i]);

@@ -14,7 +14,8 @@
  * L3    busy = 0 (release)                       closer: busy (acquire)              no unmapping under a capture
  * L4    head (release), after the block          producer: head (acquire)            bytes are reused once in the log
  * L5    taken = 0 (release)                      claimer: compare-and-swap (acquire) the next owner sees all records
- * L6    asleep = 1, membarrier, then tails       producer: *tail stored, then asleep a commit is seen, or it is woken
+ * L6    asleep = 1 or napping = 1, membarrier,   producer: *tail stored, then asleep a commit is seen, or the drainer
+ *       then tails                               or napping                          is woken
  * L7    unlaned_users + 1 (seq_cst), then        closer: state stored (seq_cst),     the unlaned counters are not
  *       state                                    then unlaned_users                  written once the ring is unmapped
  * L8    head |= CLAIMED by compare-and-swap      producer: head moved on, by         nothing is overwritten while
@@ -37,6 +38,7 @@
 
 #include "capture/bell.h"
 #include "capture/detach.h"
+#include "capture/overflow.h"
 #include "limits/retention.h"
 #include "system/invariant.h"
 #include "system/system.h"
@@ -88,7 +90,7 @@ void lane_end_host_call(void) {
 }
 
 /*
- * Makes the drainer tell the host of a refusal. Call after the refusal is counted and before the drainer is woken. A
+ * Makes the drainer report a refusal to the host. Call after the refusal is counted and before the drainer is woken. A
  * refusal inside of that function is not reported: there would be no end to that.
  */
 static void note_refusal(intake *intake) {
@@ -96,7 +98,7 @@ static void note_refusal(intake *intake) {
 }
 
 /* Counts a refusal that no ring can count: the log is closed, belongs to a fork's parent, or lost a page. */
-static int32_t count_loose(intake *intake, int32_t reason) {
+static int32_t count_after_close(intake *intake, int32_t reason) {
   __atomic_fetch_add(&intake->dropped_after_close[reason], 1, __ATOMIC_RELAXED);
   if (reason == WEIR_DROP_STORAGE) { /* after a lost page the drainer still runs */
     note_refusal(intake);
@@ -118,7 +120,7 @@ static int32_t count_unlaned(intake *intake, int32_t reason) {
     bell_wake(intake);
   }
   __atomic_sub_fetch(&intake->unlaned_users, 1, __ATOMIC_RELEASE); /* L7 */
-  return open ? reason : count_loose(intake, closed_reason(intake));
+  return open ? reason : count_after_close(intake, closed_reason(intake));
 }
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
@@ -175,7 +177,7 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   intake *intake = intake_of(lane->log);
   if (intake->producer.detached) { /* a fork, or the loss of a page, came between begin and commit */
     end_capture(lane);
-    return count_loose(intake, lane_log_state(intake) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
+    return count_after_close(intake, lane_log_state(intake) == STATE_DETACHED ? WEIR_DROP_DETACHED : WEIR_DROP_STORAGE);
   }
   if (reason == WEIR_DROP_SAMPLED) return refuse_sampled(lane);
   if (reason <= WEIR_ACCEPTED || reason >= WEIR_LOST_OVERWRITTEN) reason = WEIR_DROP_INVALID;
@@ -194,7 +196,7 @@ static weir_place find_room(weir_lane *lane, int may_wait) {
   if (place.lane) return place;
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
   end_capture(lane);
-  return place.drop == WEIR_DROP_CLOSED ? refused(count_loose(intake, closed_reason(intake))) : place;
+  return place.drop == WEIR_DROP_CLOSED ? refused(count_after_close(intake, closed_reason(intake))) : place;
 }
 
 void lane_unreference(intake *intake) {
@@ -361,7 +363,7 @@ static int is_limited(const intake *intake) {
 
 weir_place weir_find_place(weir_log *producer) {
   intake *intake = intake_of(producer);
-  if (lane_log_state(intake) != STATE_OPEN) return refused(count_loose(intake, closed_reason(intake)));
+  if (lane_log_state(intake) != STATE_OPEN) return refused(count_after_close(intake, closed_reason(intake)));
   if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
   weir_lane *lane = own_lane(intake);
   if (!lane || lane->busy) lane = borrow_lane(intake);
@@ -370,7 +372,7 @@ weir_place weir_find_place(weir_log *producer) {
 
 weir_place weir_find_place_in_signal(weir_log *producer) {
   intake *intake = intake_of(producer);
-  if (lane_log_state(intake) != STATE_OPEN) return refused(count_loose(intake, closed_reason(intake)));
+  if (lane_log_state(intake) != STATE_OPEN) return refused(count_after_close(intake, closed_reason(intake)));
   if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
   weir_lane *lane = find_lane(intake);
   if (!lane || lane->busy) lane = try_borrow(intake);
@@ -409,14 +411,14 @@ void lane_close_all(intake *intake) {
   /* L1: from here on a capture either reads the closed tail, or its busy flag is visible below. */
   if (!intake->membarrier || sys_membarrier() != 0) sys_sleep_ns(20000000);
   /* A capture takes nanoseconds, unless its thread is stopped: then the ring stays mapped for it, see weir_close. */
-  for (int i = 0; i < 2000 && !lanes_quiet(intake); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
+  for (int i = 0; i < 2000 && !lane_all_quiet(intake); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
 }
 
 /*
  * A lane that was seen quiet once stays quiet: a capture that begins later finds the log closed, and is busy only until
  * it is refused. Otherwise threads that go on capturing would keep a close from ending.
  */
-int lanes_quiet(intake *intake) {
+int lane_all_quiet(intake *intake) {
   if (!intake->unlaned_users_gone && __atomic_load_n(&intake->unlaned_users, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */
   intake->unlaned_users_gone = 1;
   for (uint32_t i = 0; i < intake->lane_count; i++) {

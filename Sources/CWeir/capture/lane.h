@@ -1,6 +1,6 @@
 /*
- * lane.h: what the files around the lanes share: lane.c (which lane), overflow.c (a full lane), detach.c (forks and
- * lost pages). The table of barriers at the top of lane.c covers all three.
+ * lane.h: which lane a capture goes to, and the end of all captures. The table of barriers at the top of lane.c covers
+ * overflow.c and detach.c too.
  */
 #ifndef WEIR_LANE_H
 #define WEIR_LANE_H
@@ -12,9 +12,8 @@
 static inline lane *lane_of(weir_lane *producer) { return (lane *)producer; }
 static inline intake *intake_of(weir_log *producer) { return (intake *)producer; }
 
-/* ---- lane.c ---- */
 void lane_close_all(intake *intake);    /* no capture begins any more; waits about a second for those in progress */
-int lanes_quiet(intake *intake);        /* after lane_close_all: whether all captures that began before it have ended */
+int lane_all_quiet(intake *intake);     /* after lane_close_all: whether all captures that began before it have ended */
 log_state lane_log_state(const intake *intake);
 void lane_unreference(intake *intake);
 void lane_forget(intake *intake);       /* gives back the calling thread's lane in a closed log; others keep theirs */
@@ -24,13 +23,5 @@ void lane_let_threads_go(void);                                  /* threads that
 /* Call around a host function: captures in it never wait for room, and their refusals are not reported to the host. */
 void lane_begin_host_call(void);
 void lane_end_host_call(void);
-
-/* ---- overflow.c ---- */
-
-/*
- * Room for a record of any size in a lane that the caller marked as busy, or the reason why there is none; for a
- * detached log that is CLOSED too.
- */
-weir_place overflow_find(weir_lane *producer, int may_wait);
 
 #endif

@@ -7,8 +7,9 @@
  * the count. If it is killed or stopped in between, the flag tells the drainer, or recovery, that the count is due
  * (L9).
  */
+#include "capture/overflow.h"
+
 #include "capture/bell.h"
-#include "capture/lane.h"
 #include "system/system.h"
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }

@@ -135,7 +135,7 @@ static weir_status write_entries(intake *intake, const weir_definition *definiti
 
 void types_publish(intake *intake, uint64_t end, uint32_t types) {
   __atomic_store_n(&intake->ring.header->types_end, end, __ATOMIC_RELEASE);                          /* T2 */
-  __atomic_store_n(&intake->producer.type_count, intake->producer.type_count + types, __ATOMIC_RELEASE); /* T2 */
+  __atomic_store_n(&intake->producer.type_count, intake->producer.type_count + types, __ATOMIC_RELAXED);
 }
 
 /* Defines types; answers the first number. Under types.lock. */

@@ -190,7 +190,7 @@ static int remove_file(int directory, const char *name) {
   return error == -ENOENT ? 0 : error;
 }
 
-int locator_retire(int home, ring_place *place, uint64_t next_offset) {
+int locator_close(int home, ring_place *place, uint64_t next_offset) {
   ring_place closed = *place;
   closed.locator.state = LOCATOR_CLOSED;
   closed.locator.next_offset = next_offset;

@@ -63,7 +63,7 @@ int locator_commit(int home);
  * Marks a drained ring elsewhere as closed, then removes its file, so that no part of a closed log stays in memory.
  * After a kill in between, the next opening removes the file. `next_offset`: the offset after the last event.
  */
-int locator_retire(int home, ring_place *place, uint64_t next_offset);
+int locator_close(int home, ring_place *place, uint64_t next_offset);
 
 /*
  * Removes what incomplete openings left: a ring that was announced and not put in force, a ring whose close was not

@@ -26,8 +26,8 @@ const char *log_start_problem(int error);
 int log_start_write(int directory, log_start_slot *slot);
 
 /*
- * Has the slot that was read on the disk, content and name. The process that wrote it may have been killed before it
- * had synced it: nothing that it names may go before that, or a power cut leaves neither. 0 or a negative errno.
+ * Syncs the slot that was read, and the file's name. Its writer may have been killed before its own sync; unlinking
+ * first could let a power cut take both. 0 or a negative errno.
  */
 int log_start_confirm(int directory, const log_start_slot *slot);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory/segment_list.h"
 #include "format/notice.h"
 #include "system/system.h"
 

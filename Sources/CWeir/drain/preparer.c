@@ -90,7 +90,7 @@ static void *prepare_main(void *argument) {
     uint64_t number = __atomic_fetch_add(&preparer->next_prepared, 1, __ATOMIC_RELAXED);
     int urgent = preparer->ready_count == 0;
     pthread_mutex_unlock(&preparer->worker.mutex);
-    uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
+    uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_RELAXED);
     uint64_t synced = __atomic_load_n(&preparer->sealer->passes, __ATOMIC_RELAXED);
     int error = 0, write_ahead = intake->options->sync_interval_ns != 0 || synced != passes;
     segment *made = prepare(preparer, number, urgent, write_ahead, &error);

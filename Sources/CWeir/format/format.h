@@ -135,8 +135,7 @@ typedef struct lane_control {
   uint64_t tail; /* the producer's: position after the last committed record */
   uint64_t dropped[WEIR_DROP_REASONS - 1]; /* [reason - 1] */
   uint64_t head;  /* 128: position after the last record drained into the log, or evicted; and the HEAD_ flags */
-  uint64_t owned; /* 1 while a thread has the lane; for information */
-  uint8_t reserved0[48];
+  uint8_t reserved0[56];
   uint64_t reported[WEIR_DROP_REASONS - 1]; /* of `dropped` and of the evicted, in gap records of the log */
   uint64_t reserved1;
   uint64_t evicting_to;    /* 320, the producer's: how far the eviction in progress goes */
@@ -510,8 +509,8 @@ enum {
 #define MAX_LANE_BYTES (UINT64_C(1) << 32)
 
 /*
- * Offsets are below this, so that no sum of one and a count wraps. A log begins no opening in the last 2^48 of them,
- * more than one could fill, so that those it gives are always believed.
+ * Offsets are below MAX_OFFSET, so that no sum of an offset and a count wraps. No opening begins in the last 2^48
+ * offsets, more than an opening can fill, so that every offset it gives is below MAX_OFFSET.
  */
 #define MAX_OFFSET (UINT64_C(1) << 63)
 #define LAST_FIRST_OFFSET (MAX_OFFSET - (UINT64_C(1) << 48))

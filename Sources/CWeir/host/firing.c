@@ -54,13 +54,13 @@ static void forget_other_threads(void) {
 
 static void prepare(void) {
 #if defined(__SANITIZE_THREAD__)
-  weir_firing_fenced = 1; /* ThreadSanitizer knows nothing of membarrier */
+  __atomic_store_n(&weir_firing_fenced, 1, __ATOMIC_RELAXED); /* ThreadSanitizer knows nothing of membarrier */
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-  weir_firing_fenced = 1;
+  __atomic_store_n(&weir_firing_fenced, 1, __ATOMIC_RELAXED);
 #endif
 #endif
-  if (sys_membarrier_register() != 0) weir_firing_fenced = 1;
+  if (sys_membarrier_register() != 0) __atomic_store_n(&weir_firing_fenced, 1, __ATOMIC_RELAXED);
   /* Without a key a thread that ends does not give its record back; that costs only some bytes a thread. */
   thread_key_made = pthread_key_create(&thread_key, end_thread) == 0;
   pthread_atfork(NULL, NULL, forget_other_threads);
@@ -104,7 +104,7 @@ uint64_t weir_firing_retire(void) { return __atomic_add_fetch(&weir_firing_epoch
 /* After it, every other thread has its epoch (F1) in memory, or will read the tables as they are now. */
 static void barrier(void) {
   if (__atomic_load_n(&weir_firing_fenced, __ATOMIC_RELAXED)) return;
-  /* If the kernel refuses membarrier now, the wait gives the stores time to be seen, as in close. */
+  /* If the kernel refuses membarrier now, the wait gives the stores time to be seen, as lane_close_all does. */
   if (sys_membarrier() != 0) sys_sleep_ns(20000000);
 }
 

@@ -151,7 +151,7 @@ static int open_pipe(slot *slot) {
     close(slot->ends[0]);
     close(slot->ends[1]);
   }
-  slot->process = 0;
+  __atomic_store_n(&slot->process, 0, __ATOMIC_RELEASE); /* S1 */
   if (pipe2(slot->ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
   __atomic_store_n(&slot->process, getpid(), __ATOMIC_RELEASE); /* S1 */
   return 0;
@@ -196,7 +196,8 @@ void weir_signal_release(int number) {
 
 int weir_signal_wait(int wake, const int *numbers, int count, int milliseconds) {
   struct pollfd waits[1 + WEIR_SIGNALS] = {{.fd = wake, .events = POLLIN}};
-  for (int i = 0; i < count && i < WEIR_SIGNALS; i++) {
+  if (count > WEIR_SIGNALS) count = WEIR_SIGNALS;
+  for (int i = 0; i < count; i++) {
     waits[1 + i] = (struct pollfd){.fd = slot_of(numbers[i])->ends[0], .events = POLLIN};
   }
   if (poll(waits, (nfds_t)(1 + count), milliseconds) <= 0) return 0;
@@ -205,7 +206,7 @@ int weir_signal_wait(int wake, const int *numbers, int count, int milliseconds) 
     ssize_t ignored = read(wake, &times, sizeof times);
     (void)ignored;
   }
-  for (int i = 0; i < count && i < WEIR_SIGNALS; i++) {
+  for (int i = 0; i < count; i++) {
     note note;
     if (waits[1 + i].revents && read(waits[1 + i].fd, &note, sizeof note) == (ssize_t)sizeof note) {
       slot_of(numbers[i])->last = note;

@@ -5,14 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "directory/directory.h"
 #include "directory/log_start.h"
+#include "directory/segment_list.h"
 #include "format/calibration.h"
 #include "format/record.h"
+#include "inspect/check_batch.h"
+#include "inspect/findings.h"
 #include "system/bytes.h"
 #include "system/system.h"
 
-static void loosen_lanes(checker *checker) {
+static void allow_jumps(checker *checker) {
   for (uint32_t i = 0; i < WEIR_MAX_LANES; i++) checker->lanes[i].loose = 1;
 }
 
@@ -22,7 +24,7 @@ int check_start(checker *checker, uint64_t base) {
   if (log_start_problem(found)) {
     if (checker->start_reported) return 0;
     checker->start_reported = 1;
-    check_report(checker, START_NAME, 0, 0, checker->next_offset, 0, log_start_problem(found));
+    findings_report(checker, START_NAME, 0, 0, checker->next_offset, 0, log_start_problem(found));
     return 0;
   }
   if (found <= 0) return found;
@@ -32,7 +34,7 @@ int check_start(checker *checker, uint64_t base) {
   uint64_t first = start.first_offset < base ? start.first_offset : base;
   if (first <= checker->next_offset) return 0;
   checker->next_offset = first;
-  loosen_lanes(checker); /* removed segments have drained them further */
+  allow_jumps(checker); /* removed segments have drained them further */
   /* Only whole segments are removed: this one follows the last of them. */
   checker->have_previous = first == start.first_offset;
   checker->previous_salt = start.salt;
@@ -42,17 +44,17 @@ int check_start(checker *checker, uint64_t base) {
 }
 
 /* Reports a finding in this segment, because of which `count` offsets from the next one on are missing. */
-static void tell_damage(checker *checker, uint64_t from, uint64_t to, uint64_t count, const char *problem) {
+static void report_damage(checker *checker, uint64_t from, uint64_t to, uint64_t count, const char *problem) {
   checker->damaged = 1;
-  loosen_lanes(checker);
-  check_report(checker, checker->name->name, from, to - from, checker->next_offset, count, problem);
+  allow_jumps(checker);
+  findings_report(checker, checker->name->name, from, to - from, checker->next_offset, count, problem);
   checker->next_offset += count;
 }
 
 /* Reports a broken rule where the checksums are right: no offset is missing. */
-static void tell_rule(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
+static void report_rule(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
   checker->damaged = 1;
-  check_report(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
+  findings_report(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
 }
 
 /* ---- The header -------------------------------------------------------------------------------------------------- */
@@ -72,7 +74,7 @@ static void check_drained(checker *checker, const segment_scan *scan) {
     *lane = (lane_progress){.to = drained.position, .known = 1};
   }
   if (agrees) return;
-  tell_rule(checker, SEGMENT_HEADER_BYTES, 0, "lane positions in the header are not those of the blocks before");
+  report_rule(checker, SEGMENT_HEADER_BYTES, 0, "lane positions in the header are not those of the blocks before");
 }
 
 static void check_header(checker *checker, const segment_scan *scan, const scan_damage *damage) {
@@ -82,30 +84,32 @@ static void check_header(checker *checker, const segment_scan *scan, const scan_
                          ? header->base_offset - checker->next_offset
                          : 0;
     checker->damaged = 1;
-    check_report(checker, checker->name->name, damage->from, damage->to - damage->from, checker->next_offset, count,
+    findings_report(checker, checker->name->name, damage->from, damage->to - damage->from, checker->next_offset, count,
                damage->reason);
     checker->next_offset += count;
   }
   if (header->base_offset < checker->next_offset) {
-    tell_rule(checker, 0, 0, "segment begins below the offset where the one before it ended");
+    report_rule(checker, 0, 0, "segment begins below the offset where the one before it ended");
   }
-  if (header->base_offset > checker->next_offset) loosen_lanes(checker);
+  if (header->base_offset > checker->next_offset) allow_jumps(checker);
   int missing = header->base_offset > checker->next_offset;
   if (scan->header_valid && (header->flags & SEGMENT_AFTER_CUT)) checker->next_offset = header->base_offset;
-  check_hole(checker, checker->name->name, 0, header->base_offset, "offsets missing before this segment");
+  findings_hole(checker, checker->name->name, 0, header->base_offset, "offsets missing before this segment");
   check_drained(checker, scan);
   if (!scan->header_valid) return;
   if (header->flags & ~(uint32_t)(SEGMENT_RECOVERED | SEGMENT_AFTER_CUT)) {
-    tell_rule(checker, 20, 4, "segment header has unknown flags");
+    report_rule(checker, 20, 4, "segment header has unknown flags");
   }
   /* If offsets are missing, the previous segment may be the one that is missing. */
   if (missing || (!checker->have_previous && header->base_offset > 0)) return;
   uint64_t salt = checker->have_previous ? checker->previous_salt : 0;
   if (header->previous_salt != salt) {
-    tell_rule(checker, offsetof(segment_header, previous_salt), 8, "the segment before is not the one that was there");
+    report_rule(checker, offsetof(segment_header, previous_salt), 8,
+                "the segment before is not the one that was there");
   } else if (checker->have_previous && (header->previous_base != checker->previous_base ||
                                         (checker->previous_end && header->previous_end != checker->previous_end))) {
-    tell_rule(checker, offsetof(segment_header, previous_end), 16, "the segment before has not the length that it had");
+    report_rule(checker, offsetof(segment_header, previous_end), 16,
+                "the segment before has not the length that it had");
   }
 }
 
@@ -125,7 +129,7 @@ static const char *record_problem(const block_header *block, uint32_t seed, uint
 
 static void check_times(checker *checker, const block_header *block, int64_t first, int64_t last) {
   if (block->first_ns != first || block->last_ns != last) {
-    tell_rule(checker, block->position, sizeof *block, "block's times are not those of its records");
+    report_rule(checker, block->position, sizeof *block, "block's times are not those of its records");
   }
 }
 
@@ -158,14 +162,14 @@ static void check_records(checker *checker, const segment_scan *scan) {
     uint32_t step = record.index - index;
     index = record.index;
     if (!problem && i > 0 && !notices && (step == 0 || step > INT32_MAX)) problem = "records are not numbered upwards";
-    if (problem) tell_rule(checker, block->position + sizeof *block + at, size, problem);
+    if (problem) report_rule(checker, block->position + sizeof *block + at, size, problem);
     int64_t time = calibration_time(&block->calibration, record.ticks);
     if (i == 0 || time < first) first = time;
     if (i == 0 || time > last) last = time;
     if (!checker->damaged && !checker->undefined_reported &&
         (problem = definition_problem(checker, block->opening, &record))) {
       checker->undefined_reported = 1;
-      tell_rule(checker, block->position + sizeof *block + at, size, problem);
+      report_rule(checker, block->position + sizeof *block + at, size, problem);
     }
     at += size;
   }
@@ -176,7 +180,7 @@ static void check_records(checker *checker, const segment_scan *scan) {
 static void check_lane(checker *checker, const block_header *block) {
   lane_progress *lane = &checker->lanes[block->lane];
   if (lane->known && (lane->loose ? block->lane_from < lane->to : block->lane_from != lane->to)) {
-    tell_rule(checker, block->position, sizeof *block, "lane positions do not follow on from the block before");
+    report_rule(checker, block->position, sizeof *block, "lane positions do not follow on from the block before");
   }
   *lane = (lane_progress){.to = block->lane_to, .known = 1};
 }
@@ -200,10 +204,10 @@ static int check_block(checker *checker, const segment_scan *scan) {
   checker->out->bytes += sizeof *block + block->payload_bytes;
   sums->blocks++;
   if (block->base_offset < checker->next_offset) {
-    tell_rule(checker, block->position, sizeof *block, "block's offsets are below those before it");
+    report_rule(checker, block->position, sizeof *block, "block's offsets are below those before it");
   }
-  if (block->base_offset > checker->next_offset) loosen_lanes(checker);
-  check_hole(checker, checker->name->name, block->position, block->base_offset, "offsets missing before this block");
+  if (block->base_offset > checker->next_offset) allow_jumps(checker);
+  findings_hole(checker, checker->name->name, block->position, block->base_offset, "offsets missing before this block");
   if (block->lane < WEIR_MAX_LANES) check_lane(checker, block);
   if (block->kind == BLOCK_DEFINITIONS) {
     check_times(checker, block, 0, 0);
@@ -244,24 +248,24 @@ static int check_sums(checker *checker, const segment_scan *scan) {
   uint64_t at = scan->block.position, size = sizeof scan->block + scan->block.payload_bytes;
   int error;
   if (seal->next_offset != scan->block.base_offset || seal->next_offset != checker->next_offset) {
-    tell_rule(checker, at, size, "seal's next offset is not the segment's");
+    report_rule(checker, at, size, "seal's next offset is not the segment's");
   }
   if (seal->events != sums->events || seal->notices != sums->notices || seal->blocks != sums->blocks) {
-    tell_rule(checker, at, size, "seal's counts are not the segment's");
+    report_rule(checker, at, size, "seal's counts are not the segment's");
   }
   if (seal->first_ns != sums->first_ns || seal->last_ns != sums->last_ns || scan->block.first_ns != seal->first_ns ||
       scan->block.last_ns != seal->last_ns) {
-    tell_rule(checker, at, size, "seal's times are not the segment's");
+    report_rule(checker, at, size, "seal's times are not the segment's");
   }
   /* Early logs have 0 here. */
   uint64_t in_holes = seal->dropped[LOST_IN_HOLES];
   if (memcmp(seal->dropped + 1, sums->dropped + 1, sizeof seal->dropped - sizeof in_holes) != 0 ||
       (in_holes != 0 && in_holes != sums->dropped[LOST_IN_HOLES])) {
-    tell_rule(checker, at, size, "seal's refusals are not those of the segment's gap and hole records");
+    report_rule(checker, at, size, "seal's refusals are not those of the segment's gap and hole records");
   }
-  if (seal->flags & ~(uint32_t)SEAL_RECOVERED) tell_rule(checker, at, size, "seal has unknown flags");
+  if (seal->flags & ~(uint32_t)SEAL_RECOVERED) report_rule(checker, at, size, "seal has unknown flags");
   if (!seal_has_definitions(checker, scan, seal, &error)) {
-    tell_rule(checker, at, size, "seal lacks a definition of the segment");
+    report_rule(checker, at, size, "seal lacks a definition of the segment");
   }
   return error;
 }
@@ -274,7 +278,7 @@ static int check_after_seal(checker *checker, const segment_scan *scan) {
   if (scan->file_bytes <= scan->position) return 0;
   uint64_t rest = scan->file_bytes - scan->position;
   if (!scan->active) {
-    tell_rule(checker, scan->position, rest, "bytes after the seal");
+    report_rule(checker, scan->position, rest, "bytes after the seal");
     return 0;
   }
   const seal_summary *seal = scan_summary(scan);
@@ -285,7 +289,7 @@ static int check_after_seal(checker *checker, const segment_scan *scan) {
     if (got < 0) return (int)got;
     if (got == 0) break;
     if (!bytes_are_zero(bytes, (uint64_t)got)) {
-      tell_rule(checker, at, (uint64_t)got, "bytes after the seal are not zero");
+      report_rule(checker, at, (uint64_t)got, "bytes after the seal are not zero");
       break;
     }
     at += (uint64_t)got;
@@ -301,7 +305,7 @@ static void check_tail(checker *checker, const segment_scan *scan, const scan_da
     uint64_t end = damage->first_offset + damage->count;
     uint64_t count = damage->count > 0 && end > checker->next_offset ? end - checker->next_offset : 0;
     uint64_t to = scan->active ? damage->to : scan->file_bytes;
-    tell_damage(checker, damage->from, to, count, damage->reason ? damage->reason : "sealed segment has no seal");
+    report_damage(checker, damage->from, to, count, damage->reason ? damage->reason : "sealed segment has no seal");
   } else {
     checker->out->torn_bytes += damage->to - damage->from;
   }
@@ -318,7 +322,7 @@ static int check_blocks(checker *checker, segment_scan *scan, int resync) {
         break;
       case SCAN_DAMAGE: {
         uint64_t end = damage.first_offset + damage.count;
-        tell_damage(checker, damage.from, damage.to, end > checker->next_offset ? end - checker->next_offset : 0,
+        report_damage(checker, damage.from, damage.to, end > checker->next_offset ? end - checker->next_offset : 0,
                     damage.reason);
         break;
       }
@@ -326,10 +330,10 @@ static int check_blocks(checker *checker, segment_scan *scan, int resync) {
         checker->out->blocks++;
         checker->out->bytes += sizeof scan->block + scan->block.payload_bytes;
         if (scan->block.base_offset > checker->next_offset) {
-          check_hole(checker, checker->name->name, scan->block.position, scan->block.base_offset,
+          findings_hole(checker, checker->name->name, scan->block.position, scan->block.base_offset,
                      "offsets missing before the seal");
           checker->damaged = 1;
-          loosen_lanes(checker);
+          allow_jumps(checker);
         }
         error = check_batch_block(checker, scan);
         if (error == 0 && !checker->damaged) error = check_sums(checker, scan);
@@ -347,7 +351,7 @@ static int check_blocks(checker *checker, segment_scan *scan, int resync) {
 static void check_no_segment(checker *checker, const scan_damage *damage, int last) {
   int blank = damage->to == 0;
   if (blank && last && checker->name->active) return; /* the segment was being begun */
-  check_report(checker, checker->name->name, 0, damage->to, checker->next_offset, 0,
+  findings_report(checker, checker->name->name, 0, damage->to, checker->next_offset, 0,
              blank ? "segment file holds only zeros" : damage->reason);
 }
 
@@ -362,7 +366,7 @@ int check_segment(checker *checker, segment_name *name, int last) {
   checker->headers.columns_wrong = 0;
   int error = scan_open_named(&scan, checker->directory, checker->log_id, name, &damage);
   if (error == -ELOOP) {
-    check_report(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
+    findings_report(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
     return 0;
   }
   if (error != 0) return error;

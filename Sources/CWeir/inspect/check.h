@@ -5,9 +5,9 @@
 #ifndef WEIR_CHECK_H
 #define WEIR_CHECK_H
 
+#include "directory/segment_list.h"
 #include "system/names.h"
 
-#include "directory/directory.h"
 #include "segment/definitions.h"
 #include "segment/scan.h"
 
@@ -57,13 +57,6 @@ typedef struct checker {
   int last_active;
 } checker;
 
-/* Reports a finding, and counts the offsets that are missing because of it. */
-void check_report(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
-                uint64_t count, const char *problem);
-
-/* Reports the offsets below `base` that no segment so far has. */
-void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem);
-
 /* Reads which offsets below `base` retention removed: these are not missing. 0 or a negative errno. */
 int check_start(checker *checker, uint64_t base);
 
@@ -72,11 +65,5 @@ int check_start(checker *checker, uint64_t base);
  * -ENOTSUP for a newer version.
  */
 int check_segment(checker *checker, segment_name *name, int last);
-
-/* Notes a block, or the seal, that was just read of a batch. 0 or a negative errno. */
-int check_batch_block(checker *checker, const segment_scan *scan);
-
-/* After the last block: checks the file itself. `next_offset`: after the last event. 0 or a negative errno. */
-int check_batch(checker *checker, const segment_scan *scan, uint64_t next_offset);
 
 #endif

@@ -3,6 +3,8 @@
  * a frame of its own, so that liblz4 checks its checksum and a problem has a position. A frame of another form than
  * Weir's is checked as a whole, as `lz4 -t` does.
  */
+#include "inspect/check_batch.h"
+
 #include <errno.h>
 #include <lz4frame.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 
 #include "format/columns.h"
 #include "inspect/check.h"
+#include "inspect/findings.h"
 #include "segment/batch_source.h"
 #include "system/bytes.h"
 #include "system/system.h"
@@ -17,7 +20,7 @@
 enum { END_MARK_BYTES = 4, PIECE_BYTES = 64 << 10 };
 
 static void report(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
-  check_report(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
+  findings_report(checker, checker->name->name, position, bytes, checker->next_offset, 0, problem);
 }
 
 /* ---- While the blocks are gone through --------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
-/* findings.c: see check.h. */
+/* findings.c: see findings.h. */
+#include "inspect/findings.h"
+
 #include <stdio.h>
 
-#include "inspect/check.h"
 
-void check_report(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
+void findings_report(checker *checker, const char *file, uint64_t position, uint64_t bytes, uint64_t first_offset,
                 uint64_t count, const char *problem) {
   weir_finding finding = {
       .position = position, .bytes = bytes, .first_offset = first_offset, .count = count, .problem = problem};
@@ -13,8 +14,8 @@ void check_report(checker *checker, const char *file, uint64_t position, uint64_
   if (checker->report) checker->report(checker->context, &finding);
 }
 
-void check_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem) {
+void findings_hole(checker *checker, const char *file, uint64_t position, uint64_t base, const char *problem) {
   if (base <= checker->next_offset) return;
-  check_report(checker, file, position, 0, checker->next_offset, base - checker->next_offset, problem);
+  findings_report(checker, file, position, 0, checker->next_offset, base - checker->next_offset, problem);
   checker->next_offset = base;
 }

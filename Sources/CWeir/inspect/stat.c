@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/sizes.h"
+#include "directory/directory.h"
 #include "directory/log_start.h"
+#include "directory/segment_list.h"
+#include "directory/sizes.h"
 #include "format/calibration.h"
 #include "format/notice.h"
 #include "replay/orphan.h"
@@ -138,7 +140,7 @@ static int take_named(summing *summing, segment_name *name, int last) {
   int error = take_segment(summing, name, last);
   if (error != -ENOENT || !name->active) return error == -ENOENT ? 0 : error;
   name->active = 0;
-  segment_file_name(name->name, name->base, 0);
+  segment_list_raw_name(name->name, name->base, 0);
   error = take_segment(summing, name, 0);
   return error == -ENOENT ? 0 : error;
 }
@@ -168,7 +170,7 @@ static int take_start(summing *summing, uint64_t *first) {
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
-static int take_dead(summing *summing, orphan *ring) {
+static int take_orphan(summing *summing, orphan *ring) {
   weir_stat *stat = summing->stat;
   uint8_t in_use[WEIR_MAX_LANES] = {0};
   orphan_item item;
@@ -237,7 +239,7 @@ static int take_live(summing *summing) {
     take_unreported(summing, ring);
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
       const lane_control *control = &ring->controls[i];
-      stat->lanes_in_use += control->owned == 1 || control->tail != head_position(control->head);
+      stat->lanes_in_use += control->tail != head_position(control->head);
       uint64_t head = head_position(control->head);
       if (control->tail > head) stat->lane_bytes += control->tail - head;
     }
@@ -250,7 +252,7 @@ static int take_ring(summing *summing) {
   if (summing->stat->live) return take_live(summing);
   orphan *ring;
   int error = orphan_open(summing->directory, summing->log_id, &ring);
-  if (error == 0 && ring) error = take_dead(summing, ring);
+  if (error == 0 && ring) error = take_orphan(summing, ring);
   uint64_t end;
   if (error == 0 && !ring && orphan_closed_end(summing->directory, &end)) reach(summing->stat, end);
   else if (error == 0 && !ring && summing->stat->segments > 0 && !orphan_being_made(summing->directory)) {
@@ -264,11 +266,7 @@ static int take_ring(summing *summing) {
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static weir_status failure(const summing *summing, int result, const char *name, weir_error *error) {
-  if (result == -ENOTSUP) {
-    return fail(error, WEIR_ERROR_VERSION, 0, summing->path,
-                "%s%s%s was written by a newer version of Weir; look at it with that one", summing->path,
-                name ? "/" : "", name ? name : "");
-  }
+  if (result == -ENOTSUP) return fail_newer(error, summing->path, name);
   return fail_system(error, result, "sum up", summing->path, name);
 }
 
@@ -304,9 +302,6 @@ static weir_status sum_up(summing *summing, weir_error *error) {
 
 weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_error *error) {
   memset(stat, 0, sizeof *stat);
-  if (!crc_available()) {
-    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
-  }
   summing summing = {.path = directory, .stat = stat, .directory = -1};
   weir_status status = directory_open_read(directory, &summing.directory, error);
   if (status != WEIR_OK) return status;

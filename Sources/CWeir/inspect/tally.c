@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory/directory.h"
 #include "directory/log_start.h"
+#include "directory/segment_list.h"
 #include "format/notice.h"
 #include "replay/orphan.h"
 #include "segment/identity.h"
@@ -246,7 +248,7 @@ static int take_part(counting *counting, segment_scan *scan, const seal_summary 
     if (scan->block.kind == BLOCK_EVENTS) split(counting, to, after, &above, &ignored);
     else if (counting->reached < after) counting->reached = after;
   }
-  uint64_t all = seal->events + seal_missing(seal, base, end);
+  uint64_t all = seal->events + scan_seal_missing(seal, base, end);
   if (above > seal->events) above = seal->events;
   if (missing > all - above) missing = all - above; /* the others were notices */
   counting->tally->in_segments += above;
@@ -267,7 +269,7 @@ static int take_sealed(counting *counting, segment_scan *scan, uint64_t base, in
   counting->tally->in_holes += seal.dropped[LOST_IN_HOLES];
   *by_seal = 1;
   if (base < counting->offset && counting->offset < seal.next_offset) return take_part(counting, scan, &seal, base);
-  uint64_t missing = seal_missing(&seal, base, seal.next_offset);
+  uint64_t missing = scan_seal_missing(&seal, base, seal.next_offset);
   if (base >= counting->offset) {
     counting->tally->in_segments += seal.events;
     counting->tally->missing += missing;
@@ -284,7 +286,7 @@ static int open_segment(const counting *counting, segment_name *name, segment_sc
   int error = scan_open_named(scan, counting->directory, counting->log_id, name, &damage);
   if (error == -ENOENT && name->active) {
     name->active = 0;
-    segment_file_name(name->name, name->base, 0);
+    segment_list_raw_name(name->name, name->base, 0);
     error = scan_open_named(scan, counting->directory, counting->log_id, name, &damage);
   }
   return error == -ENOENT ? -EAGAIN : error;
@@ -300,7 +302,7 @@ static int take_segment(counting *counting, segment_name *name, int live_end) {
     uint64_t base = scan_base(&scan, name->base), reached = counting->reached;
     if (counting->tally->first_offset == UINT64_MAX) counting->tally->first_offset = base;
     /* The offsets before this segment are missing, unless they were left out. */
-    if (base > reached && gap_left_out(scan.header_valid, header->flags, base - reached)) counting->reached = base;
+    if (base > reached && scan_gap_left_out(scan.header_valid, header->flags, base - reached)) counting->reached = base;
     for (uint32_t i = 0; scan.header_valid && i < header->lane_count; i++) {
       advance_head(counting, header->opening, i, scan.drained[i].position);
     }
@@ -334,7 +336,7 @@ static int take_positions(counting *counting) {
 
 /* ---- An orphaned ring -------------------------------------------------------------------------------------------- */
 
-static int take_dead(counting *counting) {
+static int take_orphan(counting *counting) {
   orphan *ring;
   orphan_item item;
   weir_tally *tally = counting->tally;
@@ -391,7 +393,7 @@ static int count_all(counting *counting) {
   segment_list_free(&list);
   if (error == 0 && counting->by_seal) error = take_positions(counting);
   if (error == 0 && tally->live) take_pictures(counting);
-  else if (error == 0) error = take_dead(counting);
+  else if (error == 0) error = take_orphan(counting);
   for (uint32_t i = 0; i < counting->lane_count; i++) free(counting->lanes[i].records);
   free(counting->lanes);
   if (tally->first_offset == UINT64_MAX) tally->first_offset = 0;
@@ -404,9 +406,6 @@ static int count_all(counting *counting) {
 weir_status weir_count_from(const char *directory, uint64_t offset, weir_tally *tally, weir_error *error) {
   enum { TRIES = 10 };
   memset(tally, 0, sizeof *tally);
-  if (!crc_available()) {
-    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
-  }
   int fd;
   weir_status status = directory_open_read(directory, &fd, error);
   if (status != WEIR_OK) return status;
@@ -418,10 +417,7 @@ weir_status weir_count_from(const char *directory, uint64_t offset, weir_tally *
   }
   sys_close(fd);
   if (result == 0) return WEIR_OK;
-  if (result == -ENOTSUP) {
-    return fail(error, WEIR_ERROR_VERSION, 0, directory,
-                "%s was written by a newer version of Weir; look at it with that one", directory);
-  }
+  if (result == -ENOTSUP) return fail_newer(error, directory, NULL);
   if (result == -EAGAIN) return fail_unsettled(error, "count the events of", directory);
   return fail_system(error, result, "count the events of", directory, NULL);
 }

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory/directory.h"
 #include "directory/log_start.h"
+#include "directory/segment_list.h"
 #include "format/definition.h"
 #include "format/ring_header.h"
 #include "inspect/check.h"
+#include "inspect/findings.h"
 #include "replay/orphan.h"
 #include "segment/identity.h"
 #include "system/bytes.h"
@@ -19,8 +22,8 @@
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
-static void tell_ring(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
-  check_report(checker, RING_NAME, position, bytes, checker->next_offset, 0, problem);
+static void report_ring(checker *checker, uint64_t position, uint64_t bytes, const char *problem) {
+  findings_report(checker, RING_NAME, position, bytes, checker->next_offset, 0, problem);
 }
 
 static void check_ring_header(checker *checker, const orphan *ring) {
@@ -31,17 +34,17 @@ static void check_ring_header(checker *checker, const orphan *ring) {
       !bytes_are_zero(header->reserved2, sizeof header->reserved2) ||
       !bytes_are_zero(header->reserved3, sizeof header->reserved3) || header->unlaned_dropped[0] ||
       header->unlaned_reported[0]) {
-    tell_ring(checker, 0, sizeof *header, "reserved bytes of the ring's header are not zero");
+    report_ring(checker, 0, sizeof *header, "reserved bytes of the ring's header are not zero");
   }
   if (header->major != FORMAT_MAJOR || header->minor > FORMAT_MINOR) {
-    tell_ring(checker, offsetof(ring_header, major), 4, "the ring's version is damaged, or of a later minor one");
+    report_ring(checker, offsetof(ring_header, major), 4, "the ring's version is damaged, or of a later minor one");
   }
   if (!ring_header_calibration(header, &calibration)) {
-    tell_ring(checker, offsetof(ring_header, calibration), sizeof header->calibration,
+    report_ring(checker, offsetof(ring_header, calibration), sizeof header->calibration,
               "the ring's calibration is damaged");
   }
   if (header->types_end > header->types_bytes) {
-    tell_ring(checker, offsetof(ring_header, types_end), 8, "the ring's definitions are longer than their room");
+    report_ring(checker, offsetof(ring_header, types_end), 8, "the ring's definitions are longer than their room");
   }
 }
 
@@ -52,12 +55,12 @@ static void check_controls(checker *checker, const orphan *ring) {
     checker->out->bytes += sizeof *control;
     if (!bytes_are_zero(control->reserved0, sizeof control->reserved0) || control->reserved1 ||
         !bytes_are_zero(control->reserved2, sizeof control->reserved2)) {
-      tell_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
+      report_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
     }
     if (ring->rebooted) continue; /* its pages are of different ages */
     if ((control->head & HEAD_FLAGS & ~(uint64_t)(HEAD_CLAIMED | HEAD_EVICTED)) ||
         !drained_plausible(head_position(control->head), control->tail, ring->header.lane_bytes)) {
-      tell_ring(checker, at, sizeof *control, "the positions of a lane are impossible");
+      report_ring(checker, at, sizeof *control, "the positions of a lane are impossible");
     }
   }
 }
@@ -72,7 +75,7 @@ static int check_ring_definitions(checker *checker, const orphan *ring) {
     while (definition_next(entries, bytes, &at, ring->header.opening)) continue;
     checker->out->bytes += bytes;
     if (at != bytes && !ring->rebooted) {
-      tell_ring(checker, ring->header.types_at + at, bytes - at, "a definition in the ring is damaged");
+      report_ring(checker, ring->header.types_at + at, bytes - at, "a definition in the ring is damaged");
     }
   }
   free(entries);
@@ -89,7 +92,7 @@ static int check_lanes(checker *checker, orphan *ring) {
     if (item.kind != ORPHAN_HOLE) continue;
     uint64_t at = ring->header.lanes_at + item.lane * ring->header.lane_stride + LANE_CONTROL_BYTES +
                   (item.from.position & (ring->header.lane_bytes - 1));
-    check_report(checker, RING_NAME, at, bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
+    findings_report(checker, RING_NAME, at, bytes, item.offset, 0, ring->rebooted ? HOLE_LOST : HOLE_DAMAGED);
   }
   return result;
 }
@@ -100,30 +103,30 @@ static int check_ring(checker *checker) {
   int error = orphan_open(checker->directory, checker->log_id, &ring);
   const char *problem = orphan_problem(error), *name = error == -ESTALE ? LOCATOR_NAME : RING_NAME;
   if (problem) {
-    check_report(checker, name, 0, 0, checker->next_offset, 0, problem);
+    findings_report(checker, name, 0, 0, checker->next_offset, 0, problem);
     return 0;
   }
   if (error != 0) return error;
   if (!ring) {
     uint64_t end;
     if (orphan_closed_end(checker->directory, &end)) {
-      check_hole(checker, LOCATOR_NAME, offsetof(ring_locator, next_offset), end,
+      findings_hole(checker, LOCATOR_NAME, offsetof(ring_locator, next_offset), end,
                  "offsets missing at the end of the log");
     } else if (checker->have_previous && !orphan_being_made(checker->directory)) {
-      tell_ring(checker, 0, 0, "the ring is missing: events that no segment had yet are lost");
+      report_ring(checker, 0, 0, "the ring is missing: events that no segment had yet are lost");
     }
     return 0;
   }
   /* log_end is stored before a lane's head moves: so it tells a damaged last block from a half-written one. */
   if (checker->last_active) {
-    check_hole(checker, checker->last_name, checker->last_end, ring->known_end,
+    findings_hole(checker, checker->last_name, checker->last_end, ring->known_end,
                "the last blocks are damaged or missing");
   } else {
-    check_hole(checker, RING_NAME, offsetof(ring_header, log_end), ring->known_end,
+    findings_hole(checker, RING_NAME, offsetof(ring_header, log_end), ring->known_end,
                "offsets missing at the end of the log");
   }
   checker->next_offset = ring->start_offset;
-  if (ring->place.another_logs) check_report(checker, LOCATOR_NAME, 0, 0, checker->next_offset, 0, RING_AT_FOREIGN);
+  if (ring->place.another_logs) findings_report(checker, LOCATOR_NAME, 0, 0, checker->next_offset, 0, RING_AT_FOREIGN);
   check_ring_header(checker, ring);
   check_controls(checker, ring);
   error = check_ring_definitions(checker, ring);
@@ -135,11 +138,7 @@ static int check_ring(checker *checker) {
 /* ---- The directory ----------------------------------------------------------------------------------------------- */
 
 static weir_status failure(const checker *checker, int result, const char *name, weir_error *error) {
-  if (result == -ENOTSUP) {
-    return fail(error, WEIR_ERROR_VERSION, 0, checker->path,
-                "%s%s%s was written by a newer version of Weir; verify it with that one", checker->path,
-                name ? "/" : "", name ? name : "");
-  }
+  if (result == -ENOTSUP) return fail_newer(error, checker->path, name);
   return fail_system(error, result, "verify", checker->path, name);
 }
 
@@ -149,7 +148,7 @@ static int check_named(checker *checker, segment_name *name, int last) {
   if (error != -ENOENT) return error;
   if (name->active) {
     name->active = 0;
-    segment_file_name(name->name, name->base, 0);
+    segment_list_raw_name(name->name, name->base, 0);
     error = check_segment(checker, name, 0);
   }
   return error == -ENOENT ? 0 : error; /* its offsets are reported as missing before the next segment */
@@ -200,9 +199,6 @@ weir_status weir_verify(const char *directory, void (*report)(void *context, con
   weir_verification unwanted;
   if (!verification) verification = &unwanted;
   memset(verification, 0, sizeof *verification);
-  if (!crc_available()) {
-    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
-  }
   int fd;
   weir_status status = directory_open_read(directory, &fd, error);
   if (status != WEIR_OK) return status;

@@ -73,9 +73,8 @@ int age_start(ages *ages) {
 /* ---- Of this boot ------------------------------------------------------------------------------------------------ */
 
 /*
- * The monotonic time after which none of a segment's events was captured. Those of a ring whose writer died may be
- * later than the last calibration; so are those that the drainer came to late, and by the look of it those whose wall
- * clock was set back before the seal.
+ * The latest monotonic time at which an event of the segment can have been captured. That is later than the last
+ * calibration if the writer died, if the drainer was late, or if the wall clock was set back before the seal.
  */
 static int64_t latest(const contents *segment) {
   int64_t ahead = minus(segment->summary.last_ns, segment->calibration.wall_ns);
@@ -84,8 +83,8 @@ static int64_t latest(const contents *segment) {
 }
 
 /*
- * The same of the oldest segment. Where its own times can't be, it is as old as the next one that says how old it is:
- * segments are sealed in their order. In the future: none says it yet.
+ * The same for the oldest segment. If its times lie in the future, the next segment with possible times counts, because
+ * segments are sealed in their order. Still in the future: no segment has possible times yet.
  */
 static int latest_of_oldest(const retention *retention, const contents *oldest, int64_t now, int64_t *found) {
   contents segment;

@@ -28,7 +28,7 @@ void byte_limit_change(retention *retention, uint64_t more, uint64_t less) {
 
 int byte_limit_take_batch(retention *retention, uint64_t *bytes) {
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  *bytes = whole_blocks(retention, *bytes);
+  *bytes = byte_limit_blocks(retention, *bytes);
   if (*bytes > retention->batch_reserve) *bytes = retention->batch_reserve;
   uint64_t taken = load(&retention->batch_taken), after;
   do {
@@ -45,12 +45,12 @@ int byte_limit_take_batch(retention *retention, uint64_t *bytes) {
 void byte_limit_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked) {
   if (!retention) return;
   /* In this order: for a moment it counts twice, and never not at all. */
-  byte_limit_change(retention, whole_blocks(retention, allocated), whole_blocks(retention, unlinked));
+  byte_limit_change(retention, byte_limit_blocks(retention, allocated), byte_limit_blocks(retention, unlinked));
   if (retention->max_bytes == UINT64_MAX) return;
   uint64_t before = __atomic_fetch_sub(&retention->batch_taken, taken, __ATOMIC_ACQ_REL); /* B2 */
   INVARIANT(before >= taken);
 }
 
 void byte_limit_give(retention *retention, uint64_t bytes) {
-  if (retention) byte_limit_change(retention, 0, whole_blocks(retention, bytes));
+  if (retention) byte_limit_change(retention, 0, byte_limit_blocks(retention, bytes));
 }

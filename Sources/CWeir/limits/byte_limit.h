@@ -3,14 +3,14 @@
  * for another's bytes:
  *   - Files of events: segments, the ring. They leave `reserve` free, for a recovery, and `batch_reserve`.
  *   - Copies of segments whose sync failed. They leave `batch_reserve` free.
- *   - Batches in the making. They take of `batch_reserve` alone, all that they may need at the beginning, and count
- *     there and not as used, until what they became counts in their segments' place.
+ *   - Batches in the making. Each takes its largest size from `batch_reserve` when it begins, which counts in
+ *     batch_taken. Once done, the batch counts in `used`, in place of its segment.
  * So used + batch_taken stays below the limit whoever comes first, and no capture is refused, and no segment removed,
  * for a batch that is being made. Numbers change by compare-and-swap: whoever drains or seals never waits for a thread
  * at nice 10.
  *
  * label update                                what it guarantees
- * B1    used, by compare-and-swap             nobody takes bytes that another one has taken since he looked
+ * B1    used, by compare-and-swap             no two threads take the same bytes
  * B2    batch_taken, by compare-and-swap      the same of the room for batches
  *
  * Neither puts anything else in order: a file is made after its room is taken, and unlinked before the room is given
@@ -28,17 +28,17 @@
  * file's blocks to find them. Files take whole blocks: of 4 KiB mostly, of up to 64 KiB where pages are as large.
  */
 enum { LEAST_BLOCK_BYTES = 4096, MOST_BLOCK_BYTES = 65536 };
-static inline uint64_t slack_of(uint64_t block_bytes) { return (UINT64_C(112) << 10) + 4 * block_bytes; }
+static inline uint64_t byte_limit_slack(uint64_t block_bytes) { return (UINT64_C(112) << 10) + 4 * block_bytes; }
 
 static inline uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
-static inline uint64_t whole(uint64_t bytes, uint64_t block_bytes) {
+static inline uint64_t byte_limit_round(uint64_t bytes, uint64_t block_bytes) {
   return (bytes + block_bytes - 1) / block_bytes * block_bytes;
 }
 
 /* What a file of so many bytes takes. */
-static inline uint64_t whole_blocks(const retention *retention, uint64_t bytes) {
-  return whole(bytes, retention->block_bytes);
+static inline uint64_t byte_limit_blocks(const retention *retention, uint64_t bytes) {
+  return byte_limit_round(bytes, retention->block_bytes);
 }
 
 /* Whether so many bytes more are too many, once `freed` of those in use are gone. */
@@ -54,16 +54,16 @@ int byte_limit_try(retention *retention, uint64_t bytes, uint64_t reserve);
 void byte_limit_give(retention *retention, uint64_t bytes);
 
 /*
- * The room of a batch segment, from what claim_bytes leaves free for them: all that it can come to need, before it
- * is begun, so that those that are made at once never keep one another from ending. `*bytes` is that, and becomes what
- * was taken; less where a segment of an earlier opening is larger than those of this one. 0 or -BYTE_LIMIT_REACHED:
- * others have it, or the limit is lower than it was. From any thread, as the next.
+ * Takes the most room that a batch may need, before the batch is begun, so that batches never block one another:
+ * `*bytes`, which becomes what was taken. That is less where a segment of an earlier opening is larger than those of
+ * this one. 0, or -BYTE_LIMIT_REACHED: other batches have the room, or the limit was lowered. From any thread, as the
+ * next.
  */
 int byte_limit_take_batch(retention *retention, uint64_t *bytes);
 
 /*
- * The end of it: of `taken` bytes `allocated` stay, and `unlinked` ones, of the raw file, are gone. In one step: those
- * who need room see the batch only without the raw file, if that went.
+ * Ends that: of the `taken` bytes `allocated` stay, and the raw file's `unlinked` bytes are free. One step, so that no
+ * thread sees batch and raw file counted twice.
  */
 void byte_limit_settle_batch(retention *retention, uint64_t taken, uint64_t allocated, uint64_t unlinked);
 

@@ -41,13 +41,15 @@ static void measure(retention *retention) {
 
 int claim_bytes(retention *retention, uint64_t bytes, int urgent) {
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = whole_blocks(retention, bytes);
+  bytes = byte_limit_blocks(retention, bytes);
   uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
-  uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, load(&retention->copy_wanted)) + for_batches;
+  uint64_t wanted = __atomic_load_n(&retention->copy_wanted, __ATOMIC_RELAXED);
+  uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, wanted) + for_batches;
   int taken = byte_limit_try(retention, bytes, reserve), error = 0;
   /* Twice, because a copy, or a batch that is larger than its segment, may have taken the room meanwhile. */
   for (int i = 0; i < 2 && !taken && urgent && error == 0; i++) {
-    error = make_room(retention, plus(bytes, load(&retention->copy_wanted)) + for_batches);
+    wanted = __atomic_load_n(&retention->copy_wanted, __ATOMIC_RELAXED);
+    error = make_room(retention, plus(bytes, wanted) + for_batches);
     taken = byte_limit_try(retention, bytes, reserve);
   }
   if (!taken && urgent) {
@@ -61,7 +63,7 @@ int claim_bytes(retention *retention, uint64_t bytes, int urgent) {
 int claim_copy(retention *retention, uint64_t base, uint64_t bytes) {
   retention_hold(retention, base);
   if (!retention || retention->max_bytes == UINT64_MAX) return 0;
-  bytes = whole_blocks(retention, bytes);
+  bytes = byte_limit_blocks(retention, bytes);
   uint64_t for_batches = retention->recovering ? 0 : retention->batch_reserve;
   int taken = byte_limit_try(retention, bytes, for_batches);
   if (!taken && retention->displaces && !retention->names_unsure) {

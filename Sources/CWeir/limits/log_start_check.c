@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "segment/scan.h"
 
 enum { SAYS_NO = -1, SAYS_NOTHING, SAYS_YES };
 
-/* What a segment below the start says. Sealed ones are leftovers, which end with the last one that was removed. */
+/* What a segment below the start says. Sealed ones are leftovers; the last one removed is the highest of them. */
 static int ask_below(const log_start_slot *slot, const segment_name *name, const segment_scan *scan) {
   if (name->active || name->base > slot->base) return SAYS_NO;
   if (name->base < slot->base) return SAYS_NOTHING;
@@ -50,6 +50,6 @@ int log_start_check_fits(int directory, const log_start_slot *slot) {
   }
   segment_list_free(&list);
   if (error != 0) return error;
-  /* Nothing goes on its word alone. */
+  /* Without proof no leftover is unlinked. */
   return !foreign && (proven || !leftovers);
 }

@@ -7,8 +7,8 @@
 #include "format/format.h"
 
 /*
- * Whether what it says was removed is of the log in this directory, by the segments that are there: to be asked before
- * anything is unlinked for it. 1, 0, or a negative errno.
+ * Whether `start` belongs to this log, by the segments that are there. Ask before anything is unlinked for it. 1, 0, or
+ * a negative errno.
  */
 int log_start_check_fits(int directory, const log_start_slot *slot);
 

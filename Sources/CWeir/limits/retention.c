@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/directory.h"
-#include "directory/quarantine.h"
-#include "directory/sizes.h"
 #include "directory/log_start.h"
+#include "directory/quarantine.h"
+#include "directory/segment_list.h"
+#include "directory/sizes.h"
 #include "limits/age.h"
 #include "limits/byte_limit.h"
 #include "limits/log_start_check.h"
@@ -106,7 +106,7 @@ static int unlink_file(retention *retention, int directory, const char *name) {
   return error;
 }
 
-/* Whether the raw file is there, and the file with the batch's name is of another segment: then that is not ours. */
+/* Whether the raw file is there, and the file with the batch's name is another segment's, which stays. */
 static int is_beside_anothers(int directory, uint64_t base, const char *raw, const char *batch) {
   struct stat status;
   segment_scan scan;
@@ -124,8 +124,8 @@ static int is_beside_anothers(int directory, uint64_t base, const char *raw, con
  */
 static int unlink_both(retention *retention, int directory, uint64_t base) {
   char raw[64], batch[64];
-  segment_file_name(raw, base, 0);
-  segment_batch_name(batch, base);
+  segment_list_raw_name(raw, base, 0);
+  segment_list_batch_name(batch, base);
   const batch_names *names = retention ? &retention->batch_names : NULL;
   int stays = is_beside_anothers(directory, base, raw, batch); /* and no batcher replaces it meanwhile */
   int uncounted = names && names->batcher ? names->drop(names->batcher, base) : 0;
@@ -169,7 +169,7 @@ static int remove_leftovers(retention *retention, int directory, const log_start
   return error;
 }
 
-/* Counts segments that became batches with the bytes that they take now. */
+/* Updates the bytes of segments that became batches. */
 static void take_batched(retention *retention) {
   batched_segment *each = __atomic_exchange_n(&retention->batched, NULL, __ATOMIC_ACQUIRE); /* R2 */
   while (each) {
@@ -204,7 +204,7 @@ static void pop(retention *retention) {
 static void account_missing(log_start_slot *start, const contents *contents, uint64_t begin) {
   uint64_t missing = contents->missing, accounted = start->events + start->notices + start->missing;
   uint64_t gap = contents->base_offset > begin ? contents->base_offset - begin : 0;
-  if (!gap_left_out(contents->header_valid, contents->flags, gap)) missing += gap;
+  if (!scan_gap_left_out(contents->header_valid, contents->flags, gap)) missing += gap;
   uint64_t left = start->first_offset > accounted ? start->first_offset - accounted : 0;
   start->missing += missing < left ? missing : left;
 }
@@ -358,15 +358,16 @@ static uint64_t reserve_of(const weir_options *options) {
 /* Room for a batch of each thread, at most a sixteenth of the limit, at least one batch. */
 static uint64_t batch_reserve_of(const weir_options *options, uint64_t block_bytes) {
   if (options->batch_threads == 0 || options->max_bytes == 0) return 0;
-  uint64_t one = whole(batch_most_bytes(options->segment_bytes), block_bytes), many = options->max_bytes / 16 / one;
+  uint64_t one = byte_limit_round(batch_most_bytes(options->segment_bytes), block_bytes);
+  uint64_t many = options->max_bytes / 16 / one;
   if (many > options->batch_threads) many = options->batch_threads;
   return one * (many > 0 ? many : 1);
 }
 
 weir_status retention_check(const weir_options *options, uint64_t ring_bytes, uint64_t block_bytes, weir_error *error) {
   if (options->max_bytes == 0) return WEIR_OK;
-  uint64_t segment = whole(options->segment_bytes, block_bytes);
-  uint64_t least = whole(ring_bytes, block_bytes) + 3 * segment + 2 * slack_of(block_bytes);
+  uint64_t segment = byte_limit_round(options->segment_bytes, block_bytes);
+  uint64_t least = byte_limit_round(ring_bytes, block_bytes) + 3 * segment + 2 * byte_limit_slack(block_bytes);
   if (options->limit_policy == WEIR_LIMIT_REFUSE) least += reserve_of(options);
   if (options->batch_threads > 0) least += segment;
   if (options->max_bytes >= least) return WEIR_OK;
@@ -398,7 +399,7 @@ static weir_status make_retention(const log_lock *held, const weir_options *opti
   int result = sys_block_bytes(held->directory, &made->block_bytes);
   if (made->block_bytes < LEAST_BLOCK_BYTES) made->block_bytes = LEAST_BLOCK_BYTES;
   if (made->block_bytes > MOST_BLOCK_BYTES) made->block_bytes = MOST_BLOCK_BYTES;
-  made->slack_bytes = slack_of(made->block_bytes);
+  made->slack_bytes = byte_limit_slack(made->block_bytes);
   made->batch_reserve = batch_reserve_of(options, made->block_bytes);
   if (result == 0) result = age_start(&made->ages);
   /* `start` is made before the disk may be full: later its bytes change in place, so a removal needs no space. */
@@ -421,8 +422,7 @@ weir_status retention_open(const log_lock *held, const weir_options *options, re
       return fail_system(error, result, "remove what retention left of", held->path, NULL);
     }
   } else if (result == -ENOTSUP) {
-    return fail(error, WEIR_ERROR_VERSION, 0, held->path,
-                "%s/" START_NAME " was written by a newer version of Weir; open it with that version", held->path);
+    return fail_newer(error, held->path, START_NAME);
   } else if (result != 0 && (!problem || result == -ELOOP)) {
     return fail_system(error, result, "read", held->path, START_NAME);
   }
@@ -458,7 +458,7 @@ void retention_free(retention *retention) {
   free(retention);
 }
 
-/* ---- What others tell it ----------------------------------------------------------------------------------------- */
+/* ---- Calls from other threads ------------------------------------------------------------------------------------ */
 
 void retention_batched(retention *retention, batched_segment *segment) {
   if (!retention) {
@@ -479,7 +479,7 @@ void retention_hold(retention *retention, uint64_t base) {
 
 void retention_sealed(retention *retention, uint64_t base, uint64_t taken, uint64_t bytes) {
   if (!retention) return;
-  byte_limit_change(retention, bytes, whole_blocks(retention, taken));
+  byte_limit_change(retention, bytes, byte_limit_blocks(retention, taken));
   if (insert(retention, (retained){base, bytes}) != 0) retention->unlisted = 1;
   retention->look_at = 0;
 }

@@ -14,7 +14,6 @@
 #include "capture/detach.h"
 #include "capture/lane.h"
 #include "capture/types.h"
-#include "directory/directory.h"
 #include "format/eviction.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
@@ -336,7 +335,7 @@ static int end_segments(event_log *log) {
  */
 static weir_status let_go(event_log *log, weir_error *error) {
   intake *intake = &log->intake;
-  if (!lanes_quiet(intake)) {
+  if (!lane_all_quiet(intake)) {
     return fail(error, WEIR_ERROR_TIMEOUT, 0, log->held.path,
                 "a capture to %s that began before it was closed has not ended, so the log stays locked; end it by "
                 "weir_commit or weir_cancel, then close again", log->held.path);
@@ -346,7 +345,7 @@ static weir_status let_go(event_log *log, weir_error *error) {
   if (log->ended_well && ring_is_drained(intake)) {
     ring_mark_closed(intake);
     if (!intake->ring.elsewhere) sys_touch_at(log->held.directory, RING_NAME); /* see touch in sealer.c */
-    if (intake->ring.elsewhere) status = ring_retire(intake, error);
+    if (intake->ring.elsewhere) status = ring_remove(intake, error);
   }
   release_parts(log);
   return status;

@@ -20,6 +20,7 @@
 
 #include "directory/directory.h"
 #include "directory/log_start.h"
+#include "directory/segment_list.h"
 #include "format/notice.h"
 #include "read/event.h"
 #include "read/segment_walk.h"
@@ -86,9 +87,6 @@ void weir_reader_options_init(weir_reader_options *options) {
 weir_status weir_reader_open(const char *directory, const weir_reader_options *options, weir_reader **reader,
                              weir_error *error) {
   *reader = NULL;
-  if (!crc_available()) {
-    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
-  }
   if (options && options->struct_bytes != sizeof *options) {
     return fail(error, WEIR_ERROR_INVALID, 0, directory,
                 "the options were not made by weir_reader_options_init of this version");
@@ -131,9 +129,7 @@ void weir_reader_close(weir_reader *reader) {
 
 static step failed(weir_reader *reader, int error, const char *name, weir_error *out) {
   if (error == -ENOTSUP) {
-    fail(out, WEIR_ERROR_VERSION, 0, reader->path,
-         "%s%s%s was written by a newer version of Weir; read it with that one", reader->path, name ? "/" : "",
-         name ? name : "");
+    fail_newer(out, reader->path, name);
   } else if (error == -EAGAIN) {
     fail_unsettled(out, "read", reader->path);
   } else {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory/segment_list.h"
 #include "segment/identity.h"
 
 /* How often a file may vanish, or a listing differ, before the last one is believed. Each rename costs one. */
@@ -18,8 +19,8 @@ static walk_file file_of(const segment_name *name) {
 
 static segment_name name_of(walk_file file) {
   segment_name name = {.base = file.base, .active = (int)file.active, .batch = (int)file.batch};
-  if (file.batch) segment_batch_name(name.name, file.base);
-  else segment_file_name(name.name, file.base, name.active);
+  if (file.batch) segment_list_batch_name(name.name, file.base);
+  else segment_list_raw_name(name.name, file.base, name.active);
   return name;
 }
 

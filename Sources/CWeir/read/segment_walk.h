@@ -5,9 +5,9 @@
 #ifndef WEIR_SEGMENT_WALK_H
 #define WEIR_SEGMENT_WALK_H
 
+#include "directory/segment_list.h"
 #include "system/names.h"
 
-#include "directory/directory.h"
 #include "segment/scan.h"
 
 enum { WALK_SALTS = 16 };
@@ -35,8 +35,8 @@ typedef struct segment_walk {
   int started;
   uint64_t wanted;             /* the offset that was looked for last */
   uint64_t base;               /* in the name of the segment visited last */
-  uint64_t salts[WALK_SALTS]; /* of the segments with that base that were visited, the last ones: more than one only if
-                                  all but one are empty. Two names have that base, so more are never looked at */
+  uint64_t salts[WALK_SALTS]; /* of the visited segments with that base, the latest WALK_SALTS. Several only if all but
+                                  one are empty */
   uint32_t salt_count;
   walk_files listed;  /* the last listing */
   uint64_t at;         /* index of the next file in `listed`; UINT64_MAX: the first segment is not found yet */

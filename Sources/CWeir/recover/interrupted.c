@@ -3,9 +3,10 @@
  * recovery's, or half made, or of an opening that captured nothing and was not closed: that opening may have failed, or
  * been killed, before it could report. If it did report, everything is reported twice: better than never.
  */
+#include "recover/interrupted.h"
+
 #include <errno.h>
 
-#include "recover/recovery.h"
 #include "system/error.h"
 #include "system/system.h"
 
@@ -30,11 +31,11 @@ static int is_unreported(const recovery *recovery) {
   return !orphan->rebooted && !was_used(orphan);
 }
 
-weir_status recovery_take_unreported(recovery *recovery) {
+weir_status interrupted_take(recovery *recovery) {
   const log_lock *held = recovery->held;
   unreported *found = &recovery->found;
   int result = unreported_read(held, found);
-  if (result == -ENOTSUP) return recovery_newer_version(recovery, RECOVERY_NAME);
+  if (result == -ENOTSUP) return fail_newer(recovery->error, recovery->held->path, RECOVERY_NAME);
   recovery->interrupted = result == 1 && is_unreported(recovery);
   if (result >= 0 && !recovery->interrupted) {
     *found = (unreported){0};

@@ -1,28 +1,24 @@
 /*
  * orphan_ring.c: the ring that a dead process left: where it is, whether it can be trusted, and the notice in the log
- * if it is lost. See recovery.h.
+ * if it is lost. See orphan_ring.h.
  */
 #define _GNU_SOURCE
+#include "recover/orphan_ring.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "directory/quarantine.h"
+#include "directory/segment_list.h"
 #include "format/ring_header.h"
 #include "recover/lost_ring.h"
-#include "recover/recovery.h"
 #include "ring/ring_owner.h"
 #include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/error.h"
 #include "system/sigbus.h"
 #include "system/system.h"
-
-weir_status recovery_newer_version(recovery *recovery, const char *name) {
-  return fail(recovery->error, WEIR_ERROR_VERSION, 0, recovery->held->path,
-              "%s/%s was written by a newer version of Weir; open it with that version", recovery->held->path,
-              name);
-}
 
 static const char *ring_path(const recovery *recovery) {
   return locator_path(&recovery->place, recovery->held->path);
@@ -76,7 +72,7 @@ static int lost_with_boot(const recovery *recovery) {
 }
 
 /* The log gets one notice of a lost ring, even if an earlier recovery was killed here. */
-weir_status recovery_report_lost_ring(recovery *recovery) {
+weir_status orphan_ring_report_lost(recovery *recovery) {
   uint64_t offset = recovery->orphan ? recovery->orphan->next_offset : recovery->drained.log_end;
   if (offset < recovery->least_offset) offset = recovery->least_offset;
   int left_out = lost_with_boot(recovery);
@@ -107,13 +103,13 @@ static int read_ring_header(int fd, ring_header *header) {
   return count == sizeof *header ? ring_header_check(header, (uint64_t)status.st_size) : -EBADMSG;
 }
 
-uint64_t *recovery_sync_failed(const recovery *recovery) {
+uint64_t *orphan_ring_sync_failed(const recovery *recovery) {
   ring_header *header = (ring_header *)(void *)recovery->ring_header;
   return header ? &header->sync_failed : NULL;
 }
 
 /* Reads the orphaned ring behind `fd`, which stays open with it. */
-static int read_dead(recovery *recovery, int fd) {
+static int read_orphan(recovery *recovery, int fd) {
   int error = orphan_hold(fd, recovery->boot_id, &recovery->orphan);
   if (error != 0) return error;
   const orphan *orphan = recovery->orphan;
@@ -127,8 +123,8 @@ static int read_dead(recovery *recovery, int fd) {
   return orphan_types_read(&recovery->types, orphan);
 }
 
-static weir_status attach_dead(recovery *recovery, int fd) {
-  int error = read_dead(recovery, fd);
+static weir_status attach_orphan(recovery *recovery, int fd) {
+  int error = read_orphan(recovery, fd);
   if (error == 0) return WEIR_OK;
   return fail_system(recovery->error, error, "read", ring_path(recovery), recovery->place.name);
 }
@@ -194,7 +190,7 @@ static weir_status find_ring(recovery *recovery) {
   const log_lock *held = recovery->held;
   ring_place *place = &recovery->place;
   int error = locator_find(held->directory, place);
-  if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NAME);
+  if (error == -ENOTSUP) return fail_newer(recovery->error, recovery->held->path, LOCATOR_NAME);
   if (error == -EBADMSG) {
     *place = locator_here(held->directory);
     lose_ring(recovery, RING_LOST_DAMAGED, LOCATOR_NAME);
@@ -253,7 +249,7 @@ static int read_ring(recovery *recovery, int fd, ring_header *header) {
 static weir_status take_ring(recovery *recovery, int fd, ring_header *header) {
   const ring_place *place = &recovery->place;
   int error = read_ring(recovery, fd, header);
-  if (error == -ENOTSUP) return recovery_newer_version(recovery, RING_NAME);
+  if (error == -ENOTSUP) return fail_newer(recovery->error, recovery->held->path, RING_NAME);
   if (error == -EBADMSG) {
     lose_ring(recovery, RING_LOST_DAMAGED, RING_NAME);
     return WEIR_OK;
@@ -263,10 +259,10 @@ static weir_status take_ring(recovery *recovery, int fd, ring_header *header) {
   const ring_word word = {recovery->held->log_id, header->log_id, header->opening, header->base_offset};
   weir_status status = check_owner(recovery, &word, RING_NAME);
   if (status != WEIR_OK || recovery->lost != lost) return status;
-  return attach_dead(recovery, fd);
+  return attach_orphan(recovery, fd);
 }
 
-weir_status recovery_open_ring(recovery *recovery) {
+weir_status orphan_ring_open(recovery *recovery) {
   weir_status status = find_ring(recovery);
   const ring_place *place = &recovery->place;
   if (status != WEIR_OK || place->where == RING_VANISHED) return status;
@@ -292,7 +288,7 @@ weir_status recovery_open_ring(recovery *recovery) {
   return status;
 }
 
-void recovery_detach_ring(recovery *recovery) {
+void orphan_ring_detach(recovery *recovery) {
   redo_free(&recovery->redo);
   sigbus_forget(recovery->ring_header);
   if (recovery->ring_header) sys_unmap(recovery->ring_header, RING_HEADER_BYTES);

@@ -25,9 +25,13 @@
 
 #include "batch/batch.h"
 #include "directory/quarantine.h"
+#include "directory/segment_list.h"
 #include "format/ring_header.h"
+#include "recover/interrupted.h"
 #include "recover/lost_ring.h"
+#include "recover/orphan_ring.h"
 #include "recover/recovery.h"
+#include "recover/unsealed.h"
 #include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/error.h"
@@ -36,7 +40,7 @@
 /* ---- Segments that were not sealed ------------------------------------------------------------------------------- */
 
 static weir_status segment_failure(recovery *recovery, int error, const char *action, const char *name) {
-  if (error == -ENOTSUP) return recovery_newer_version(recovery, name);
+  if (error == -ENOTSUP) return fail_newer(recovery->error, recovery->held->path, name);
   return fail_system(recovery->error, error, action, recovery->held->path, name);
 }
 
@@ -178,9 +182,9 @@ static weir_status take_last_sealed(recovery *recovery) {
 static void count_missing_before(recovery *recovery, const unsealed *found, uint64_t end) {
   if (recovery->drained.rebooted || found->salt == 0) return;
   const orphan *orphan = recovery->orphan;
-  int of_dead = orphan && found->opening == orphan->header.opening;
-  if (!of_dead && found->opening != recovery->last_opening) return;
-  if (of_dead && end < orphan->header.base_offset) end = orphan->header.base_offset;
+  int of_orphan = orphan && found->opening == orphan->header.opening;
+  if (!of_orphan && found->opening != recovery->last_opening) return;
+  if (of_orphan && end < orphan->header.base_offset) end = orphan->header.base_offset;
   if (end < recovery->site->start_offset) end = recovery->site->start_offset;
   if (end < recovery->counted_to) end = recovery->counted_to;
   if (found->base > end) recovery->found.missing_events += found->base - end;
@@ -247,9 +251,9 @@ static weir_status seal_segments(recovery *recovery, unsealed *found) {
     int error = unsealed_seal(&found[i], directory, &names[i], &recovery->types);
     if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
   }
-  uint64_t *sync_failed = recovery_sync_failed(recovery);
+  uint64_t *sync_failed = orphan_ring_sync_failed(recovery);
   for (uint64_t i = 0; i < count; i++) {
-    int error = unsealed_retire(&found[i], directory, &names[i], sync_failed, &recovery->last);
+    int error = unsealed_finish(&found[i], directory, &names[i], sync_failed, &recovery->last);
     if (error != 0) return segment_failure(recovery, error, "seal", names[i].name);
     pass_name(recovery);
   }
@@ -289,7 +293,7 @@ static weir_status begin_replay(recovery *recovery) {
   redo->page_lost = &recovery->page_lost;
   redo->ring = orphan;
   redo->types = &recovery->types;
-  redo->sync_failed = recovery_sync_failed(recovery);
+  redo->sync_failed = orphan_ring_sync_failed(recovery);
   redo->found = &recovery->found;
   redo->counted_to = recovery->counted_to;
   int error = redo_begin(redo);
@@ -362,7 +366,7 @@ static weir_status remove_leftovers(recovery *recovery) {
     error = sys_list(recovery->held->directory, remove_leftover, recovery);
   }
   if (error == 0) error = locator_clear(recovery->held->directory, &recovery->place, recovery->orphan != NULL);
-  if (error == -ENOTSUP) return recovery_newer_version(recovery, LOCATOR_NEW_NAME);
+  if (error == -ENOTSUP) return fail_newer(recovery->error, recovery->held->path, LOCATOR_NEW_NAME);
   if (error == 0) return WEIR_OK;
   return fail_system(recovery->error, error, "clear leftovers from", recovery->held->path, NULL);
 }
@@ -379,8 +383,8 @@ static weir_status store_losses(recovery *recovery) {
 
 static weir_status run(recovery *recovery) {
   weir_status status = check_versions(recovery);
-  if (status == WEIR_OK) status = recovery_open_ring(recovery);
-  if (status == WEIR_OK) status = recovery_take_unreported(recovery);
+  if (status == WEIR_OK) status = orphan_ring_open(recovery);
+  if (status == WEIR_OK) status = interrupted_take(recovery);
   if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
   const orphan *orphan = recovery->orphan;
@@ -402,7 +406,7 @@ static weir_status run(recovery *recovery) {
   for (uint64_t i = 0; i < count; i++) unsealed_free(&found[i]);
   free(found);
   if (status == WEIR_OK && recovery->orphan) status = write_replay(recovery);
-  if (status == WEIR_OK && recovery->lost) status = recovery_report_lost_ring(recovery);
+  if (status == WEIR_OK && recovery->lost) status = orphan_ring_report_lost(recovery);
   /* If an earlier recovery was killed after it quarantined the remains, it could not report the loss. */
   if (recovery->absent && recovery->loss_reported) recovery->report->ring_replaced = 1;
   return status;
@@ -464,7 +468,7 @@ weir_status recover(const recovery_site *site, weir_recovery *report, recovered 
     int closed = recovery->closed || recovery->place.where == RING_CLOSED || (recovery->absent && !recovery->lost);
     report->was_clean = closed && !report->ring_replaced && !recovery->interrupted && report->missing_events == 0;
   }
-  recovery_detach_ring(recovery);
+  orphan_ring_detach(recovery);
   locator_leave(&recovery->place);
   segment_list_free(&recovery->list);
   free(recovery);

@@ -7,7 +7,7 @@
 
 #include "system/names.h"
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "recover/orphan_types.h"
 #include "recover/recover.h"
 #include "recover/redo.h"
@@ -61,28 +61,5 @@ typedef struct recovery {
   int sealed;            /* every segment that was there is sealed and synced */
   int loss_reported;     /* the last record in the log is the notice of a lost ring */
 } recovery;
-
-/* Finds the dead process's ring and maps it, or records that it is lost. */
-weir_status recovery_open_ring(recovery *recovery);
-
-/* The flag in the orphaned ring that a sync failed, or null. */
-uint64_t *recovery_sync_failed(const recovery *recovery);
-
-/*
- * Takes what an earlier recovery found and reported to nobody: see interrupted.c. Call once the ring is known, before
- * anything is counted.
- */
-weir_status recovery_take_unreported(recovery *recovery);
-
-/*
- * Writes the notice of a lost ring, only once even if an earlier recovery was killed; then quarantines the ring's
- * remains.
- */
-weir_status recovery_report_lost_ring(recovery *recovery);
-
-void recovery_detach_ring(recovery *recovery);
-
-/* Fails: the file was written by a newer version. */
-weir_status recovery_newer_version(recovery *recovery, const char *name);
 
 #endif

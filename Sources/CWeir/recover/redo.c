@@ -63,7 +63,7 @@ int redo_begin(redo *redo) {
     uint64_t left = ring->to[i] - ring->from[i];
     bytes += left < ring->header.lane_bytes ? left : ring->header.lane_bytes;
   }
-  bytes = whole(bytes, LEAST_BLOCK_BYTES);
+  bytes = byte_limit_round(bytes, LEAST_BLOCK_BYTES);
   redo->segment_bytes = LEAST_RECOVERED_BYTES(ring->header.record_bytes);
   const weir_options *options = redo->site->options;
   if (redo->segment_bytes < options->segment_bytes) redo->segment_bytes = options->segment_bytes;
@@ -80,7 +80,7 @@ int redo_begin(redo *redo) {
 
 /* ---- Segments ---------------------------------------------------------------------------------------------------- */
 
-/* Gathers what the log says was lost, of the most so many; null: counts them. */
+/* Collects the totals that gap records report, at most `most`. Null: only counts them. */
 static uint32_t collect_totals(const redo *redo, gap_total *totals, uint32_t most) {
   uint32_t count = 0;
   for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {

@@ -1,13 +1,15 @@
-/* unsealed.c: scanning and sealing a segment that its writer left unsealed. See recover.h. */
+/* unsealed.c: scanning and sealing a segment that its writer left unsealed. See unsealed.h. */
 #define _GNU_SOURCE
+#include "recover/unsealed.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "directory/quarantine.h"
+#include "directory/segment_list.h"
 #include "format/definition.h"
 #include "format/notice.h"
-#include "recover/recover.h"
 #include "ring/ring_owner.h"
 #include "segment/scan.h"
 #include "system/system.h"
@@ -250,10 +252,10 @@ static int write_seal(unsealed *found, int fd, const orphan_types *types) {
 static int rename_to_free(int directory, const char *name, uint64_t base) {
   char sealed[64];
   struct stat status;
-  segment_batch_name(sealed, base);
+  segment_list_batch_name(sealed, base);
   int error = sys_status_at(directory, sealed, &status);
   if (error != -ENOENT) return error == 0 ? -EEXIST : error;
-  segment_file_name(sealed, base, 0);
+  segment_list_raw_name(sealed, base, 0);
   return sys_rename_new(directory, name, sealed);
 }
 
@@ -267,7 +269,7 @@ static int name_sealed(const unsealed *found, int directory, const segment_name 
   for (*base = name->base; *base < name->base + TRIES; ++*base) {
     int error = rename_to_free(directory, name->name, *base);
     if (error != -EEXIST) return error;
-    int already = segment_is_sealed(directory, found->log_id, *base, found->salt);
+    int already = scan_is_sealed(directory, found->log_id, *base, found->salt);
     if (already < 0 && already != -ELOOP) return already;
     if (already == 1) return quarantine_file(directory, name->name, "a copy of a segment that is sealed", 0);
   }
@@ -316,7 +318,7 @@ static int renew(const unsealed *found, int directory, const char *name, int fd)
   return error;
 }
 
-int unsealed_retire(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,
+int unsealed_finish(const unsealed *found, int directory, const segment_name *name, uint64_t *sync_failed,
                     segment_end *last) {
   if (found->fate == FATE_REMOVED || found->fate == FATE_QUARANTINED) return 0;
   *last = (segment_end){.salt = found->salt, .end = found->end, .base = name->base};

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "format/notice.h"
 #include "format/record.h"
 #include "format/ring_header.h"

@@ -6,9 +6,9 @@
 #ifndef WEIR_DRAINED_H
 #define WEIR_DRAINED_H
 
+#include "directory/segment_list.h"
 #include "system/names.h"
 
-#include "directory/directory.h"
 #include "format/record.h"
 #include "segment/scan.h"
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "format/definition.h"
 #include "format/ring_header.h"
 #include "ring/ring_owner.h"
@@ -119,7 +121,7 @@ static int check_closed(const orphan *ring, int directory, uint64_t log_id, cons
   return same ? error : -EAGAIN;
 }
 
-static int check_dead(orphan *ring, int directory, uint64_t log_id, const segment_list *list) {
+static int check_orphan(orphan *ring, int directory, uint64_t log_id, const segment_list *list) {
   const ring_header *header = &ring->header;
   const ring_word word = {log_id, header->log_id, header->opening, header->base_offset};
   int error = check_owner(directory, list, &word, -EIDRM);
@@ -130,7 +132,7 @@ static int check_dead(orphan *ring, int directory, uint64_t log_id, const segmen
   return current == 1 ? error : current < 0 ? current : -EAGAIN;
 }
 
-static int open_dead(orphan *ring, int directory, uint64_t log_id) {
+static int open_orphan(orphan *ring, int directory, uint64_t log_id) {
   int error = orphan_read_ring(ring, directory);
   int closed = error == -ENOENT && ring->place.where == RING_CLOSED;
   if (error != 0 && !closed) return error;
@@ -138,7 +140,7 @@ static int open_dead(orphan *ring, int directory, uint64_t log_id) {
   error = segment_list_read(directory, &list);
   if (error != 0) return error;
   error = closed ? check_closed(ring, directory, log_id, &list)
-                 : check_dead(ring, directory, log_id, &list);
+                 : check_orphan(ring, directory, log_id, &list);
   segment_list_free(&list);
   if (error == 0) orphan_begin(ring);
   return error;
@@ -161,7 +163,7 @@ int orphan_open(int directory, uint64_t log_id, orphan **made) {
   *made = NULL;
   orphan *ring = malloc(sizeof *ring);
   if (!ring) return -ENOMEM;
-  int error = open_dead(ring, directory, log_id);
+  int error = open_orphan(ring, directory, log_id);
   if (error == 0) {
     *made = ring;
     return 0;
@@ -217,8 +219,8 @@ static void view_lane(orphan *ring, uint32_t lane) {
 }
 
 /*
- * Reads of the lane that `view` is of what [from, to) of its positions takes: behind the end of the lane its last
- * record goes on in the overhang, and the next one is at the start.
+ * Reads the bytes of [from, to) of the lane in `view`. A stretch past the lane's end goes on in the overhang with its
+ * last record, then at the lane's start.
  */
 static int read_bytes(orphan *ring, int directory, uint64_t from, uint64_t to) {
   if (ring->viewed_bytes) return 0;

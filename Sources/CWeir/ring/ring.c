@@ -206,7 +206,7 @@ static weir_status choose_place(const intake *intake, ring_place *old, uint64_t 
   }
   int again = place->where == RING_ELSEWHERE && place->locator.number == old->locator.number;
   if (old->where == RING_ELSEWHERE && !again) {
-    int result = locator_retire(intake->held->directory, old, base_offset);
+    int result = locator_close(intake->held->directory, old, base_offset);
     if (result != 0) {
       locator_leave(place);
       return fail_system(error, result, "remove", old->locator.path, old->name);
@@ -259,12 +259,12 @@ int ring_is_drained(const intake *intake) {
   return 1;
 }
 
-weir_status ring_retire(intake *intake, weir_error *error) {
+weir_status ring_remove(intake *intake, weir_error *error) {
   ring_place place;
   int result = locator_find(intake->held->directory, &place);
   if (result != 0) return fail_system(error, result, "read", intake->held->path, LOCATOR_NAME);
   if (place.where == RING_ELSEWHERE) {
-    result = locator_retire(intake->held->directory, &place, intake->ring.header->log_end);
+    result = locator_close(intake->held->directory, &place, intake->ring.header->log_end);
   }
   weir_status status = WEIR_OK;
   if (result != 0) {

@@ -3,24 +3,13 @@
 
 #include <errno.h>
 
+#include "directory/segment_list.h"
 #include "segment/scan.h"
-
-int segment_is_sealed(int directory, uint64_t log_id, uint64_t base, uint64_t salt) {
-  segment_name sealed = {.base = base};
-  segment_scan scan;
-  scan_damage damage;
-  segment_file_name(sealed.name, base, 0);
-  int error = scan_open_named(&scan, directory, log_id, &sealed, &damage);
-  if (error != 0) return error;
-  int same = scan.header.salt == salt;
-  scan_close(&scan);
-  return same;
-}
 
 /* Whether the unsealed segment is a copy, put back by somebody, of one that was sealed since. */
 static int is_copy(int directory, const segment_scan *scan) {
   if (!scan->active) return 0;
-  int sealed = segment_is_sealed(directory, scan->header.log_id, scan->name_base, scan->header.salt);
+  int sealed = scan_is_sealed(directory, scan->header.log_id, scan->name_base, scan->header.salt);
   return sealed == -ENOENT || sealed == -ELOOP || sealed == -ENOTSUP ? 0 : sealed;
 }
 

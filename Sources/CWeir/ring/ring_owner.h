@@ -6,9 +6,9 @@
 #ifndef WEIR_RING_OWNER_H
 #define WEIR_RING_OWNER_H
 
+#include "directory/segment_list.h"
 #include "system/names.h"
 
-#include "directory/directory.h"
 
 typedef enum ring_owner {
   RING_OWN,      /* of the last opening, as far as the segments can tell */
@@ -36,8 +36,5 @@ typedef struct ring_word {
  * counted.
  */
 int ring_owner_find(int directory, const segment_list *list, int whole, const ring_word *word, ring_owner *owner);
-
-/* Whether the sealed segment of that base, raw or a batch, has this salt: 1, 0, or a negative errno. */
-int segment_is_sealed(int directory, uint64_t log_id, uint64_t base, uint64_t salt);
 
 #endif

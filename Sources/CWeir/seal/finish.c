@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
 #include "segment/scan.h"
@@ -136,7 +136,7 @@ static int move_to_new_file(const finisher *finisher, segment *segment) {
 
 static int rename_sealed(segment *segment) {
   char name[64];
-  segment_file_name(name, segment->base_offset, 0);
+  segment_list_raw_name(name, segment->base_offset, 0);
   return sys_rename_new(segment->directory, segment->name, name);
 }
 
@@ -162,7 +162,7 @@ static int finish(const finisher *finisher, segment *segment) {
   return error == 0 ? rename_sealed(segment) : error;
 }
 
-static void tell_retention(retention *retention, const segment *segment) {
+static void count_sealed(retention *retention, const segment *segment) {
   struct stat status;
   uint64_t bytes = segment->at;
   if (!retention) return;
@@ -202,7 +202,7 @@ finished finish_segments(const finisher *finisher, segment *first) {
     segment *each = renamed;
     renamed = each->next;
     if (done.directory_error != 0 && finisher->retention) finisher->retention->names_unsure = 1;
-    tell_retention(finisher->retention, each);
+    count_sealed(finisher->retention, each);
     if (done.directory_error == 0 && finisher->batcher) finisher->named(finisher->batcher, each->base_offset);
     segment_abandon(each);
   }

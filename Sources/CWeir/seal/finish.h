@@ -12,8 +12,8 @@ typedef struct finisher {
   retention *retention;    /* null: no bounds */
   uint64_t *next_prepared; /* atomic: numbers files in the making */
   uint64_t *sync_failed;   /* becomes 1 where a sync fails: see ring_sync_failed. Null: nobody notes it */
-  void (*named)(struct batcher *batcher, uint64_t base); /* told of each segment whose sealed name is on the disk */
-  struct batcher *batcher; /* whom it is told of; null: nobody */
+  void (*named)(struct batcher *batcher, uint64_t base); /* called for each segment whose sealed name is on the disk */
+  struct batcher *batcher; /* the context of `named`; null: it is not called */
 } finisher;
 
 /* What became of them. */

@@ -20,8 +20,8 @@
  *       (release), after the block          (acquire), then the files         files before their sync begins
  * D2    durable_offset (release), after     weir_durable_offset (acquire)     an offset below it is on the
  *       the sync of every file                                                disk
- * D3    wait_count, then requests.made      drainer: requests.made, then      who is done with a request sees
- *       + 1 (release)                       wait_count (acquire)              who waits, and wakes the sealer
+ * D3    captures and wait_count, then       drainer: requests.made, then      a request covers what came before
+ *       requests.made + 1 (release)         tails and wait_count (acquire)    it, and whoever waits is woken
  * D4    drainer: requests.done (release),   requests.done (acquire), then     a pass vouches for all that its
  *       after the blocks                    D1                                waits asked to have drained
  * D5    drainer: storage_errno, then        requests.failed (acquire), then   a wait that fails names that
@@ -156,7 +156,7 @@ static void settle(sync_wait *wait, sync_result result, int error) {
 
 /* Takes settled waits off the list, and calls the functions of those that have one, off the mutex. */
 static void announce(sealer *sealer) {
-  sync_wait *told = NULL, **at = &sealer->waits;
+  sync_wait *settled_waits = NULL, **at = &sealer->waits;
   while (*at) {
     sync_wait *wait = *at;
     if (wait->result == SYNC_PENDING) {
@@ -167,16 +167,16 @@ static void announce(sealer *sealer) {
     INVARIANT(sealer->wait_count > 0);
     __atomic_store_n(&sealer->wait_count, sealer->wait_count - 1, __ATOMIC_RELAXED);
     if (!wait->announce) continue; /* on the waiter's stack: not to be touched once the mutex is free */
-    wait->next = told;
-    told = wait;
+    wait->next = settled_waits;
+    settled_waits = wait;
   }
   pthread_cond_broadcast(&sealer->worker.settled);
-  if (!told) return;
+  if (!settled_waits) return;
   pthread_mutex_unlock(&sealer->worker.mutex);
-  while (told) {
-    sync_wait *next = told->next;
-    told->announce(sealer->intake, told);
-    told = next;
+  while (settled_waits) {
+    sync_wait *next = settled_waits->next;
+    settled_waits->announce(sealer->intake, settled_waits);
+    settled_waits = next;
   }
   pthread_mutex_lock(&sealer->worker.mutex);
 }
@@ -432,7 +432,7 @@ uint64_t sealer_waiting(const sealer *sealer) {
   return load(&sealer->queued) - load(&sealer->finished);
 }
 
-/* ---- What others tell it ----------------------------------------------------------------------------------------- */
+/* ---- Calls from other threads ------------------------------------------------------------------------------------ */
 
 void sealer_expect(sealer *sealer) {
   int fresh = sealer->intake->options->sync_interval_ns == 0 || __atomic_load_n(&sealer->fresh, __ATOMIC_RELAXED);

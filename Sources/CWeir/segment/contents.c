@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "segment/scan.h"
 
 /* How many of a block's events have an offset at or above `delivered`. */
@@ -45,7 +45,7 @@ int contents_read(int directory, uint64_t log_id, uint64_t base, uint64_t delive
   segment_name name = {.base = base};
   segment_scan scan;
   scan_damage damage;
-  segment_file_name(name.name, base, 0);
+  segment_list_raw_name(name.name, base, 0);
   int error = scan_open_named(&scan, directory, log_id, &name, &damage);
   if (error == -ENOENT || error == -ELOOP) return 0;
   if (error != 0) return error;
@@ -63,7 +63,7 @@ int contents_read(int directory, uint64_t log_id, uint64_t base, uint64_t delive
     contents->base_offset = scan_base(&scan, base);
     contents->header_valid = scan.header_valid;
     contents->flags = scan.header.flags;
-    contents->missing = seal_missing(&contents->summary, contents->base_offset, contents->next_offset);
+    contents->missing = scan_seal_missing(&contents->summary, contents->base_offset, contents->next_offset);
     if (contents->summary.events == 0) contents->summary.last_ns = scan.header.created_ns;
   }
   scan_close(&scan);

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "directory/directory.h"
 #include "directory/locator.h"
 #include "directory/log_lock.h"
 #include "directory/log_start.h"
+#include "directory/segment_list.h"
 #include "format/ring_header.h"
 #include "segment/scan.h"
 #include "system/system.h"
@@ -107,7 +107,7 @@ int identity_is_anothers(int directory, uint64_t base, uint64_t salt) {
   char name[64];
   segment_scan scan;
   scan_damage damage;
-  segment_batch_name(name, base);
+  segment_list_batch_name(name, base);
   int error = scan_open(&scan, directory, 0, name, base, 0, &damage);
   if (error == -ENOENT) return 0;
   if (error == -ELOOP || error == -ENOTSUP) return 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory/segment_list.h"
 #include "format/notice.h"
 #include "format/values.h"
 #include "segment/scan_block.h"
@@ -64,7 +65,7 @@ static int find_header(search *search, uint64_t from, uint64_t *found) {
       if (magic != BLOCK_MAGIC) continue;
       block_header header;
       memcpy(&header, bytes + p, sizeof header);
-      if (scan_header_problem(scan, &header, at + p)) continue;
+      if (scan_block_header_problem(scan, &header, at + p)) continue;
       *found = at + p;
       return 1;
     }
@@ -89,7 +90,7 @@ static int find_block(segment_scan *scan, uint64_t from, block_header *header, u
     int whole_header;
     result = find_header(&search, at, &at);
     if (result != 1) break;
-    int error = scan_read_block(scan, at, header, &problem, &whole_header);
+    int error = scan_block_read(scan, at, header, &problem, &whole_header);
     if (error != 0) {
       result = error;
       break;
@@ -114,7 +115,7 @@ static int repair_header(const segment_scan *scan, block_header *header, uint64_
     for (int change = 1; change < 256; change++) {
       bytes[i] = (uint8_t)(was ^ change);
       if (header->magic != BLOCK_MAGIC) continue;
-      if (header->header_crc == scan_header_crc(header) && !scan_field_problem(scan, header, position)) return 1;
+      if (header->header_crc == scan_block_crc(header) && !scan_block_field_problem(scan, header, position)) return 1;
     }
     bytes[i] = was;
   }
@@ -204,11 +205,11 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
   /* A good block in the buffer is good, because blocks never change. A bad one may have been completed since. */
   int old = scan->buffer.count > 0;
   int error = old ? 0 : look_at_size(scan);
-  if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
+  if (error == 0) error = scan_block_read(scan, scan->position, &header, &problem, &whole_header);
   if (error == 0 && problem && old) {
     read_buffer_forget(&scan->buffer);
     error = look_at_size(scan);
-    if (error == 0) error = scan_read_block(scan, scan->position, &header, &problem, &whole_header);
+    if (error == 0) error = scan_block_read(scan, scan->position, &header, &problem, &whole_header);
   }
   if (error == 0 && !problem) {
     accept(scan, &header);
@@ -228,7 +229,7 @@ int scan_peek(segment_scan *scan, block_header *header) {
   int64_t got = source_get(&scan->source, &scan->buffer, scan->position, sizeof *header, 0, &bytes);
   if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
   memcpy(header, bytes, sizeof *header);
-  if (!scan_header_problem(scan, header, scan->position)) return 1;
+  if (!scan_block_header_problem(scan, header, scan->position)) return 1;
   read_buffer_forget(&scan->buffer); /* the block may be complete at the next call */
   return 0;
 }
@@ -286,7 +287,7 @@ int scan_seal(segment_scan *scan) {
   if (got < (int64_t)(end - from)) return -1;
   memcpy(&position, bytes + (end - from) - sizeof position, sizeof position);
   if (position % 8 != 0 || position < scan->start || position > end) return -1;
-  if (scan_read_block(scan, position, &header, &problem, &whole_header) != 0 || problem) return -1;
+  if (scan_block_read(scan, position, &header, &problem, &whole_header) != 0 || problem) return -1;
   if (header.kind != BLOCK_SEAL || position + sizeof header + header.payload_bytes != end) return -1;
   accept(scan, &header);
   return 0;
@@ -296,7 +297,7 @@ const seal_summary *scan_summary(const segment_scan *scan) {
   return scan->sealed && scan->block.kind == BLOCK_SEAL ? (const seal_summary *)(const void *)scan->payload : NULL;
 }
 
-uint64_t seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset) {
+uint64_t scan_seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset) {
   uint64_t offsets = next_offset > base_offset ? next_offset - base_offset : 0;
   if (seal->events > offsets || seal->notices > offsets - seal->events) return 0;
   return offsets - seal->events - seal->notices;
@@ -307,7 +308,7 @@ uint64_t scan_base(const segment_scan *scan, uint64_t name_base) {
   return !scan->header_valid && name_base < base ? name_base : base;
 }
 
-int gap_left_out(int header_valid, uint32_t flags, uint64_t gap) {
+int scan_gap_left_out(int header_valid, uint32_t flags, uint64_t gap) {
   return header_valid ? (flags & SEGMENT_AFTER_CUT) != 0 : gap >= OFFSETS_LEFT_OUT;
 }
 
@@ -419,7 +420,7 @@ static int is_newer(segment_scan *scan) {
   block_header header;
   const char *problem;
   int whole_header;
-  int error = scan_read_block(scan, scan->start, &header, &problem, &whole_header);
+  int error = scan_block_read(scan, scan->start, &header, &problem, &whole_header);
   if (error != 0) return error;
   return problem && !bytes_are_zero(&header, sizeof header);
 }
@@ -491,8 +492,8 @@ int scan_open_named(segment_scan *scan, int directory, uint64_t log_id, segment_
     if (i > 0 && name->active) break;
     if (i > 0) {
       name->batch = !name->batch;
-      if (name->batch) segment_batch_name(name->name, name->base);
-      else segment_file_name(name->name, name->base, 0);
+      if (name->batch) segment_list_batch_name(name->name, name->base);
+      else segment_list_raw_name(name->name, name->base, 0);
     }
     error = scan_open(scan, directory, log_id, name->name, name->base, name->active, damage);
   }
@@ -503,4 +504,16 @@ void scan_close(segment_scan *scan) {
   source_close(&scan->source);
   free_buffers(scan);
   scan->payload = NULL;
+}
+
+int scan_is_sealed(int directory, uint64_t log_id, uint64_t base, uint64_t salt) {
+  segment_name sealed = {.base = base};
+  segment_scan scan;
+  scan_damage damage;
+  segment_list_raw_name(sealed.name, base, 0);
+  int error = scan_open_named(&scan, directory, log_id, &sealed, &damage);
+  if (error != 0) return error;
+  int same = scan.header.salt == salt;
+  scan_close(&scan);
+  return same;
 }

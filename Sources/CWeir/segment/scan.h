@@ -5,9 +5,9 @@
 #ifndef WEIR_SCAN_H
 #define WEIR_SCAN_H
 
+#include "directory/segment_list.h"
 #include "system/names.h"
 
-#include "directory/directory.h"
 #include "format/format.h"
 #include "segment/source.h"
 #include "segment/read_buffer.h"
@@ -96,8 +96,8 @@ void scan_pass(segment_scan *scan, const block_header *header);
 void scan_rewind(segment_scan *scan);
 
 /*
- * Goes on at the block that has `offset`, or somewhere before it, if an index knows where that is; so nothing has to be
- * decompressed that lies before. What was passed over was not looked at: damage in it is not told of.
+ * Goes on at the block that has `offset`, or somewhere before it, if an index knows where that is; so nothing before
+ * that is decompressed. Damage in the skipped part is not reported.
  */
 void scan_seek(segment_scan *scan, uint64_t offset);
 
@@ -113,20 +113,22 @@ int scan_seal(segment_scan *scan);
 const seal_summary *scan_summary(const segment_scan *scan);
 
 /*
- * Of the offsets of a segment those that neither an event nor a notice has: a recovery sealed it without what damage
- * had taken. As no seal tells of that, notices among it count with the events.
+ * The offsets of a sealed segment that neither an event nor a notice has, because damage took them before a recovery
+ * sealed it. Notices among them count as events.
  */
-uint64_t seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset);
+uint64_t scan_seal_missing(const seal_summary *seal, uint64_t base_offset, uint64_t next_offset);
 
 /*
- * The first offset of a sealed segment at `name_base`. Where the header is damaged, and maybe the first blocks after
- * it, the header's is that of the first block that is left, and the name knows better: what lies between was in it.
+ * The first offset of a sealed segment at `name_base`. With a damaged header the header's offset is that of the first
+ * good block, which may be too high: the lower of it and the name's counts.
  */
 uint64_t scan_base(const segment_scan *scan, uint64_t name_base);
 
-/* Whether the `gap` offsets before a segment are none that is missing: they were left out after a power cut. Where the
- * header that says so is damaged, it is a leap that nothing else explains. */
-int gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
+/*
+ * Whether the `gap` offsets before a segment were left out after a power cut, and are not missing. With a damaged header
+ * a gap of at least OFFSETS_LEFT_OUT counts as left out.
+ */
+int scan_gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
 
 /* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
 int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
@@ -144,5 +146,8 @@ const gap_total *scan_seal_totals(const segment_scan *scan);
 const uint8_t *scan_seal_definitions(const segment_scan *scan);
 
 void scan_close(segment_scan *scan);
+
+/* Whether the sealed segment of that base, raw or a batch, has this salt: 1, 0, or a negative errno. */
+int scan_is_sealed(int directory, uint64_t log_id, uint64_t base, uint64_t salt);
 
 #endif

@@ -17,11 +17,11 @@
 static const char WRONG_SUM[] = "block checksum does not match";
 static const char WRONG_SHAPE[] = "block is not filled by what its header says";
 
-uint32_t scan_header_crc(const block_header *header) {
+uint32_t scan_block_crc(const block_header *header) {
   return crc32c((const uint8_t *)header + 8, sizeof *header - 8);
 }
 
-const char *scan_field_problem(const segment_scan *scan, const block_header *header, uint64_t position) {
+const char *scan_block_field_problem(const segment_scan *scan, const block_header *header, uint64_t position) {
   if (scan->header.salt != 0 && header->salt != scan->header.salt) return "block of another file";
   if (header->salt == 0) return "block without a salt";
   if (header->position != position) return "block lies elsewhere than it says";
@@ -60,10 +60,10 @@ const char *scan_field_problem(const segment_scan *scan, const block_header *hea
   return header->count == 0 ? NULL : "block has a count that its kind does not have";
 }
 
-const char *scan_header_problem(const segment_scan *scan, const block_header *header, uint64_t position) {
+const char *scan_block_header_problem(const segment_scan *scan, const block_header *header, uint64_t position) {
   if (header->magic != BLOCK_MAGIC) return "no block where one should be";
-  if (header->header_crc != scan_header_crc(header)) return "block header checksum does not match";
-  return scan_field_problem(scan, header, position);
+  if (header->header_crc != scan_block_crc(header)) return "block header checksum does not match";
+  return scan_block_field_problem(scan, header, position);
 }
 
 /* Walks the records of a payload, which they must fill without a gap. */
@@ -178,7 +178,7 @@ static int take_payload(segment_scan *scan, const uint8_t *payload, const block_
   return 0;
 }
 
-int scan_read_block(segment_scan *scan, uint64_t position, block_header *header, const char **problem,
+int scan_block_read(segment_scan *scan, uint64_t position, block_header *header, const char **problem,
                       int *whole_header) {
   const uint8_t *bytes;
   *whole_header = 0;
@@ -189,7 +189,7 @@ int scan_read_block(segment_scan *scan, uint64_t position, block_header *header,
   if (got < 0) return (int)got;
   if (got < (int64_t)sizeof *header) return 0;
   memcpy(header, bytes, sizeof *header);
-  if ((*problem = scan_header_problem(scan, header, position))) return 0;
+  if ((*problem = scan_block_header_problem(scan, header, position))) return 0;
   *whole_header = 1;
   /* Together with the next block's header: so each large block takes one call. */
   uint64_t whole = sizeof *header + header->payload_bytes;

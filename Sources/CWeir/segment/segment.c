@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory/directory.h"
+#include "directory/segment_list.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/invariant.h"
@@ -79,7 +79,7 @@ int segment_begin(segment *segment, const segment_origin *origin, uint64_t base_
   header->header_crc = crc32c(segment->map + 20, bytes - 20);
 
   char name[64];
-  segment_file_name(name, base_offset, 1);
+  segment_list_raw_name(name, base_offset, 1);
   error = segment_has_files(segment) ? sys_rename_new(segment->directory, segment->name, name) : -DESCRIPTOR_LOST;
   if (error != 0) return error;
   memcpy(segment->name, name, sizeof name);

@@ -40,7 +40,7 @@ typedef struct segment {
   struct segment *next;
 } segment;
 
-/* Whether the descriptors of its file and its directory still are that: the host may have closed them. */
+/* Whether both descriptors still belong to their files: the host may have closed them. */
 static inline int segment_has_files(const segment *segment) {
   return sys_is_file(segment->fd, &segment->file) && sys_is_file(segment->directory, &segment->home);
 }
@@ -54,7 +54,7 @@ static inline int segment_has_files(const segment *segment) {
  */
 #define LEAST_RECOVERED_BYTES(record_bytes) (LEAST_SEGMENT_BYTES(record_bytes) + 16384)
 
-/* What the header of the next segment says of the one before it. */
+/* The end of a segment, as the next segment's header repeats it. */
 typedef struct segment_end {
   uint64_t salt;
   uint64_t end;

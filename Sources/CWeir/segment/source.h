@@ -1,6 +1,6 @@
 /*
  * source.h: the bytes of a segment by their position in it, wherever they lie: in a raw file, or compressed in a batch
- * segment (batch_source.h). What reads segments reads through this, so that it does not need to know which it is.
+ * segment (batch_source.h). Readers of segments use this, so that they need not know which.
  */
 #ifndef WEIR_SOURCE_H
 #define WEIR_SOURCE_H
@@ -31,8 +31,8 @@ void source_close(segment_source *source);
 int source_look(const segment_source *source, source_size *size);
 
 /*
- * Reads bytes of the segment: how many there are, fewer only at its end, or a negative errno. What can't be unpacked
- * reads as zeros.
+ * Reads bytes of the segment: how many there are, fewer only at its end, or a negative errno. Bytes that can't
+ * be unpacked read as zeros.
  */
 int64_t source_read(const segment_source *source, void *bytes, uint64_t count, uint64_t at);
 
@@ -41,25 +41,24 @@ int64_t source_get(const segment_source *source, read_buffer *buffer, uint64_t p
                    const uint8_t **bytes);
 
 /*
- * Why [from, to) of the segment, which was read, is not what was written; null if the compression has no part in it.
+ * The fault in the compressed form that explains wrong bytes in [from, to) of the segment; null: there is none.
  */
 const char *source_problem(const segment_source *source, uint64_t from, uint64_t to);
 
 /*
- * Whether the beginning of the segment is as it was written, for all that what it lies in says: 1, 0, or a negative
- * errno. A raw file says nothing against it.
+ * Whether checksums outside the segment confirm its beginning: 1, 0, or a negative errno. 1 for a raw file.
  */
 int source_vouches(const segment_source *source);
 
 /* The index of a batch segment; null where there is none, or it is not believed. */
 const batch_index *source_index(const segment_source *source);
 
-/* What the content said contradicts the index: from now on there is none. */
+/* Drops the index: the content contradicts it. */
 void source_disown_index(segment_source *source);
 
 /*
  * By the index, the last block header known to lie at or before the one that has `offset`: 1, its position in the
- * segment and its base offset; 0 without one. It has to be looked at whether it is there.
+ * segment and its base offset; 0 without one. Check that a header is there.
  */
 int source_seek(const segment_source *source, uint64_t offset, uint64_t *position, uint64_t *base);
 

@@ -19,8 +19,8 @@ typedef struct unpacked {
 
 /*
  * Decompresses the block at `position` in the file, which ends before `end`, or right there if `exact`, to at most
- * `room` bytes; `history` bytes of what came before it lie before `to`. Of a damaged one, what comes before the damage
- * is there, then zeros. 0 or a negative errno.
+ * `room` bytes; `history` bytes of what came before it lie before `to`. Of a damaged block
+ * `to` gets the bytes before the damage, then zeros. 0 or a negative errno.
  */
 int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exact, uint8_t *to, uint32_t room,
                  uint32_t history, unpacked *out);

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* As reserved ones and padding are. */
+/* Whether all bytes are zero, as reserved bytes and padding must be. */
 static inline int bytes_are_zero(const void *bytes, uint64_t count) {
   const uint8_t *byte = bytes;
   uint8_t any = 0;

@@ -20,8 +20,8 @@ uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count);
 uint64_t crc_extend_plain(uint64_t state, const void *bytes, uint64_t count);
 
 /*
- * The state after `count` bytes of zeros, fewer than 16 MiB. What bytes make of a state is this, exclusive-ored with
- * what they make of 0: so the sum of a stretch follows from those of what begins before it.
+ * The state after `count` bytes of zeros, fewer than 16 MiB. The state after some bytes is crc_shift(state, count) ^
+ * (the state that the same bytes make of 0). So the checksum of a stretch follows from two states of the whole.
  */
 uint32_t crc_shift(uint32_t state, uint64_t count);
 

@@ -146,6 +146,12 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
               remedy(status, negative_errno));
 }
 
+weir_status fail_newer(weir_error *error, const char *directory, const char *name) {
+  return fail(error, WEIR_ERROR_VERSION, 0, directory,
+              "%s%s%s was written by a newer version of Weir; use that version", directory, name ? "/" : "",
+              name ? name : "");
+}
+
 weir_status fail_unsettled(weir_error *error, const char *action, const char *directory) {
   return fail(error, WEIR_ERROR_TIMEOUT, 0, directory,
               "cannot %s %s: files of it were removed or renamed at each look; try again, or once it changes less "

@@ -6,10 +6,10 @@
 
 #include "weir.h"
 
-/* What is no errno of the system but goes where one does, negative. Above all of Linux's own. */
+/* Weir's own error numbers, passed negative like an errno. They lie above all of Linux's. */
 enum {
   BYTE_LIMIT_REACHED = 4100, /* max_bytes: NO_SPACE */
-  MAPPING_LOST = 4101,       /* a mapped file was cut short, see detach.c: IO */
+  MAPPING_LOST = 4101,       /* a mapped file was cut short, see weir_guard_install: IO */
   DESCRIPTOR_LOST = 4102     /* the host closed what the log has open, see sys_is_file: IO */
 };
 
@@ -26,6 +26,9 @@ weir_status status_of(int negative_errno);
  */
 weir_status fail_system(weir_error *error, int negative_errno, const char *action, const char *directory,
                         const char *name);
+
+/* A file was written by a newer version. `name` may be null: some file of `directory`. */
+weir_status fail_newer(weir_error *error, const char *directory, const char *name);
 
 /* The files of a log came and went at each of many looks. */
 weir_status fail_unsettled(weir_error *error, const char *action, const char *directory);

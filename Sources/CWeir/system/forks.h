@@ -1,4 +1,4 @@
-/* forks.h: what is done about a fork, and what a fork must not come between. */
+/* forks.h: callbacks around a fork, and a lock that keeps forks out. */
 #ifndef WEIR_FORKS_H
 #define WEIR_FORKS_H
 
@@ -12,10 +12,10 @@ typedef struct fork_watch {
   struct fork_watch *next;
 } fork_watch;
 
-/* From now on. Each once a process; `watch` lives as long. */
+/* Adds callbacks, once a process; `watch` stays valid until the process ends. */
 void forks_add(fork_watch *watch);
 
-/* No fork, and no other holder, until forks_allow. */
+/* Waits for a fork or a holder in progress. Until forks_allow no other begins. */
 void forks_hold(void);
 void forks_allow(void);
 

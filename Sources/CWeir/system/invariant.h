@@ -1,6 +1,6 @@
 /*
  * invariant.h: what the core holds true of its own state, checked at the borders: around each block, each lane, each
- * step of the sealer. Never of what a file says, which may be damaged. The checks are in builds with
+ * step of the sealer. An invariant never tests what a file says, which may be damaged. The checks are in builds with
  * WEIR_FAULT_INJECTION, which debug builds and the harnesses are; elsewhere they cost nothing.
  */
 #ifndef WEIR_INVARIANT_H

@@ -13,7 +13,7 @@
 /* Whether this processor can. */
 int lines_can_be_released(void);
 
-/* Only if it can. The line that holds the end stays: the producer may be writing to it at this moment. */
+/* Only if they can be. Keeps the line that holds the end: the producer may be writing to it at this moment. */
 void lines_release(const uint8_t *bytes, uint64_t count);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * sigbus.c: see sigbus.h.
  *
- * The handler may run on any thread, between any two instructions. It looks for the address in a table of fixed size,
- * tells the mapping's owner, and puts a private page of zeros in the place of the one that is lost, so that the
- * instruction can be repeated. It makes one system call, mmap, and touches no memory of the mapped files.
+ * The handler may run on any thread, between any two instructions. The handler finds the address in a table of fixed
+ * size, calls the owner's `lost`, and maps a private page of zeros over the lost one, so that the instruction can be
+ * repeated. It makes one system call, mmap, and touches no memory of the mapped files.
  *
  * label store                                   load                              what it guarantees
  * G1    a range's version + 1, then the rest    handler: version (acquire), then  the handler acts on a whole range, or
@@ -36,7 +36,7 @@ static uintptr_t page_bytes;
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
-/* Sets a range that is free, or frees one. 0: somebody else has it, or it is not as expected. */
+/* Fills or frees a range whose `from` is `expected`. 0: another thread is changing it, or `from` differs. */
 static int change(watched *range, uintptr_t expected, uintptr_t from, uintptr_t to, void (*lost)(void *owner),
                   void *owner) {
   uint64_t version = __atomic_load_n(&range->version, __ATOMIC_ACQUIRE); /* G1 */
@@ -86,8 +86,8 @@ static int find(uintptr_t address, watched *found) {
 
 /* ---- The handler ------------------------------------------------------------------------------------------------- */
 
-/* What would have happened without us. By the default action the process ends: the instruction is repeated without a
- * handler. */
+/* Calls the handler that was there before. Without one it restores the default action: the instruction repeats, and the
+ * process ends. */
 static void pass_on(int signal, siginfo_t *info, void *context) {
   if (before_us.sa_flags & SA_SIGINFO) {
     before_us.sa_sigaction(signal, info, context);

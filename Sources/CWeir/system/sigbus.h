@@ -1,6 +1,6 @@
 /*
- * sigbus.h: what becomes of a mapped file that somebody else cuts short, or whose page the disk can't give back: the
- * kernel sends SIGBUS to whoever touches the page. See weir_guard_install in weir.h.
+ * sigbus.h: handles SIGBUS, which the kernel sends to a thread that touches a page of a mapped file that was cut short
+ * or can't be read. See weir_guard_install in weir.h.
  */
 #ifndef WEIR_SIGBUS_H
 #define WEIR_SIGBUS_H

@@ -74,23 +74,23 @@ static int fault(const char *operation) {
 static void (*observer)(const weir_call *call, int after);
 static const uint8_t *boot_id;
 
-void weir_fault_observe(void (*told)(const weir_call *call, int after)) { observer = told; }
+void weir_fault_observe(void (*observed)(const weir_call *call, int after)) { observer = observed; }
 void weir_fault_boot_id(const uint8_t id[16]) { boot_id = id; }
 
-static void tell_after(const weir_call *call) {
+static void observe_after(const weir_call *call) {
   int before = errno;
   if (call->operation && observer) observer(call, 1);
   errno = before;
 }
 
-static weir_call tell_before(weir_call call) {
+static weir_call observe_before(weir_call call) {
   if (observer) observer(&call, 0);
   else call.operation = NULL;
   return call;
 }
 #define OBSERVE(...)                                             \
-  __attribute__((cleanup(tell_after))) weir_call call_ = \
-      tell_before((weir_call){.operation = operation_name(__func__), __VA_ARGS__})
+  __attribute__((cleanup(observe_after))) weir_call call_ = \
+      observe_before((weir_call){.operation = operation_name(__func__), __VA_ARGS__})
 #else
 #define FAULT() ((void)0)
 #define OBSERVE(...) ((void)0)
@@ -130,7 +130,7 @@ static int open_plain(int at, const char *name, int flags, mode_t mode) {
 
 int sys_open_directory(const char *path) {
   FAULT();
-  /* A slash at its end would have the kernel follow a link all the same. */
+  /* With a slash at its end the kernel follows a link despite O_NOFOLLOW. */
   size_t length = strlen(path);
   while (length > 1 && path[length - 1] == '/') length--;
   char *bare = strndup(path, length);
@@ -206,7 +206,7 @@ int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at) {
   return (int64_t)done;
 }
 
-/* Whether a file may grow to `end` bytes. To try means SIGXFSZ, which ends a process that does not expect it. */
+/* Whether a file may grow to `end` bytes. Trying raises SIGXFSZ, which ends a process that does not expect it. */
 static int check_size_limit(uint64_t end) {
   struct rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur ? -EFBIG : 0;
@@ -229,7 +229,7 @@ int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
   return 0;
 }
 
-/* For file systems without fallocate: blocks come to be by being written. */
+/* Allocates by writing zeros, on file systems without fallocate. */
 static int allocate_by_writing(int fd, uint64_t bytes) {
   static const uint8_t zeros[65536];
   for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
@@ -241,9 +241,9 @@ static int allocate_by_writing(int fd, uint64_t bytes) {
 }
 
 /*
- * On btrfs a page that is stored to again after its writeback gets a new block, allocated or not, and on a full disk
- * none: SIGBUS for whoever stores. Not if the file is marked before it has a block. Its checksums go with that; ours
- * stay. Through an overlay the mark goes to the file below it, whatever file system that is on. 0 or a negative errno.
+ * On btrfs a store to a page after its writeback needs a new block, even in an allocated file; on a full disk the store
+ * raises SIGBUS. FS_NOCOW_FL prevents that if set while the file is empty. The flag also turns btrfs's checksums off;
+ * Weir's remain. Through an overlay the flag reaches the file below. 0 or a negative errno.
  */
 static int keep_in_place(int fd) {
   struct statfs system;
@@ -253,8 +253,8 @@ static int keep_in_place(int fd) {
   uint32_t type = (uint32_t)system.f_type;
   if (status.st_size > 0 || (type != BTRFS_SUPER_MAGIC && type != OVERLAYFS_SUPER_MAGIC)) return 0;
   int known = ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0;
-  if (known && (flags & FS_NOCOW_FL)) return 0; /* its directory has the mark */
-  /* A file that is compressed, as its directory says, takes no such mark: first the one goes, then the other comes. */
+  if (known && (flags & FS_NOCOW_FL)) return 0; /* inherited from the directory */
+  /* A file that inherited compression can't take the flag: clear compression first. */
   int compressed = FS_COMPR_FL | FS_NOCOMP_FL;
   if (known && (flags & compressed)) {
     flags &= ~compressed;
@@ -311,7 +311,7 @@ int sys_block_bytes(int fd, uint64_t *bytes) {
 }
 
 int sys_populate(uint8_t *address, uint64_t bytes) {
-  /* The call takes whole pages, which may be of 16 or 64 KiB: where they are, so is what was asked for. */
+  /* madvise takes whole pages, of up to 64 KiB: begin at the page's start. */
   uint64_t before = (uintptr_t)address & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
   int result;
   do result = madvise(address - before, bytes + before, MADV_POPULATE_WRITE);
@@ -375,9 +375,9 @@ int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
 }
 
 /*
- * A page that is made by a store into a mapping is one of 4 KiB, and lies anywhere in memory; those that the kernel
- * makes while it reads ahead are up to 32 of them in one. Nothing is read from the disk: what is allocated and not
- * written is known to be zero. On tmpfs allocation has made the pages already.
+ * Reads a new file through, so that the kernel caches it in folios of up to 128 KiB. Stores into a mapping would
+ * allocate single pages all over memory. Nothing is read from the disk: allocated, unwritten bytes are zero. On tmpfs
+ * allocation has made the pages already.
  */
 void sys_gather_pages(int fd, uint64_t bytes) {
   enum { PIECE_BYTES = 128 << 10 };

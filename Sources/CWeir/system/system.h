@@ -48,9 +48,9 @@ int sys_status(int fd, struct stat *status);
 int sys_status_at(int at, const char *name, struct stat *status); /* links not followed */
 int sys_identity(int fd, uint64_t *inode, int64_t *born_ns); /* tells a directory from its copies; born 0: not known */
 /*
- * A program may close descriptors that it did not open (closefrom), and the next file that it opens gets the number:
- * nothing may be written to that, cut off it, or closed for it. So it is noted which file a descriptor is of: a
- * directory, or `name` in it. All zeros, which any file passes for, where the file system gives one file two numbers.
+ * A host may close descriptors that it did not open (closefrom), and its next file then gets the number. A sys_file
+ * identifies the file that a descriptor was opened for, a directory or `name` in it, so that nothing is written to, cut
+ * off or closed of another. All zeros match any file: some file systems give one file two numbers.
  */
 typedef struct sys_file {
   uint64_t device, inode;
@@ -97,8 +97,8 @@ void weir_fault_set(const char *operation, uint64_t nth, uint64_t times, int err
 uint64_t weir_fault_count(void);
 
 /*
- * A call that changes or syncs files, for a test that records them: told before it is made and after. What it did shows
- * in the files.
+ * A call that changes or syncs files, for a test that records them: reported before and after the call; the files show
+ * its effect.
  */
 typedef struct weir_call {
   const char *operation;   /* the function's name */
@@ -109,7 +109,7 @@ typedef struct weir_call {
   uint64_t at;             /* of a write */
 } weir_call;
 
-/* Test only: sets who is told (null: nobody), and the boot id that sys_boot_id answers (null: the kernel's). */
+/* Test only: sets the observer (null: none), and the boot id that sys_boot_id answers (null: the kernel's). */
 void weir_fault_observe(void (*observer)(const weir_call *call, int after));
 void weir_fault_boot_id(const uint8_t id[16]);
 #endif

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* A thread of the library's own, and what it and those it works for meet at. */
+/* A thread of the library, with the mutex and the conditions that its callers share. */
 typedef struct worker {
   pthread_mutex_t mutex;
   pthread_cond_t wakes;   /* there is something to do, or the thread is to end */
@@ -22,6 +22,6 @@ int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const
 void worker_make(worker *worker); /* in memory that is zeros; worker_free undoes it */
 void worker_free(worker *worker);
 int worker_start(worker *worker, void *(*main)(void *), void *argument, const char *name); /* as thread_start */
-void worker_stop(worker *worker); /* asks the thread to end, and waits until it has; none runs: nothing else */
+void worker_stop(worker *worker); /* asks the thread to end and waits for it; without one, only sets `stopping` */
 
 #endif
