@@ -525,7 +525,8 @@ typedef struct weir_counters {
   uint64_t segments;    /* segments begun by this opening */
   uint64_t wakeups;     /* times the drainer woke up */
   uint64_t syncs;       /* times that the log was synced up to its end */
-  uint64_t damaged;     /* stretches of a lane whose checksum failed when drained (memory was overwritten) */
+  uint64_t damaged;     /* stretches of a lane whose checksum failed when drained, and impossible positions of a lane:
+                           memory was overwritten */
   uint64_t overwritten; /* accepted events that later ones overwrote: WEIR_FULL_DROP_OLDEST */
   uint64_t expired;     /* events, of this and earlier openings, that retention removed before they were delivered */
   uint64_t displaced;   /* the same, removed to make room at the byte limit */

@@ -34,18 +34,23 @@ static void watch(const weir_call *call, int after) {
 
 /* ---- Logs -------------------------------------------------------------------------------------------------------- */
 
-static weir_log *open_napping(const char *directory, uint64_t lane_bytes) {
+static weir_log *open_log(const char *directory, uint64_t lane_bytes, uint32_t full_policy) {
   weir_options options;
   weir_options_init(&options);
   options.lane_count = 2;
   options.spare_lanes = 1;
   options.lane_bytes = lane_bytes;
   options.segment_bytes = 64 << 20;
+  options.full_policy = full_policy;
   options.drain_interval_ns = UINT64_C(10000000000);
   weir_log *log = NULL;
   CHECK_EQUAL(weir_open(directory, &options, &log, NULL, NULL), WEIR_OK);
   REQUIRE(log);
   return log;
+}
+
+static weir_log *open_napping(const char *directory, uint64_t lane_bytes) {
+  return open_log(directory, lane_bytes, WEIR_FULL_DROP_NEWEST);
 }
 
 static weir_counters counters_of(const weir_log *log) {
@@ -233,8 +238,42 @@ static void no_room(void) {
   scratch_remove(folder);
 }
 
+/* The head of the first thread's lane in an open log is hit, before and after captures. */
+static void damaged_head(uint32_t full_policy) {
+  test("a head that can't be: no event is lost, and none is in the log twice");
+  const int64_t heads[] = {8, -8, 1 << 20, INT64_C(1) << 50, INT64_MIN, 0}; /* from where it was; 0: to the lane's start */
+  for (uint32_t i = 0; i < 2 * sizeof heads / sizeof *heads; i++) {
+    char *folder = scratch();
+    const char *directory = join(folder, "log");
+    weir_log *log = open_log(directory, 1 << 20, full_policy);
+    uint32_t type = define_numbered(log);
+    weir_id id;
+    for (uint64_t k = 0; k < 50; k++) CHECK_EQUAL(capture_numbered(log, type, 1, k, 10, &id), WEIR_ACCEPTED);
+    drain(log);
+    uint64_t *head = &((event_log *)log)->intake.lanes[id.sequence >> 48].control->head;
+    uint64_t more = i % 2; /* half of them while there is something to drain */
+    if (more) CHECK_EQUAL(capture_numbered(log, type, 1, 50, 10, &id), WEIR_ACCEPTED);
+    int64_t by = heads[i / 2];
+    __atomic_store_n(head, by == 0 ? 0 : __atomic_load_n(head, __ATOMIC_RELAXED) + (uint64_t)by, __ATOMIC_RELAXED);
+    for (uint64_t k = 50 + more; k < 100; k++) CHECK_EQUAL(capture_numbered(log, type, 1, k, 10, NULL), WEIR_ACCEPTED);
+    drain(log);
+    weir_counters counters = counters_of(log);
+    CHECK_EQUAL(counters.accepted, 100);
+    CHECK_EQUAL(counters.drained, 100);
+    CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+    weir_free(log);
+    found_log found = read_log(directory);
+    check_sound(&found);
+    CHECK_EQUAL(check_producer(&found, 1), 100);
+    found_free(&found);
+    scratch_remove(folder);
+  }
+}
+
 int main(void) {
   random_start("damage_test");
+  damaged_head(WEIR_FULL_DROP_NEWEST);
+  damaged_head(WEIR_FULL_DROP_OLDEST);
   without_a_sync();
   at_the_close();
   beside_foreign_files();

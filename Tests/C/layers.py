@@ -85,12 +85,14 @@ def main(table, objects):
     there = {file.split("/")[0] for file in files}
     if there != set(order):
         fail(f"{table} has not the folders of {SOURCES}: {' '.join(sorted(there ^ set(order)))}")
-    wrong = []
+    wrong, includes = [], {}
     for file in files:
         with open(os.path.join(SOURCES, file), encoding="utf-8") as text:
-            for included in re.findall(r'^#include "((\w+)/\w+\.[ch])"', text.read(), re.M):
-                if rank[included[1]] > rank[file.split("/")[0]]:
-                    wrong.append(f"{file} includes {included[0]}, of a later folder")
+            included = [os.path.normpath(name) for name in re.findall(r'^\s*#\s*include\s*["<](.+)[">]', text.read(), re.M)]
+        includes[file] = set(included) & set(files)
+        for name in sorted(includes[file]):
+            if rank[name.split("/")[0]] > rank[file.split("/")[0]]:
+                wrong.append(f"{file} includes {name}, of a later folder")
     called = calls(objects)
     if len(called) != len([file for file in files if file.endswith(".c")]):
         fail(f"{len(called)} objects are not those of the sources")
@@ -98,6 +100,8 @@ def main(table, objects):
         for other in sorted(others):
             if rank[other.split("/")[0]] > rank[file.split("/")[0]]:
                 wrong.append(f"{file} calls {other}, of a later folder")
+    if circle(includes):
+        wrong.append("include each other in a circle: " + " ".join(circle(includes)))
     wrong += misplaced(objects)
     if circle(called):
         wrong.append("call each other in a circle: " + " ".join(circle(called)))

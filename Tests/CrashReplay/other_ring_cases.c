@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <sys/mman.h>
 
+#include "directory/segment_list.h"
 #include "format/format.h"
 #include "system/system.h"
 
@@ -246,6 +247,64 @@ static void older_ring(const char *folder, ending first, ending second, int else
   if (rings) remove_tree(rings);
 }
 
+/* The file of the one sealed segment that has the event of a producer. */
+static const char *segment_of(const char *path, uint64_t producer) {
+  segment_list list;
+  int directory = open(path, O_RDONLY | O_DIRECTORY);
+  REQUIRE(directory >= 0 && segment_list_read(directory, &list) == 0);
+  weir_reader *reader;
+  weir_event event;
+  weir_skip skip;
+  uint64_t offset = UINT64_MAX;
+  REQUIRE(weir_reader_open(path, NULL, &reader, NULL) == WEIR_OK);
+  for (weir_status status; (status = weir_reader_next(reader, &event, &skip, NULL)) <= WEIR_SKIPPED;) {
+    if (status == WEIR_END) break;
+    found_event found;
+    int numbered = status == WEIR_OK && name_is(&event, "numbered") && take_numbered(&event, &found);
+    if (numbered && found.producer == producer && offset == UINT64_MAX) offset = event.offset;
+  }
+  weir_reader_close(reader);
+  const char *file = NULL;
+  for (uint64_t i = 0; i < list.count; i++) {
+    if (list.items[i].base <= offset) file = join(path, list.items[i].name);
+  }
+  segment_list_free(&list);
+  close(directory);
+  REQUIRE(file);
+  return file;
+}
+
+/*
+ * An older ring is put back, and the first segment of the next opening is gone or damaged too, so that nothing says
+ * that the ring's opening is over. What the ring's own segments have is drained no second time.
+ */
+static void older_ring_without_successor(const char *folder, int gone) {
+  test(gone ? "an older ring is put back, and the segment after its last one is gone"
+            : "an older ring is put back, and the segment after its last one is damaged");
+  const char *path = join(folder, "log"), *old = join(folder, "old");
+  live(path, NULL, 0, KILLED);
+  copy_file(join(path, "ring"), old);
+  live(path, NULL, 1, CLOSED);
+  live(path, NULL, 2, KILLED);
+  const char *successor = segment_of(path, 1);
+  copy_file(old, join(path, "ring"));
+  if (gone) {
+    REQUIRE(unlink(successor) == 0);
+  } else {
+    int file = open(successor, O_RDWR);
+    uint8_t byte = 1;
+    REQUIRE(file >= 0 && pwrite(file, &byte, 1, 480) == 1); /* in its header */
+    close(file);
+  }
+  seen before = look(path);
+  CHECK_EQUAL(before.events[0], EVENTS);
+  recover_it(path, NULL);
+  seen after = look(path);
+  CHECK_EQUAL(after.events[0], EVENTS);
+  check_events(&after, 2, 0);
+  remove_tree(path);
+}
+
 /* As far as the segments can tell nothing is wrong, nor is anything lost. */
 static void older_ring_of_nothing(const char *folder) {
   test("the ring of an opening that was killed is put over that of one that captured nothing and closed");
@@ -443,6 +502,8 @@ int main(void) {
     for (int second = 0; second < 2; second++) older_ring(folder, (ending)first, (ending)second, 0);
   }
   older_ring(folder, KILLED, KILLED, 1);
+  older_ring_without_successor(folder, 0);
+  older_ring_without_successor(folder, 1);
   older_ring_of_nothing(folder);
   older_copy(folder);
   older_locator(folder);

@@ -12,9 +12,9 @@
 #ifndef WEIR_QUARANTINE_H
 #define WEIR_QUARANTINE_H
 
-#include "directory/segment_list.h"
 #include "system/names.h"
 
+#include "directory/segment_list.h"
 #include "format/record.h"
 
 enum { QUARANTINE_FULL = 1, QUARANTINE_MOST_ENTRIES = 512 };

@@ -415,27 +415,36 @@ static int report_all_refusals(drainer *drainer) {
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
+static int has_unreported_eviction(const lane *lane) {
+  const lane_control *control = lane->control;
+  return eviction_total(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
+}
+
 /*
  * Claims the events of a lane, so that none is evicted until advance_head or unclaim. Answers the position of the
- * first. Counts evictions that came before: their producer may have been stopped before it counted them.
+ * first. Counts evictions that came before: their producer may have been stopped before it counted them. The head lies
+ * in the ring, where a stray pointer may have hit it: between two claims only an eviction moves it, forward and not past
+ * the tail. Any other head is replaced by the drainer's own position.
  */
-static uint64_t claim(lane *lane) {
-  uint64_t *word = &lane->control->head, head = load(word);
+static uint64_t claim(drainer *drainer, lane *lane) {
+  lane_control *control = lane->control;
+  uint64_t head = load(&control->head);
   /* L8 */
-  while (!__atomic_compare_exchange_n(word, &head, head | HEAD_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+  while (!__atomic_compare_exchange_n(&control->head, &head, head | HEAD_CLAIMED, 0, __ATOMIC_ACQUIRE,
+                                      __ATOMIC_RELAXED)) {
     continue;
   }
-  eviction_settle(lane->control, head);
-  return head_position(head);
+  eviction_settle(control, head);
+  uint64_t position = head_position(head);
+  if (position == lane->drained) return position;
+  int moved = position > lane->drained && position <= __atomic_load_n(&control->tail, __ATOMIC_ACQUIRE); /* L2 */
+  if (moved && has_unreported_eviction(lane)) return position;
+  store(&drainer->counters.damaged, drainer->counters.damaged + 1);
+  return lane->drained;
 }
 
 static void unclaim(lane *lane, uint64_t head) {
   __atomic_store_n(&lane->control->head, head, __ATOMIC_RELEASE); /* L8 */
-}
-
-static int has_unreported_eviction(const lane *lane) {
-  const lane_control *control = lane->control;
-  return eviction_total(control) > load(&control->reported[WEIR_LOST_OVERWRITTEN - 1]);
 }
 
 /*
@@ -443,10 +452,7 @@ static int has_unreported_eviction(const lane *lane) {
  * every position of the lane, in order.
  */
 static int drain_evicted(drainer *drainer, lane *lane, uint64_t head) {
-  if (!has_unreported_eviction(lane)) {
-    __atomic_store_n(&lane->drained, head, __ATOMIC_RELEASE); /* D1 */
-    return 1;
-  }
+  if (!has_unreported_eviction(lane)) return 1;
   uint64_t *reported = &lane->control->reported[WEIR_LOST_OVERWRITTEN - 1];
   uint64_t total = eviction_total(lane->control), lost = total - load(reported);
   if (!append_gap(drainer, lane->number, WEIR_LOST_OVERWRITTEN, total, reported, lane->drained, head)) return 0;
@@ -478,7 +484,7 @@ static int drain_block(drainer *drainer, lane *lane, const lane_view *view, uint
 
 static int drain_view(drainer *drainer, lane *lane, const lane_view *view, uint64_t tail) {
   for (;;) {
-    uint64_t head = claim(lane);
+    uint64_t head = claim(drainer, lane);
     int going = drain_evicted(drainer, lane, head);
     /* Evictions have moved the head past this tail: leave, or their producer would keep the drainer at this lane. */
     if (!going || head >= tail) {
@@ -489,14 +495,15 @@ static int drain_view(drainer *drainer, lane *lane, const lane_view *view, uint6
       unclaim(lane, head);
       return 0;
     }
-    if (head_position(load(&lane->control->head)) >= tail) return 1;
+    if (lane->drained >= tail) return 1;
   }
 }
 
 /* Drains one lane up to `tail`. 0: stalled. */
 static int drain_lane(drainer *drainer, lane *lane, uint64_t tail) {
   lane_view view = ring_lane_view(drainer->intake, lane->number);
-  if (head_position(load(&lane->control->head)) >= tail && !has_unreported_eviction(lane)) return 1;
+  int done = lane->drained == tail && load(&lane->control->head) == tail;
+  if (done && !has_unreported_eviction(lane)) return 1;
   return drain_view(drainer, lane, &view, tail);
 }
 
@@ -516,9 +523,9 @@ drain_result drainer_drain(drainer *drainer, uint64_t *moved) {
   for (uint32_t i = 0; i < intake->lane_count && complete; i++) {
     lane *lane = &intake->lanes[i];
     uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
-    before += head_position(load(&lane->control->head));
+    before += lane->drained;
     complete = drain_lane(drainer, lane, tail);
-    after += head_position(load(&lane->control->head));
+    after += lane->drained;
   }
   if (complete) complete = report_all_refusals(drainer);
   *moved = after - before;
@@ -538,7 +545,7 @@ static int anything_to_do(const drainer *drainer) {
   const intake *intake = drainer->intake;
   for (uint32_t i = 0; i < intake->lane_count; i++) {
     const lane_control *control = intake->lanes[i].control;
-    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) != head_position(load(&control->head))) return 1; /* L6 */
+    if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) > head_position(load(&control->head))) return 1; /* L6 */
   }
   return is_poisoned(drainer) ||                                     /* D6 */
          __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE) ||    /* E3 */

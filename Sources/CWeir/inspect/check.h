@@ -5,9 +5,9 @@
 #ifndef WEIR_CHECK_H
 #define WEIR_CHECK_H
 
-#include "directory/segment_list.h"
 #include "system/names.h"
 
+#include "directory/segment_list.h"
 #include "segment/definitions.h"
 #include "segment/scan.h"
 

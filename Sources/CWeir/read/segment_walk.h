@@ -5,9 +5,9 @@
 #ifndef WEIR_SEGMENT_WALK_H
 #define WEIR_SEGMENT_WALK_H
 
-#include "directory/segment_list.h"
 #include "system/names.h"
 
+#include "directory/segment_list.h"
 #include "segment/scan.h"
 
 enum { WALK_SALTS = 16 };

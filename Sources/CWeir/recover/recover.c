@@ -107,8 +107,8 @@ static void pass_lost_end(recovery *recovery, const segment_scan *scan) {
 }
 
 /*
- * Reads one sealed segment. Sets `*settled` if its file name agrees with its header: earlier segments then cannot move
- * the end of the log.
+ * Reads one sealed segment. Sets `*settled` if earlier segments say nothing more: its file name agrees with its header,
+ * so that they cannot move the end of the log, and drained_settles.
  */
 static weir_status take_sealed(recovery *recovery, const segment_name *name, const char **foreign, int *settled) {
   segment_scan scan;
@@ -117,7 +117,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, con
                         name->active, &damage);
   if (error != 0) return segment_failure(recovery, error, "open", name->name);
   *foreign = scan.header.salt == 0 ? damage.reason : NULL;
-  *settled = !*foreign && scan.header.base_offset == name->base;
+  *settled = !*foreign && scan.header.base_offset == name->base && drained_settles(&recovery->drained, &scan);
   if (*foreign) {
     scan_close(&scan);
     return WEIR_OK;
@@ -154,8 +154,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, con
 
 /*
  * Reads the last sealed segment, and sets what the next header says of its predecessor. Foreign files with a sealed
- * name are quarantined. If the segment was renamed, earlier ones are read too, back to one whose name agrees with its
- * header.
+ * name are quarantined. Earlier segments are read too, back to one that settles the rest.
  */
 static weir_status take_last_sealed(recovery *recovery) {
   int settled = 0;
@@ -388,7 +387,7 @@ static weir_status run(recovery *recovery) {
   if (status == WEIR_OK) status = remove_leftovers(recovery);
   if (status != WEIR_OK) return status;
   const orphan *orphan = recovery->orphan;
-  drained_start(&recovery->drained, orphan ? orphan->header.opening : 0, orphan && orphan->rebooted);
+  drained_start(&recovery->drained, orphan ? &orphan->header : NULL, orphan && orphan->rebooted);
   recovery->drained.counted_to = recovery->counted_to;
   status = take_last_sealed(recovery);
   if (status != WEIR_OK) return status;

@@ -18,8 +18,8 @@ int unreported_read(const log_lock *held, unreported *found) {
   sys_close(fd);
   if (count < 0) return (int)count;
   if (count != sizeof *found || found->magic != RECOVERY_MAGIC || found->crc != checksum(found)) return 0;
-  if (found->major > FORMAT_MAJOR || found->incompatible != 0) return -ENOTSUP;
-  return found->log_id == held->log_id;
+  if (found->log_id != held->log_id) return 0;
+  return found->major > FORMAT_MAJOR || found->incompatible != 0 ? -ENOTSUP : 1;
 }
 
 int unreported_remove(const log_lock *held) {

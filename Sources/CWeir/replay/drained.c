@@ -13,12 +13,18 @@ static void raise_to(uint64_t *value, uint64_t least) {
   if (*value < least) *value = least;
 }
 
-void drained_start(drained *drained, uint64_t opening, int rebooted) {
+void drained_start(drained *drained, const ring_header *ring, int rebooted) {
   memset(drained, 0, sizeof *drained);
-  drained->opening = opening;
+  drained->opening = ring ? ring->opening : 0;
+  drained->base_offset = ring ? ring->base_offset : 0;
   drained->rebooted = rebooted;
   drained->totals_known = 1; /* unless a seal that has them can't be read */
   drained->from_start = rebooted; /* unless a segment of the opening was sealed */
+}
+
+int drained_settles(const drained *drained, const segment_scan *scan) {
+  const segment_header *header = &scan->header;
+  return drained->opening == 0 || header->opening == drained->opening || header->base_offset < drained->base_offset;
 }
 
 uint64_t drained_records(const drained *drained, uint32_t lane) {
@@ -158,8 +164,8 @@ int drained_sealed(drained *drained, const segment_scan *scan) {
 }
 
 /*
- * Takes in one segment. Sets `*settled` if its file name agrees with its header: earlier segments then cannot move the
- * end of the log.
+ * Takes in one segment. Sets `*settled` if earlier segments say nothing more: its file name agrees with its header, so
+ * that they cannot move the end of the log, and drained_settles.
  */
 static int take_segment(drained *drained, int directory, uint64_t log_id, const segment_name *name, int sealed,
                         int *settled) {
@@ -170,7 +176,7 @@ static int take_segment(drained *drained, int directory, uint64_t log_id, const 
   if (error == -ENOENT) return -EAGAIN;
   if (error == -ELOOP) return 0; /* not a plain file, so not ours: readers and verify report it */
   if (error != 0) return error;
-  *settled = scan.header.salt != 0 && scan.header.base_offset == name->base;
+  *settled = scan.header.salt != 0 && scan.header.base_offset == name->base && drained_settles(drained, &scan);
   if (!sealed && drained_forgets(drained, &scan)) {
     scan_close(&scan);
     return 0;
@@ -190,9 +196,9 @@ static int take_segment(drained *drained, int directory, uint64_t log_id, const 
   return error;
 }
 
-int drained_read(drained *drained, int directory, uint64_t log_id, const segment_list *list, uint64_t opening,
-                  int rebooted) {
-  drained_start(drained, opening, rebooted);
+int drained_read(drained *drained, int directory, uint64_t log_id, const segment_list *list, const ring_header *ring,
+                 int rebooted) {
+  drained_start(drained, ring, rebooted);
   uint64_t unsealed = 0;
   while (unsealed < list->count && !list->items[unsealed].active) unsealed++;
   int error = 0, settled = 0;

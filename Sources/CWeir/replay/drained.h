@@ -6,14 +6,15 @@
 #ifndef WEIR_DRAINED_H
 #define WEIR_DRAINED_H
 
-#include "directory/segment_list.h"
 #include "system/names.h"
 
+#include "directory/segment_list.h"
 #include "format/record.h"
 #include "segment/scan.h"
 
 typedef struct drained {
-  uint64_t opening;                     /* the ring's; blocks and segments of other openings do not count */
+  uint64_t opening;                     /* the ring's; blocks and segments of other openings do not count. 0: no ring */
+  uint64_t base_offset;                 /* the ring's: all segments of its opening lie at or above it */
   int rebooted;                         /* the ring is of another boot: see lane_survivors */
   int after_cut;                        /* a recovery after the reboot has already drained part of the ring */
   uint64_t position[WEIR_MAX_LANES];
@@ -29,7 +30,14 @@ typedef struct drained {
   uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* highest totals in gap records; last row: no lane */
 } drained;
 
-void drained_start(drained *drained, uint64_t opening, int rebooted);
+/* `ring` is the header of the dead writer's ring; null: there is none. */
+void drained_start(drained *drained, const ring_header *ring, int rebooted);
+
+/*
+ * Whether the segments before this one say nothing more: it is of the ring's opening, or lies before that. Segments of
+ * other openings may come after the ring's where somebody put an older ring back.
+ */
+int drained_settles(const drained *drained, const segment_scan *scan);
 
 /* Takes in the header of an unsealed segment; call in order of base offset, before its blocks. */
 void drained_segment(drained *drained, const segment_scan *scan);
@@ -56,11 +64,11 @@ void drained_block(drained *drained, const segment_scan *scan);
 int drained_sealed(drained *drained, const segment_scan *scan);
 
 /*
- * Does all of this for a directory: drained_start, the last sealed segment, then every later one. 0 or a negative
- * errno. -EAGAIN: a file disappeared meanwhile, so a writer is at work.
+ * Does all of this for a directory: drained_start, the last sealed segments back to one that settles the rest, then
+ * every later one. 0 or a negative errno. -EAGAIN: a file disappeared meanwhile, so a writer is at work.
  */
-int drained_read(drained *drained, int directory, uint64_t log_id, const segment_list *list, uint64_t opening,
-                  int rebooted);
+int drained_read(drained *drained, int directory, uint64_t log_id, const segment_list *list, const ring_header *ring,
+                 int rebooted);
 
 /*
  * Where draining `lane` has to start, given its head and tail in the ring. With an unsealed segment the log's position

@@ -125,7 +125,7 @@ static int check_orphan(orphan *ring, int directory, uint64_t log_id, const segm
   const ring_header *header = &ring->header;
   const ring_word word = {log_id, header->log_id, header->opening, header->base_offset};
   int error = check_owner(directory, list, &word, -EIDRM);
-  if (error == 0) error = drained_read(&ring->drained, directory, log_id, list, header->opening, ring->rebooted);
+  if (error == 0) error = drained_read(&ring->drained, directory, log_id, list, header, ring->rebooted);
   if (error != 0 && error != -EIDRM) return error;
   /* What was read is consistent only if no writer was at work meanwhile. */
   int current = orphan_is_current(ring, directory);

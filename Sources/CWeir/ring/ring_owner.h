@@ -6,9 +6,9 @@
 #ifndef WEIR_RING_OWNER_H
 #define WEIR_RING_OWNER_H
 
-#include "directory/segment_list.h"
 #include "system/names.h"
 
+#include "directory/segment_list.h"
 
 typedef enum ring_owner {
   RING_OWN,      /* of the last opening, as far as the segments can tell */

@@ -5,12 +5,12 @@
 #ifndef WEIR_SCAN_H
 #define WEIR_SCAN_H
 
-#include "directory/segment_list.h"
 #include "system/names.h"
 
+#include "directory/segment_list.h"
 #include "format/format.h"
-#include "segment/source.h"
 #include "segment/read_buffer.h"
+#include "segment/source.h"
 
 typedef struct segment_scan {
   segment_source source;

@@ -92,6 +92,7 @@
 #define drained_reported weir_core_drained_reported
 #define drained_sealed weir_core_drained_sealed
 #define drained_segment weir_core_drained_segment
+#define drained_settles weir_core_drained_settles
 #define drained_start weir_core_drained_start
 #define drained_start_offset weir_core_drained_start_offset
 #define drainer_abandon weir_core_drainer_abandon
