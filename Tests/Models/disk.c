@@ -11,7 +11,7 @@
 #include "world.h"
 #include "system/system.h"
 
-enum { DIRECTORY_FD = 100, FIRST_FD = 101 };
+enum { QUARANTINE_FD = 99, DIRECTORY_FD = 100, FIRST_FD = 101 };
 
 disk *disk_in_use;
 uint64_t model_time_ns;
@@ -61,6 +61,17 @@ const file *disk_file_at(const disk *disk, const volatile void *address) {
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
+/* What a name in a directory is among all files: those in quarantine/ have a prefix. */
+typedef struct path {
+  char text[64];
+} path;
+
+static path path_of(int at, const char *name) {
+  path made = {{0}};
+  snprintf(made.text, sizeof made.text, "%s%s", at == QUARANTINE_FD ? "quarantine/" : "", name);
+  return made;
+}
+
 static file *named(const char *name) {
   for (uint32_t i = 0; i < disk_in_use->count; i++) {
     if (strcmp(disk_in_use->files[i].name, name) == 0) return &disk_in_use->files[i];
@@ -71,7 +82,7 @@ static file *named(const char *name) {
 static int fd_of(const file *file) { return file ? FIRST_FD + (int)(file - disk_in_use->files) : -ENOENT; }
 static file *file_of(int fd) { return &disk_in_use->files[fd - FIRST_FD]; }
 
-static int open_named(int at, const char *name) { return at == DIRECTORY_FD ? fd_of(named(name)) : -ENOENT; }
+static int open_named(int at, const char *name) { return fd_of(named(path_of(at, name).text)); }
 
 /* A change of the disk that a kill may come before. */
 static void changes(void) { world_before_store(NULL, 0); }
@@ -106,12 +117,17 @@ static int grow(file *file, uint64_t size) {
 }
 
 int sys_open_directory(const char *path) { return strcmp(path, "log") == 0 ? DIRECTORY_FD : -ENOENT; }
-int sys_open_directory_at(int at, const char *name) { return (void)at, (void)name, -ENOENT; }
-int sys_make_directory(int at, const char *name) { return (void)at, (void)name, -EACCES; }
+int sys_open_directory_at(int at, const char *name) { return (void)at, (void)name, QUARANTINE_FD; }
+int sys_make_directory(int at, const char *name) { return (void)at, (void)name, 0; }
 int sys_open_read(int at, const char *name) { return open_named(at, name); }
 int sys_open_write(int at, const char *name) { return open_named(at, name); }
-int sys_open_create(int at, const char *name) { return (void)at, named(name) ? -EEXIST : create(name); }
-int sys_open_or_create(int at, const char *name) { return named(name) ? open_named(at, name) : create(name); }
+int sys_open_create(int at, const char *name) {
+  return open_named(at, name) >= 0 ? -EEXIST : create(path_of(at, name).text);
+}
+int sys_open_or_create(int at, const char *name) {
+  int fd = open_named(at, name);
+  return fd >= 0 ? fd : create(path_of(at, name).text);
+}
 
 int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at) {
   const file *file = file_of(fd);
@@ -172,6 +188,7 @@ int sys_sync_mapped(uint8_t *address, uint64_t bytes) { return (void)address, (v
 /* The disk has what comes before the call. What is stored meanwhile it may have or not: it is not counted on. */
 int sys_sync_data(int fd) {
   if (current == NO_THREAD || world_recovering) return 0;
+  if (exploring_twin && exploring_twin->change == TWIN_SKIP_SYNC) return 0;
   scheduling_point();
   remember(world_captured.failing_syncs);
   if (world_captured.failing_syncs > 0) return world_captured.failing_syncs--, -EIO;
@@ -190,20 +207,20 @@ void sys_touch(int fd) {
 }
 
 int sys_rename(int at, const char *from, const char *to) {
-  (void)at;
-  file *moved = named(from), *replaced = named(to);
+  file *moved = named(path_of(at, from).text), *replaced = named(path_of(at, to).text);
   if (!moved) return -ENOENT;
   changes();
   if (replaced) replaced->name[0] = 0;
-  snprintf(moved->name, sizeof moved->name, "%s", to);
+  memcpy(moved->name, path_of(at, to).text, sizeof moved->name);
   return 0;
 }
 
-int sys_rename_new(int at, const char *from, const char *to) { return named(to) ? -EEXIST : sys_rename(at, from, to); }
+int sys_rename_new(int at, const char *from, const char *to) {
+  return open_named(at, to) >= 0 ? -EEXIST : sys_rename(at, from, to);
+}
 
 int sys_unlink(int at, const char *name) {
-  (void)at;
-  file *removed = named(name);
+  file *removed = named(path_of(at, name).text);
   if (!removed) return -ENOENT;
   changes();
   removed->name[0] = 0;
@@ -220,8 +237,7 @@ static int describe(const file *file, struct stat *status) {
 
 int sys_status(int fd, struct stat *status) { return describe(file_of(fd), status); }
 int sys_status_at(int at, const char *name, struct stat *status) {
-  (void)at;
-  const file *found = named(name);
+  const file *found = named(path_of(at, name).text);
   return found ? describe(found, status) : -ENOENT;
 }
 
@@ -246,11 +262,12 @@ int sys_clock_source_is(const char *name) { return (void)name, 1; }
 void sys_close(int fd) { (void)fd; }
 
 int sys_list(int directory, int (*each)(void *context, const char *name), void *context) {
-  (void)directory;
   for (uint32_t i = 0; i < disk_in_use->count; i++) {
-    char name[64];
-    memcpy(name, disk_in_use->files[i].name, sizeof name);
-    int result = name[0] ? each(context, name) : 0;
+    path name;
+    memcpy(name.text, disk_in_use->files[i].name, sizeof name.text);
+    char *slash = strchr(name.text, '/');
+    if (!name.text[0] || (slash != NULL) != (directory == QUARANTINE_FD)) continue;
+    int result = each(context, slash ? slash + 1 : name.text);
     if (result != 0) return result;
   }
   return 0;

@@ -34,6 +34,26 @@ static void waits(void) {
   check_synced(0, 0);
 }
 
+/* At any moment: the durable offset, and how far the lanes are durable, each of which has one event. */
+static void captures_and_looks(void) {
+  const intake *intake = &world_log->intake;
+  produce(1, 0);
+  uint64_t offset = weir_durable_offset(&intake->producer);
+  if (offset > world_captured.synced_end) broken("the durable offset is ahead of the disk");
+  for (uint32_t i = 0; i < intake->owned_lanes; i++) {
+    uint64_t durable = __atomic_load_n(&intake->lanes[i].durable, __ATOMIC_RELAXED);
+    remember(durable);
+    if (durable > 0 && !world_captured.synced[i][0]) broken("lane %u is durable ahead of the disk", i);
+  }
+}
+
+static void asks(void) {
+  const weir_id id = {world_log->intake.producer.opening, 0}; /* the first of the first lane */
+  if (weir_durable(&world_log->intake.producer, id, UINT64_MAX, NULL) != WEIR_OK) broken("a wait for an event fails");
+  world_captured.told = 1;
+  check_synced(0, 0);
+}
+
 static void captures_and_waits(void) {
   produce(0, 0);
   waits();
@@ -133,6 +153,12 @@ static const twin twins_of_two[] = {
     {0},
 };
 
+static const twin watched_twins[] = {
+    {"drained-before-the-block", "D1", TWIN_DELAY_STORE, PLACE_BLOCK, ANY_VALUE, 8},
+    {"durable-without-a-sync", "D2", TWIN_SKIP_SYNC, PLACE_OTHER, ANY_VALUE, 0},
+    {0},
+};
+
 static const twin failing_twins[] = {
     {"roll-asked-late", "D6", TWIN_DELAY_STORE, PLACE_ROLL, ANY_VALUE, 3},
     {0},
@@ -164,6 +190,10 @@ const model durable_again_model = {
 const model durable_two_model = {
     .name = "durable-two", .labels = "D1 to D4", .proves = PROVES, .set_up = set_up_captured,
     .threads = {waits, captures, drains, seals}, .at_end = at_end, .switches = 2, .twins = twins_of_two,
+};
+const model watched_model = {
+    .name = "watched", .labels = "D1, D2", .proves = PROVES, .set_up = set_up_captured,
+    .threads = {captures_and_looks, asks, drains, seals}, .at_end = at_end, .switches = 2, .twins = watched_twins,
 };
 const model failing_model = {
     .name = "failing", .labels = "D6", .proves = "a file whose sync failed is left and copied at once",

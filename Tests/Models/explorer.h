@@ -22,7 +22,8 @@ typedef enum twin_change {
   TWIN_SPLIT_UPDATE,   /* updates of the place read any store that a load may read: no longer atomic */
   TWIN_DELAY_STORE,    /* stores of `value` to the place take effect `count` atomic operations late */
   TWIN_SKIP_UPDATE,    /* updates of the place do not happen */
-  TWIN_SKIP_BARRIER    /* membarrier does nothing */
+  TWIN_SKIP_BARRIER,   /* membarrier does nothing */
+  TWIN_SKIP_SYNC       /* nor does a sync */
 } twin_change;
 
 /* What is stored where, as far as models and traces tell it apart. */
