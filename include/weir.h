@@ -702,8 +702,10 @@ typedef struct weir_verification {
 } weir_verification;
 
 /*
- * Checks every byte that a checksum or a rule covers; calls `report` (may be null) for each finding. WEIR_OK means that
- * the check ran: look at `findings`. Of a live log it checks what is drained. Writes nothing.
+ * Checks every byte of segments, batch segments and the ring that a checksum or a rule covers, and what `start` and the
+ * locator say; not the files `lock` and `recovery`, which hold no events and are made anew by the next opening. Calls
+ * `report` (may be null) for each finding. WEIR_OK means that the check ran: look at `findings`. Of a live log the
+ * drained part is checked. Writes nothing.
  */
 weir_status weir_verify(const char *directory, void (*report)(void *context, const weir_finding *finding),
                         void *context, weir_verification *verification, weir_error *error);

@@ -157,7 +157,7 @@ class Ring:
     """What the log says: how far lanes are drained, which refusals it reports, the last calibration."""
     self.drained, self.records, self.reported, self.calibration, slots = {}, {}, {}, (0, 0, 0, 0), []
     self.is_after_cut, self.are_totals_known, self.is_from_start = False, True, True
-    sealed = [segment for segment in segments if segment.is_sealed][-1:]
+    sealed = [segment for segment in segments if segment.is_sealed]
     unsealed = [segment for segment in segments if not segment.is_sealed]
     if self.is_cut: unsealed = [each for each in unsealed if each.opening != self.opening or not each.flags & 1]
     self.is_unsealed = any(segment.opening == self.opening for segment in unsealed)
@@ -432,7 +432,8 @@ class Log:
         continue
       if not segments and not start: self.next = segment.base
       for before in segments: before.data = None
-      if segment.is_sealed: segments = []  # of the sealed ones, only the last has a say about the lanes
+      # Of the sealed ones those have a say about the lanes that come from the last on that settles it.
+      if segment.is_sealed and (not ring or ring.opening == segment.opening or segment.base < ring.base): segments = []
       segments.append(segment)
       self.read_segment(segment)
     if ring and not self.is_live(): ring.read_lanes(segments)
