@@ -200,6 +200,30 @@ static void beside_foreign_files(void) {
   scratch_remove(folder);
 }
 
+/* While a segment is being written, somebody makes a file with the name that the segment gets when it is sealed. */
+static void taken_name(void) {
+  test("somebody's file has the name of the segment that is being written: it goes to quarantine/, and all is durable");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_napping(directory, 1 << 20);
+  uint32_t type = define_numbered(log);
+  for (uint64_t i = 0; i < 50; i++) capture_numbered(log, type, 1, i, 10, NULL);
+  drain(log);
+  char name[64], moved[100];
+  snprintf(name, sizeof name, "%020d.weir", 0);
+  snprintf(moved, sizeof moved, "quarantine/%s-0", name);
+  FILE *file = fopen(join(directory, name), "wb");
+  REQUIRE(file && fputs("somebody's", file) >= 0 && fclose(file) == 0);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_free(log);
+  CHECK_EQUAL(access(join(directory, moved), F_OK), 0);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 1), 50);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
 /* What finds no room is counted, and nothing waits for it. */
 static void no_room(void) {
   test("more damage than may wait in memory: it is not kept, and the log goes on");
@@ -277,6 +301,7 @@ int main(void) {
   without_a_sync();
   at_the_close();
   beside_foreign_files();
+  taken_name();
   no_room();
   return finish();
 }

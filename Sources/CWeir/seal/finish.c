@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory/quarantine.h"
 #include "directory/segment_list.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
@@ -134,10 +135,14 @@ static int move_to_new_file(const finisher *finisher, segment *segment) {
 
 /* ---- Finishing --------------------------------------------------------------------------------------------------- */
 
+/* A file that has the sealed name already is somebody's: no two segments of a log have one base. */
 static int rename_sealed(segment *segment) {
   char name[64];
   segment_list_raw_name(name, segment->base_offset, 0);
-  return sys_rename_new(segment->directory, segment->name, name);
+  int error = sys_rename_new(segment->directory, segment->name, name);
+  if (error != -EEXIST) return error;
+  error = quarantine_file(segment->directory, name, "a file with the name of a segment that was being written", 0);
+  return error < 0 ? error : sys_rename_new(segment->directory, segment->name, name);
 }
 
 /* Finishes a segment as far as possible. A later call goes on where this one failed. */
