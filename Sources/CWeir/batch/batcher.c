@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "directory/segment_list.h"
 #include "system/error.h"
@@ -188,9 +187,7 @@ static void sleep_until_due(batcher *batcher, batch_work *work) {
   int idle = batcher->broken || batcher->waits_for_room || (!batcher->first && batcher->listed);
   uint64_t until = idle ? UINT64_MAX : batcher->not_before;
   batch_work_free(work);
-  struct timespec time = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
-  if (until == UINT64_MAX) pthread_cond_wait(&batcher->wakes, &batcher->mutex);
-  else pthread_cond_clockwait(&batcher->wakes, &batcher->mutex, CLOCK_MONOTONIC, &time);
+  thread_wait(&batcher->wakes, &batcher->mutex, until);
 }
 
 typedef struct start {

@@ -35,6 +35,7 @@ void callers_await(intake *intake) {
 }
 
 weir_status callers_closed(const intake *intake, weir_error *error) {
-  return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path,
-              "the log %s is closed, or belongs to the process this one was forked from", intake->held->path);
+  const char *reason = lane_log_state(intake) == STATE_DETACHED
+                           ? "belongs to the process that opened it, not to its fork" : "is closed";
+  return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path, "the log %s %s", intake->held->path, reason);
 }

@@ -10,17 +10,13 @@
  * K4    a slot's crc (release), after its       recovery, by program order        a slot that is half written fails its
  *       value; the other slot is whole then                                       checksum, and the other one counts
  */
-#define _GNU_SOURCE
 #include "capture/clock.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
-#include <stdlib.h>
-#include <string.h>
 
 #include "format/calibration.h"
-#include "system/crc32c.h"
 #include "system/system.h"
 
 enum { FIRST_BASELINE_NS = 1000000 };

@@ -6,13 +6,13 @@
  */
 #include <string.h>
 
+#include "capture/callers.h"
 #include "capture/detach.h"
+#include "capture/intake.h"
 #include "capture/lane.h"
 #include "capture/types.h"
 #include "format/definition.h"
-#include "format/notice.h"
 #include "format/values.h"
-#include "capture/intake.h"
 #include "system/error.h"
 
 uint32_t weir_scopes;
@@ -86,10 +86,7 @@ weir_status weir_set_context(weir_log *producer, const void *bytes, uint64_t cou
                 "a context must be a tagged object: names in UTF-8, counts that are true, nested at most %d deep",
                 WEIR_MAX_DEPTH);
   }
-  if (lane_log_state(intake) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path,
-                "the log %s belongs to the process that opened it, not to its fork", intake->held->path);
-  }
+  if (lane_log_state(intake) == STATE_DETACHED) return callers_closed(intake, error);
   pthread_mutex_lock(&intake->types.lock);
   weir_status status = set(intake, bytes, count, error);
   pthread_mutex_unlock(&intake->types.lock);

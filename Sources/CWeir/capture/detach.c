@@ -16,9 +16,7 @@
  *       recovery's flag (seq_cst), then the     (acquire), after the bytes        drained nor reported as durable
  *       page is replaced                        were copied
  */
-#define _GNU_SOURCE
 #include <pthread.h>
-#include <unistd.h>
 
 #include "capture/lane.h"
 #include "system/forks.h"

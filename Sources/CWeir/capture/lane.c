@@ -30,7 +30,6 @@
  * T3    log.context (release), after types_end   capture: log.context (acquire),     a record's context has its
  *       and the table of definitions             then *tail (release)                definition, for the drainer too
  */
-#define _GNU_SOURCE
 #include "capture/lane.h"
 
 #include <pthread.h>

@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/callers.h"
 #include "capture/detach.h"
 #include "capture/lane.h"
 #include "format/definition.h"
-#include "format/notice.h"
 #include "format/values.h"
-#include "segment/scan.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 
@@ -218,11 +217,7 @@ weir_status weir_define(weir_log *producer, uint64_t owner, const weir_definitio
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "define 1 to %d event types at a time, not %u", MAX_TYPES - 1,
                 count);
   }
-  if (lane_log_state(intake) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path,
-                "the log %s belongs to the process that opened it, not to its fork",
-                intake->held->path);
-  }
+  if (lane_log_state(intake) == STATE_DETACHED) return callers_closed(intake, error);
   uint32_t first = 0;
   pthread_mutex_lock(&intake->types.lock);
   weir_status status = define_group(intake, owner, definitions, count, &first, error);
@@ -264,11 +259,7 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
                 (unsigned long long)key_bytes,
                 WEIR_MAX_NAME_BYTES);
   }
-  if (lane_log_state(intake) == STATE_DETACHED) {
-    return fail(error, WEIR_ERROR_CLOSED, 0, intake->held->path,
-                "the log %s belongs to the process that opened it, not to its fork",
-                intake->held->path);
-  }
+  if (lane_log_state(intake) == STATE_DETACHED) return callers_closed(intake, error);
   named_type *made = malloc(sizeof *made + key_bytes);
   if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to define an event type");
   *made = (named_type){.owner = owner, .key_bytes = (uint32_t)key_bytes};

@@ -20,7 +20,6 @@
  * K1    log_end, reported, closed           recovery, by program order        the ring never says more than the log has
  *       (release), after the block
  */
-#define _GNU_SOURCE
 #include "drain/drainer.h"
 
 #include <errno.h>
@@ -423,8 +422,8 @@ static int has_unreported_eviction(const lane *lane) {
 /*
  * Claims the events of a lane, so that none is evicted until advance_head or unclaim. Answers the position of the
  * first. Counts evictions that came before: their producer may have been stopped before it counted them. The head lies
- * in the ring, where a stray pointer may have hit it: between two claims only an eviction moves it, forward and not past
- * the tail. Any other head is replaced by the drainer's own position.
+ * in the ring, where a stray pointer may have hit it: between two claims only an eviction moves it, forward and not
+ * past the tail. Any other head is replaced by the drainer's own position.
  */
 static uint64_t claim(drainer *drainer, lane *lane) {
   lane_control *control = lane->control;

@@ -3,12 +3,7 @@
  * not wait for that. The drainer still waits for the disk when it renames the segment that it begins, and when it
  * stores to a page that is being written back. Until the preparer's thread runs, segments are made when they are taken.
  */
-#define _GNU_SOURCE
 #include "drain/preparer.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "capture/bell.h"
 #include "capture/detach.h"
@@ -16,7 +11,6 @@
 #include "limits/claim.h"
 #include "limits/retention.h"
 #include "seal/sealer.h"
-#include "system/error.h"
 #include "system/invariant.h"
 #include "system/sigbus.h"
 #include "system/system.h"

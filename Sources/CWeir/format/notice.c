@@ -5,7 +5,6 @@
 
 #include "format/definition.h"
 #include "format/record.h"
-#include "system/crc32c.h"
 
 /* A growing record or definition in a buffer that the caller knows to be large enough. */
 typedef struct writer {

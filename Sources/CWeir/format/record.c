@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "system/bytes.h"
 #include "system/crc32c.h"
 
 uint32_t record_seed(uint64_t opening, uint64_t lane) {
@@ -73,12 +74,6 @@ void record_sums_free(record_sums *sums) {
 
 /* ---- One record -------------------------------------------------------------------------------------------------- */
 
-static int zero_padding(const uint8_t *record, uint64_t from, uint64_t to) {
-  uint8_t any = 0;
-  for (uint64_t i = from; i < to; i++) any |= record[i];
-  return any == 0;
-}
-
 const record_header *record_at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size) {
   if (end - position < sizeof(record_header) || end < position) return NULL;
   const uint8_t *bytes = lane->data + (position & (lane->capacity - 1));
@@ -89,7 +84,8 @@ const record_header *record_at(const lane_view *lane, uint64_t position, uint64_
   if (header.length > lane->record_bytes - sizeof header) return NULL;
   uint64_t total = record_size(header.length);
   if (total > end - position) return NULL;
-  if (!zero_padding(bytes, sizeof header + header.length, total)) return NULL;
+  uint64_t used = sizeof header + header.length;
+  if (!bytes_are_zero(bytes + used, total - used)) return NULL;
   if (checksum_in(lane, position, &header, bytes + sizeof header) != header.checksum) {
     note_vain(lane, header.length);
     return NULL;

@@ -146,9 +146,7 @@ void weir_firing_wait(uint64_t epoch) {
 }
 
 uint64_t weir_firing_clock(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+  return sys_monotonic_ns();
 }
 
 /* A block that may become a spare must have the size of all spares. */

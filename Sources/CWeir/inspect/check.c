@@ -2,7 +2,6 @@
 #include "inspect/check.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "directory/log_start.h"

@@ -3,7 +3,6 @@
  * ring. Writes nothing.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "directory/directory.h"
-#include "directory/log_start.h"
 #include "directory/segment_list.h"
 #include "format/definition.h"
 #include "format/ring_header.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/system.h"
 

@@ -1,5 +1,4 @@
 /* claim.c: see claim.h. */
-#define _GNU_SOURCE
 #include "limits/claim.h"
 
 #include "directory/sizes.h"

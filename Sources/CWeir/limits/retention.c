@@ -1,5 +1,4 @@
 /* retention.c: see retention.h. */
-#define _GNU_SOURCE
 #include "limits/retention.h"
 
 #include <errno.h>

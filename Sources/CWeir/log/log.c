@@ -3,7 +3,6 @@
 #include "log/log.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -410,7 +409,6 @@ static weir_status wait_for_drain(intake *intake, uint64_t deadline, weir_error 
   const drain_requests *requests = &intake->requests;
   uint64_t wanted = __atomic_add_fetch(&intake->requests.made, 1, __ATOMIC_ACQ_REL); /* D3 */
   bell_ring(intake);
-  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&callers->lock);
   while (__atomic_load_n(&requests->done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) { /* D4 */
@@ -418,9 +416,7 @@ static weir_status wait_for_drain(intake *intake, uint64_t deadline, weir_error 
       status = storage_failure(intake, "write events (they stay in the ring) to", error);
     } else if (lane_log_state(intake) != STATE_OPEN) {
       status = callers_closed(intake, error);
-    } else if (deadline == UINT64_MAX) {
-      pthread_cond_wait(&callers->settled, &callers->lock);
-    } else if (pthread_cond_clockwait(&callers->settled, &callers->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+    } else if (thread_wait(&callers->settled, &callers->lock, deadline)) {
       status = fail(error, WEIR_ERROR_TIMEOUT, 0, intake->held->path,
                     "the events of %s were not drained within the time given; they are safe in the ring, ask again "
                     "later",

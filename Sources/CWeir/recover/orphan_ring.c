@@ -2,7 +2,6 @@
  * orphan_ring.c: the ring that a dead process left: where it is, whether it can be trusted, and the notice in the log
  * if it is lost. See orphan_ring.h.
  */
-#define _GNU_SOURCE
 #include "recover/orphan_ring.h"
 
 #include <errno.h>
@@ -14,7 +13,6 @@
 #include "format/ring_header.h"
 #include "recover/lost_ring.h"
 #include "ring/ring_owner.h"
-#include "segment/scan.h"
 #include "system/bytes.h"
 #include "system/error.h"
 #include "system/sigbus.h"

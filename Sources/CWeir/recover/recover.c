@@ -16,7 +16,6 @@
  * The ring needs no sync: a kill leaves the page cache, and after a power cut no head is trusted. Damage costs only
  * what it hit. Memory: one block, one lane, and the definitions of the ring and of one segment.
  */
-#define _GNU_SOURCE
 #include "recover/recover.h"
 
 #include <errno.h>

@@ -13,7 +13,6 @@
 
 #include "directory/quarantine.h"
 #include "format/calibration.h"
-#include "format/notice.h"
 #include "limits/byte_limit.h"
 #include "limits/claim.h"
 #include "seal/finish.h"

@@ -1,5 +1,4 @@
 /* unsealed.c: scanning and sealing a segment that its writer left unsealed. See unsealed.h. */
-#define _GNU_SOURCE
 #include "recover/unsealed.h"
 
 #include <errno.h>

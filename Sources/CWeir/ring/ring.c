@@ -2,9 +2,7 @@
 #include "ring/ring.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "capture/clock.h"
 #include "capture/detach.h"

@@ -46,7 +46,6 @@
 #include "capture/detach.h"
 #include "directory/quarantine.h"
 #include "limits/retention.h"
-#include "ring/ring.h"
 #include "seal/finish.h"
 #include "system/error.h"
 #include "system/invariant.h"
@@ -349,12 +348,6 @@ static uint64_t interval_due(const sealer *sealer) {
   return sealer->fresh ? sealer->fresh_since + sealer->intake->options->sync_interval_ns / 2 : UINT64_MAX;
 }
 
-static void sleep_until(sealer *sealer, uint64_t deadline) {
-  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
-  if (deadline == UINT64_MAX) pthread_cond_wait(&sealer->worker.wakes, &sealer->worker.mutex);
-  else pthread_cond_clockwait(&sealer->worker.wakes, &sealer->worker.mutex, CLOCK_MONOTONIC, &until);
-}
-
 /* Does one thing that is due, or sleeps until something is. */
 static void take_step(sealer *sealer) {
   intake *intake = sealer->intake;
@@ -384,7 +377,8 @@ static void take_step(sealer *sealer) {
     if (bounds_due < due && sealer->broken == 0) due = bounds_due;
     if (touch_due(sealer) < due) due = touch_due(sealer);
     if (sealer->damaged && sealer->copy_at < due) due = sealer->copy_at;
-    sleep_until(sealer, sealer->stuck && sealer->retry_at < due ? sealer->retry_at : due);
+    if (sealer->stuck && sealer->retry_at < due) due = sealer->retry_at;
+    thread_wait(&sealer->worker.wakes, &sealer->worker.mutex, due);
   }
 }
 
@@ -490,16 +484,12 @@ int sealer_add(sealer *sealer, sync_wait *wait) {
 
 sync_result sealer_await(sealer *sealer, sync_wait *wait, uint64_t deadline) {
   worker *worker = &sealer->worker;
-  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
   pthread_mutex_lock(&worker->mutex);
   while (wait->result == SYNC_PENDING) {
-    if (deadline == UINT64_MAX) {
-      pthread_cond_wait(&worker->settled, &worker->mutex);
-    } else if (pthread_cond_clockwait(&worker->settled, &worker->mutex, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
-      if (wait->result != SYNC_PENDING) break;
-      settle(wait, SYNC_TIMEOUT, 0);
-      announce(sealer);
-    }
+    int passed = thread_wait(&worker->settled, &worker->mutex, deadline);
+    if (!passed || wait->result != SYNC_PENDING) continue;
+    settle(wait, SYNC_TIMEOUT, 0);
+    announce(sealer);
   }
   pthread_mutex_unlock(&worker->mutex);
   return wait->result;

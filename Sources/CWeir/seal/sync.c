@@ -1,5 +1,4 @@
 /* sync.c: waiting until the disk has what was captured. See weir.h; the sealer does the work. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "format/definition.h"
-#include "segment/scan.h"
 
 static uint64_t slot_of(uint32_t number, uint64_t room) {
   return (number * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1);

@@ -7,7 +7,6 @@
 
 #include "directory/segment_list.h"
 #include "format/notice.h"
-#include "format/values.h"
 #include "segment/scan_block.h"
 #include "system/bytes.h"
 #include "system/crc32c.h"

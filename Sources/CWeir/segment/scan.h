@@ -125,8 +125,8 @@ uint64_t scan_seal_missing(const seal_summary *seal, uint64_t base_offset, uint6
 uint64_t scan_base(const segment_scan *scan, uint64_t name_base);
 
 /*
- * Whether the `gap` offsets before a segment were left out after a power cut, and are not missing. With a damaged header
- * a gap of at least OFFSETS_LEFT_OUT counts as left out.
+ * Whether the `gap` offsets before a segment were left out after a power cut, and are not missing. With a damaged
+ * header a gap of at least OFFSETS_LEFT_OUT counts as left out.
  */
 int scan_gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
 

@@ -379,6 +379,7 @@
 #define sys_wall_ns weir_core_sys_wall_ns
 #define sys_write_at weir_core_sys_write_at
 #define thread_start weir_core_thread_start
+#define thread_wait weir_core_thread_wait
 #define types_load weir_core_types_load
 #define types_publish weir_core_types_publish
 #define unpack_block weir_core_unpack_block

@@ -35,6 +35,12 @@ int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const
   return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
 }
 
+int thread_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t deadline) {
+  if (deadline == UINT64_MAX) return pthread_cond_wait(condition, mutex), 0;
+  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+  return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &until) == ETIMEDOUT;
+}
+
 void worker_make(worker *worker) {
   pthread_mutex_init(&worker->mutex, NULL);
   pthread_cond_init(&worker->wakes, NULL);

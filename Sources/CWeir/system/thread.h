@@ -5,6 +5,7 @@
 #include "system/names.h"
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* A thread of the library, with the mutex and the conditions that its callers share. */
 typedef struct worker {
@@ -18,6 +19,9 @@ typedef struct worker {
 
 /* A thread that never takes one of the host's signals. 0 or a negative errno. */
 int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const char *name);
+
+/* As pthread_cond_wait, until `deadline` on the monotonic clock at most; UINT64_MAX: for ever. 1: it has passed. */
+int thread_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t deadline);
 
 void worker_make(worker *worker); /* in memory that is zeros; worker_free undoes it */
 void worker_free(worker *worker);
