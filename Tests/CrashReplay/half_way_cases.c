@@ -6,6 +6,7 @@
  *     half_way_cases           a sample of the calls, drawn by WEIR_SEED
  *     half_way_cases --long    every call
  */
+#define _GNU_SOURCE 1
 #include "system/names.h"
 
 /* Recovery itself, under another name: what the library calls is below, and may be told to go wrong. */
@@ -14,7 +15,6 @@
 #include "recover/recover.c" /* in Sources/CWeir */
 #undef recover
 #define recover weir_core_recover
-#undef _GNU_SOURCE
 
 #include "capture_check.h"
 #include "replay.h"
