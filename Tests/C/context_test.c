@@ -297,6 +297,53 @@ static void killed(void) {
   scratch_remove(folder);
 }
 
+static void count_said(void *count, const weir_event *event) {
+  uint64_t said[2];
+  memcpy(said, event->payload, sizeof said);
+  *(uint64_t *)count += said[1] == *(uint64_t *)count && event->context_number != 0;
+}
+
+/* A context for every other event: where a segment of the recovery ends, a block that is being filled is cut in two. */
+static void many_recovered(void) {
+  test("a ring with hundreds of contexts is recovered, and no segment takes more than it has room for");
+  enum { CONTEXTS = 700, EVENTS = 2 * CONTEXTS };
+  for (uint64_t round = 0; round < 12; round++) {
+    char *directory = scratch();
+    weir_options options;
+    weir_options_init(&options);
+    options.lane_count = 2;
+    options.spare_lanes = 1;
+    options.max_event_bytes = 1024;
+    options.segment_bytes = 139264;
+    options.drain_interval_ns = UINT64_C(10000000000);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      weir_log *log;
+      uint8_t bytes[CONTEXT_ROOM];
+      if (weir_open(directory, &options, &log, NULL, NULL) != WEIR_OK) _exit(1);
+      uint32_t type = define_said(log);
+      for (uint64_t i = 0; i < EVENTS; i++) {
+        uint64_t count = make_context(bytes, 1 + i / 2, 8 * (round + i % 3));
+        if (i % 2 == 0 && weir_set_context(log, bytes, count, NULL) != WEIR_OK) _exit(2);
+        if (capture_said(log, type, 1 + i / 2, i) != WEIR_ACCEPTED) _exit(3);
+      }
+      kill(getpid(), SIGKILL);
+    }
+    CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+    weir_log *log = NULL;
+    weir_recovery recovery;
+    CHECK_EQUAL(weir_open(directory, &options, &log, &recovery, NULL), WEIR_OK);
+    REQUIRE(log);
+    CHECK_EQUAL(recovery.missing_events + recovery.damaged_blocks, 0);
+    close_said(log);
+    uint64_t said = 0;
+    CHECK_EQUAL(read_said(directory, count_said, &said), EVENTS);
+    CHECK_EQUAL(said, EVENTS);
+    scratch_remove(directory);
+  }
+}
+
 static void forked(void) {
   test("a fork can't set the context of its parent's log");
   char *folder = scratch();
@@ -485,6 +532,7 @@ int main(void) {
   counted();
   numbered_apart();
   killed();
+  many_recovered();
   forked();
   raced();
   undefined();

@@ -178,9 +178,14 @@ static uint32_t find_undefined(const redo *redo, const uint32_t needed[2], uint3
   return count;
 }
 
-/* Whether a payload and the definitions that come before it fit, seal included: it has each of them once more. */
-static int fits(const redo *redo, uint64_t payload, uint32_t definitions, uint64_t bytes) {
-  return payload + definitions * sizeof(block_header) + 2 * bytes <= segment_room(redo->active);
+/*
+ * Whether so many bytes fit behind the block that is being filled, and before them `definitions` blocks of `bytes`
+ * together. Definitions end that block, so that what follows has a block of its own; the seal has each definition once
+ * more. segment_room leaves room for one block header and the seal.
+ */
+static int fits(const redo *redo, uint64_t more, uint32_t definitions, uint64_t bytes) {
+  uint32_t headers = definitions + (definitions > 0 && redo->block.count > 0);
+  return redo->block.payload_bytes + more + headers * sizeof(block_header) + 2 * bytes <= segment_room(redo->active);
 }
 
 /*
@@ -194,7 +199,7 @@ static int make_room(redo *redo, uint64_t bytes, const uint32_t needed[2]) {
     int error = redo->active ? 0 : begin_segment(redo);
     if (error != 0) return error;
     count = find_undefined(redo, needed, undefined, &definitions);
-    if (fits(redo, redo->block.payload_bytes + bytes, count, definitions)) break;
+    if (fits(redo, bytes, count, definitions)) break;
     if (fresh) return -EMSGSIZE; /* no record of any ring is: see LEAST_RECOVERED_BYTES */
     error = end_segment(redo);
     if (error != 0) return error;
