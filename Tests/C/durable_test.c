@@ -319,6 +319,19 @@ static void test_interval(void) {
 
 /* ---- A disk that fails ------------------------------------------------------------------------------------------- */
 
+static int segment_is_ready(preparer *preparer) {
+  pthread_mutex_lock(&preparer->worker.mutex);
+  int ready = !preparer->wanted && preparer->ready_count >= preparer->depth;
+  pthread_mutex_unlock(&preparer->worker.mutex);
+  return ready;
+}
+
+/* The next sync fails. It is the sealer's: the preparer has synced the segment that comes next. */
+static void fail_one_sync(weir_log *log) {
+  CHECK_AWAIT(segment_is_ready(&((event_log *)log)->preparer));
+  weir_fault_set("sys_sync_data", 1, 1, EIO);
+}
+
 static void test_one_failure(void) {
   test("case 32: a sync that fails once is never believed to have succeeded later");
   char *path = scratch();
@@ -330,7 +343,7 @@ static void test_one_failure(void) {
   ino_t failed = inode_of(path, FIRST_ACTIVE);
   CHECK(failed != 0);
   id = capture_one(log, type, 0, 1, 40);
-  weir_fault_set("sys_sync_data", 1, 1, EIO);
+  fail_one_sync(log);
   CHECK_EQUAL(weir_durable(log, id, UINT64_MAX, &error), WEIR_ERROR_IO);
   weir_fault_set(NULL, 0, 0, 0);
   CHECK_EQUAL(error.system_error, EIO);
@@ -520,7 +533,7 @@ static void test_bytes_gone(void) {
   uint8_t gone = (uint8_t)~wanted;
   REQUIRE(pwrite(fd, &gone, 1, at) == 1);
   close(fd);
-  weir_fault_set("sys_sync_data", 1, 1, EIO);
+  fail_one_sync(log);
   CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_ERROR_IO);
   weir_fault_set(NULL, 0, 0, 0);
   CHECK_EQUAL(weir_sync(log, UINT64_MAX, NULL, NULL), WEIR_ERROR_IO);

@@ -373,7 +373,10 @@ static void damaged(void) {
   begin(test_name);
   die_with_events(in_memory("rings"));
   int fd = open(ring_in(in_memory("rings")), O_RDWR);
-  REQUIRE(fd >= 0 && pwrite(fd, "x", 1, 20) == 1);
+  uint8_t byte;
+  REQUIRE(fd >= 0 && pread(fd, &byte, 1, 20) == 1);
+  byte ^= 1; /* whatever the opening's random number has there */
+  REQUIRE(pwrite(fd, &byte, 1, 20) == 1);
   close(fd);
   log = open_well(in_memory("rings"), &recovery);
   CHECK_EQUAL(recovery.ring_replaced, 1);
