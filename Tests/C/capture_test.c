@@ -109,13 +109,14 @@ enum { AT_ONCE = 2000 };
 typedef struct capturing {
   weir_log *log;
   uint32_t type;
-  _Atomic uint64_t calls, refused;
+  _Atomic uint64_t calls, refused, ended;
 } capturing;
 
 static void capture_too_much(void *context) {
   capturing *host = context;
   if (host->calls++ > 0) return;
   for (uint64_t i = 0; i < AT_ONCE; i++) host->refused += capture_bytes(host->log, host->type, 100, 0, NULL) != 0;
+  host->ended = 1;
 }
 
 static void on_durable(void *context, weir_status status, const weir_error *error) {
@@ -145,7 +146,8 @@ static void captures_of_who_is_told(void) {
     CHECK_EQUAL(capture_bytes(log, host.type, 100, 0, &id), WEIR_ACCEPTED);
     if (kind == 1) refuse_one(log, WEIR_DROP_TOO_LARGE);
     if (kind == 2) CHECK_EQUAL(weir_durable_notify(log, id, on_durable, &host, NULL), WEIR_OK);
-    CHECK(AWAIT(host.refused > 0));
+    CHECK_AWAIT(host.ended);
+    if (kind != 2) CHECK(host.refused > 0); /* the drainer calls it; beside the sealer the drainer may keep up */
     if (!CHECK_EQUAL(weir_drain(log, UINT64_C(60000000000), NULL, NULL), WEIR_OK)) fprintf(stderr, "%s\n", names[kind]);
     if (kind == 1) CHECK_EQUAL(host.calls, 1);
     close_and_free(log);
