@@ -174,6 +174,44 @@ static void opened_and_closed(void) {
   end();
 }
 
+#ifdef WEIR_FAULT_INJECTION
+static struct {
+  ino_t directory; /* the ring's */
+  int renamed, synced, announced_unsynced;
+} ring_calls;
+
+static void watch_ring(const weir_call *call, int after) {
+  struct stat status;
+  if (!after || call->fd < 0 || fstat(call->fd, &status) != 0) return;
+  int is_rings = status.st_ino == ring_calls.directory;
+  if (is_rings && strcmp(call->operation, "sys_rename") == 0) ring_calls.renamed = 1, ring_calls.synced = 0;
+  if (is_rings && strcmp(call->operation, "sys_sync_directory") == 0) ring_calls.synced = ring_calls.renamed;
+  if (call->name && strcmp(call->name, LOCATOR_NEW_NAME) == 0 && strcmp(call->operation, "sys_rename") == 0) {
+    ring_calls.announced_unsynced |= !ring_calls.synced;
+  }
+}
+
+/* Otherwise a power cut can leave a ring that was in use under its temporary name, which says that nothing was lost. */
+static void named_before_announced(void) {
+  begin("a ring elsewhere has its name on the disk before the log says where it is");
+  const char *ring = in_memory("rings");
+  struct stat status;
+  REQUIRE((mkdir(ring, 0700) == 0 || errno == EEXIST) && stat(ring, &status) == 0);
+  memset(&ring_calls, 0, sizeof ring_calls);
+  ring_calls.directory = status.st_ino;
+  for (int round = 0; round < 2; round++) {
+    if (round == 1) die_with_events(ring);
+    weir_fault_observe(watch_ring);
+    weir_log *log = open_well(ring, NULL);
+    weir_fault_observe(NULL);
+    CHECK_EQUAL(ring_calls.renamed, 1);
+    CHECK_EQUAL(ring_calls.announced_unsynced, 0);
+    close_and_free(log);
+  }
+  end();
+}
+#endif
+
 static void died(void) {
   begin("the next opening finds the ring where it is, whatever its own option says");
   const char *places[] = {in_memory("one"), in_memory("one"), in_memory("two"), NULL, in_memory("one")};
@@ -500,6 +538,9 @@ int main(void) {
   REQUIRE(told != MAP_FAILED);
   populated();
   opened_and_closed();
+#ifdef WEIR_FAULT_INJECTION
+  named_before_announced();
+#endif
   died();
   kept_when_not_drained();
   vanished();

@@ -15,7 +15,6 @@
 #include "capture/types.h"
 #include "format/eviction.h"
 #include "limits/byte_limit.h"
-#include "limits/claim.h"
 #include "recover/recover.h"
 #include "ring/ring.h"
 #include "segment/identity.h"
@@ -175,13 +174,7 @@ static weir_status start_batcher(event_log *log, weir_error *error) {
   return result == 0 ? WEIR_OK : fail_system(error, result, "start the threads of", log->held.path, NULL);
 }
 
-/* If the old ring has another size, the new ring is a second file beside it and needs room of its own. */
 static weir_status make_ring(event_log *log, const recovered *recovered, weir_error *error) {
-  struct stat status;
-  uint64_t bytes = ring_file_bytes(&log->options);
-  int same = sys_status_at(log->held.directory, RING_NAME, &status) == 0 && (uint64_t)status.st_size == bytes;
-  int result = same ? 0 : claim_bytes(log->intake.retention, bytes, 1);
-  if (result != 0) return fail_system(error, result, "make a ring in", log->held.path, NULL);
   const ring_start start = {recovered->spent, recovered->next_offset, &log->drainer.clock.calibration};
   return ring_create(&log->intake, &start, error);
 }

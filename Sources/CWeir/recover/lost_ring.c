@@ -5,6 +5,8 @@
 
 #include "format/notice.h"
 #include "seal/finish.h"
+#include "system/error.h"
+#include "system/sigbus.h"
 #include "system/system.h"
 
 enum { NOTICE_SEGMENT_BYTES = 16 << 10 };
@@ -36,7 +38,7 @@ static int append(segment *segment, const char *reason, uint64_t offset) {
 }
 
 int lost_ring_report(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
-                   segment_end *last) {
+                     int *page_lost, segment_end *last) {
   const ring_header *orphan = redo ? &redo->ring->header : NULL;
   static const lane_mark none[WEIR_MAX_LANES];
   uint64_t opening;
@@ -47,10 +49,12 @@ int lost_ring_report(const recovery_site *site, const redo *redo, const char *re
   uint64_t number = __atomic_fetch_add(site->next_prepared, 1, __ATOMIC_RELAXED);
   segment *made = segment_prepare(site->held->directory, number, NOTICE_SEGMENT_BYTES, &error);
   if (!made) return error;
+  sigbus_watch(made->map, made->capacity, sigbus_note, page_lost);
   const uint8_t unknown[16] = {0};
   const segment_origin origin = {site->held->log_id, opening, orphan ? orphan->boot_id : unknown};
   error = segment_begin(made, &origin, offset, last, redo ? redo->drained : none, lanes, SEGMENT_RECOVERED | flags);
   if (error == 0) error = append(made, reason, offset);
+  if (error == 0 && __atomic_load_n(page_lost, __ATOMIC_ACQUIRE)) error = -MAPPING_LOST; /* G2 */
   if (error != 0) {
     segment_discard(made);
     return error;

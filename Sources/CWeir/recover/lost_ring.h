@@ -20,11 +20,11 @@
 /*
  * Writes the notice at `offset`. `last` is the segment before it, and becomes the notice's segment. If a ring was
  * drained all the same (`redo`, else null), the segment has that ring's opening and lane positions, so that the
- * opening's last segment still states them. `flags` are added to SEGMENT_RECOVERED in its header. 0 or a negative
- * errno.
+ * opening's last segment still states them. `flags` are added to SEGMENT_RECOVERED in its header. `page_lost` is set if
+ * somebody cuts the segment's file short. 0 or a negative errno.
  */
 int lost_ring_report(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
-                   segment_end *last);
+                     int *page_lost, segment_end *last);
 
 /*
  * Whether a sealed segment, after scan_seal, holds the notice of a lost ring and nothing else: 1, 0, or a negative

@@ -78,7 +78,7 @@ weir_status orphan_ring_report_lost(recovery *recovery) {
   if (!recovery->loss_reported) {
     if (left_out) offset += OFFSETS_LEFT_OUT;
     int error = lost_ring_report(recovery->site, recovery->orphan ? &recovery->redo : NULL, recovery->lost, offset,
-                               left_out ? SEGMENT_AFTER_CUT : 0, &recovery->last);
+                                 left_out ? SEGMENT_AFTER_CUT : 0, &recovery->page_lost, &recovery->last);
     if (error != 0) {
       return fail_system(recovery->error, error, "write that the ring is lost to", recovery->held->path, NULL);
     }
@@ -138,9 +138,7 @@ static int ring_being_made(recovery *recovery) {
   recovery->made.there = 1;
   if (header && read_ring_header(fd, header) == 0) {
     recovery->least_offset = ring_header_end(header);
-    recovery->made.opening = header->opening;
     recovery->made.closed = header->closed == 1;
-    memcpy(recovery->made.boot_id, header->boot_id, sizeof header->boot_id);
   }
   free(header);
   sys_close(fd);

@@ -14,12 +14,10 @@
 #include "recover/unreported.h"
 #include "replay/orphan.h"
 
-/* A ring that an opening left half made. All but `there` is from the ring's header, zeros if that is not valid. */
+/* A ring that an opening left half made. `closed` is from the ring's header, 0 if that is not valid. */
 typedef struct half_made {
   int there;
   int closed;
-  uint64_t opening; /* the one that made the ring, or the one before, whose ring file it reuses */
-  uint8_t boot_id[16];
 } half_made;
 
 /* Files that an incomplete opening left. If there are more than fit, the directory is listed again. */
@@ -33,7 +31,7 @@ typedef struct recovery {
   const recovery_site *site;
   const log_lock *held; /* the site's */
   orphan *orphan;  /* the dead process's ring; null: there is none to recover */
-  uint8_t *ring_header; /* the first page of the ring, mapped, for the flag in it: see ring_sync_failed */
+  uint8_t *ring_header; /* the first page of the ring, mapped, for the flag in it: see orphan_ring_sync_failed */
   orphan_types types;
   redo redo;
   uint8_t boot_id[16]; /* of the running kernel */

@@ -287,7 +287,7 @@ static int write_notice(redo *redo, const orphan_item *item) {
   int joins = block->kind == BLOCK_NOTICES; /* the one before was kept back */
   int error = joins ? 0 : end_block(redo);
   if (error == 0 && item->kind == ORPHAN_HOLE && !redo->ring->rebooted) error = keep_damaged(redo, item);
-  if (error == 0 && !joins) error = make_room(redo, sizeof redo->notices, needed);
+  if (error == 0 && !joins) error = make_room(redo, 2 * NOTICE_MAX_BYTES, needed); /* a joined gap and its hole */
   if (error != 0) return error;
   uint64_t bytes = record_size(item->record->length);
   if (!joins) {

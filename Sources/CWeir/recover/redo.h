@@ -17,7 +17,7 @@ typedef struct redo {
   int *page_lost;          /* atomic: a mapped file was cut short */
   orphan *ring;
   const orphan_types *types;
-  uint64_t *sync_failed;   /* the flag in the orphaned ring: see ring_sync_failed */
+  uint64_t *sync_failed;   /* the flag in the orphaned ring: see orphan_ring_sync_failed */
   segment *active;         /* null: none is begun */
   segment_end previous;    /* the segment before `active` */
   uint64_t segment_bytes;
@@ -31,7 +31,6 @@ typedef struct redo {
   /* The block that is being filled behind the last one of `active`. */
   block_header block;      /* count 0: none */
   uint64_t first_ticks, last_ticks;
-  uint64_t notices[2 * NOTICE_MAX_BYTES / 8]; /* of a block of notices */
 
   /* For the report. */
   uint64_t events;

@@ -211,7 +211,12 @@ int drained_read(drained *drained, int directory, uint64_t log_id, const segment
   return error;
 }
 
-uint64_t drained_from(const drained *drained, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity) {
+/*
+ * Where draining `lane` has to start, given its head and tail in the ring. With an unsealed segment the log's position
+ * counts, even below the head: records that a damaged block held are drained again if they are still in the lane.
+ * Otherwise the higher of head and log counts. Never below tail - capacity.
+ */
+static uint64_t from_of(const drained *drained, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity) {
   uint64_t from = head;
   if (drained->known[lane] && (drained->unsealed || drained->position[lane] > head)) from = drained->position[lane];
   if (from > tail) return tail; /* the ring is older than the log: all of it has been drained */
@@ -264,7 +269,7 @@ void drained_lane(const drained *drained, const lane_view *view, uint32_t lane, 
   uint64_t head = head_position(control->head), tail = control->tail, size;
   uint64_t evicted = evicted_unknown_to_log(drained, lane, control);
   if (drained_plausible(head, tail, view->capacity)) {
-    *from = drained_from(drained, lane, head, tail, view->capacity);
+    *from = from_of(drained, lane, head, tail, view->capacity);
     *to = tail;
     if (evicted <= head) raise_to(from, evicted);
     return;

@@ -70,13 +70,6 @@ int drained_sealed(drained *drained, const segment_scan *scan);
 int drained_read(drained *drained, int directory, uint64_t log_id, const segment_list *list, const ring_header *ring,
                  int rebooted);
 
-/*
- * Where draining `lane` has to start, given its head and tail in the ring. With an unsealed segment the log's position
- * counts, even below the head: records that a damaged block held are drained again if they are still in the lane.
- * Otherwise the higher of head and log counts. Never below tail - capacity.
- */
-uint64_t drained_from(const drained *drained, uint32_t lane, uint64_t head, uint64_t tail, uint64_t capacity);
-
 /* Whether a lane's head and tail can be what a writer left there. */
 int drained_plausible(uint64_t head, uint64_t tail, uint64_t capacity);
 

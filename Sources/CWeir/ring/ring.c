@@ -9,6 +9,7 @@
 #include "format/calibration.h"
 #include "format/eviction.h"
 #include "format/notice.h"
+#include "limits/claim.h"
 #include "system/crc32c.h"
 #include "system/error.h"
 #include "system/forks.h"
@@ -61,7 +62,8 @@ static weir_status point_lanes(intake *intake, weir_error *error) {
   return WEIR_OK;
 }
 
-weir_status ring_attach(intake *intake, int fd, weir_error *error) {
+/* Maps an existing ring, whose header was checked. */
+static weir_status attach(intake *intake, int fd, weir_error *error) {
   struct stat status;
   int result = sys_status(fd, &status);
   if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &intake->ring.bytes);
@@ -136,18 +138,24 @@ static int write_empty(int fd, const ring_header *header, const uint8_t *definit
  * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size is reused: its blocks
  * are already allocated, so a full disk does not keep the log from opening. A half-made ring of an earlier opening is
  * reused too, so that at any moment there is either a ring or one being made. The directory is synced before the file
- * changes: otherwise a power cut could leave a ring with parts of both.
+ * changes: otherwise a power cut could leave a ring with parts of both. What of the file does not count as used below
+ * the byte limit yet is claimed: a file elsewhere counts under the ring's name alone.
  */
-static int open_new(const ring_place *place, uint64_t bytes) {
+static int open_new(const intake *intake, const ring_place *place, uint64_t bytes) {
   struct stat status;
-  int error = sys_status_at(place->directory, place->name, &status);
-  if (error == 0 && (uint64_t)status.st_size == bytes) {
+  uint64_t used = 0;
+  int error = sys_status_at(place->directory, place->name, &status), exists = error == 0;
+  if (exists && (uint64_t)status.st_size == bytes) {
+    used = bytes;
     error = sys_rename(place->directory, place->name, place->new_name);
-  } else if (error == 0) {
-    return sys_open_create(place->directory, place->new_name);
+  } else if (error == -ENOENT) {
+    error = sys_status_at(place->directory, place->new_name, &status);
+    if (error == 0 && place->where == RING_HERE) used = (uint64_t)status.st_blocks * 512;
   }
   if (error != 0 && error != -ENOENT) return error;
-  int fd = sys_open_write(place->directory, place->new_name);
+  error = used < bytes ? claim_bytes(intake->retention, bytes - used, 1) : 0;
+  if (error != 0) return error;
+  int fd = exists && used == 0 ? -ENOENT : sys_open_write(place->directory, place->new_name);
   if (fd == -ENOENT) return sys_open_create(place->directory, place->new_name);
   if (fd < 0) return fd;
   error = sys_sync_directory(place->directory);
@@ -213,12 +221,16 @@ static weir_status choose_place(const intake *intake, ring_place *old, uint64_t 
   return WEIR_OK;
 }
 
-/* Makes the complete file the log's ring. From here on captures may be in it. */
+/*
+ * Makes the complete file the log's ring. From here on captures may be in it. A ring elsewhere has its name on the disk
+ * before the locator does: under its temporary name a ring says that nothing was in it.
+ */
 static int put_in_force(const intake *intake, const ring_place *place) {
   int error = sys_rename(place->directory, place->new_name, place->name);
   if (error != 0) return error;
   if (place->where == RING_ELSEWHERE) {
-    error = locator_commit(intake->held->directory);
+    error = sys_sync_directory(place->directory);
+    if (error == 0) error = locator_commit(intake->held->directory);
     return error == 0 ? locator_clear(intake->held->directory, place, 1) : error;
   }
   error = sys_unlink(intake->held->directory, LOCATOR_NAME);
@@ -303,7 +315,7 @@ static weir_status check_spent(const intake *intake, spent_ring ring, const ring
 /* Answers the new ring's descriptor, or a negative errno. */
 static int make_file(const intake *intake, const ring_place *place, const ring_header *header,
                      const uint8_t *definitions) {
-  int fd = open_new(place, header->file_bytes);
+  int fd = open_new(intake, place, header->file_bytes);
   if (fd < 0) return fd;
   int error = sys_allocate(fd, header->file_bytes);
   if (error == 0) error = write_empty(fd, header, definitions);
@@ -328,7 +340,7 @@ static weir_status create_at(intake *intake, const ring_start *start, const ring
     status = fail_system(error, fd, "make", locator_path(&place, intake->held->path), place.name);
   }
   intake->ring.elsewhere = elsewhere;
-  if (status == WEIR_OK) status = ring_attach(intake, fd, error);
+  if (status == WEIR_OK) status = attach(intake, fd, error);
   if (status != WEIR_OK && elsewhere) take_back(intake);
   sys_close(fd);
   locator_leave(&place);

@@ -24,7 +24,6 @@ typedef struct ring_start {
 
 /* Makes a ring and maps it, in place of the previous one: only if `start` says that the previous ring is spent. */
 weir_status ring_create(intake *intake, const ring_start *start, weir_error *error);
-weir_status ring_attach(intake *intake, int fd, weir_error *error); /* maps an existing ring, header checked */
 void ring_detach(intake *intake);
 void ring_mark_closed(intake *intake); /* call once the ring is drained and its events are on the disk */
 int ring_is_drained(const intake *intake); /* whether the log has everything in the ring, counts of refusals included */

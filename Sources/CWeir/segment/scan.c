@@ -311,7 +311,8 @@ int scan_gap_left_out(int header_valid, uint32_t flags, uint64_t gap) {
   return header_valid ? (flags & SEGMENT_AFTER_CUT) != 0 : gap >= OFFSETS_LEFT_OUT;
 }
 
-int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
+/* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
+static int read_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
   record_header header;
   uint32_t lane;
   uint64_t total;
@@ -323,7 +324,7 @@ int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped) {
 int scan_lost(const uint8_t *record, int32_t *reason, uint64_t *events) {
   record_header header;
   memcpy(&header, record, sizeof header);
-  if (header.type != WEIR_TYPE_HOLE) return scan_gap(record, reason, events);
+  if (header.type != WEIR_TYPE_HOLE) return read_gap(record, reason, events);
   *reason = LOST_IN_HOLES;
   *events = notice_read_hole(record + sizeof header, header.length);
   return *events != RECORDS_UNKNOWN;
@@ -337,7 +338,8 @@ const gap_total *scan_seal_totals(const segment_scan *scan) {
 
 /* ---- The header of a segment ----------------------------------------------------------------------------------- */
 
-int scan_room_is_empty(const segment_header *header) {
+/* Whether what a segment's header has reserved, or keeps for later versions, is zero. */
+static int room_is_empty(const segment_header *header) {
   return header->reserved0 == 0 &&
          bytes_are_zero(&header->previous_chain, sizeof *header - offsetof(segment_header, previous_chain));
 }
@@ -350,7 +352,7 @@ static const char *surface_problem(const segment_header *header, uint64_t base_f
   if (header->header_bytes != SEGMENT_HEADER_BYTES + sizeof(lane_mark) * header->lane_count) {
     return "segment header has a wrong length";
   }
-  if (!scan_room_is_empty(header)) {
+  if (!room_is_empty(header)) {
     return "reserved bytes of a segment header are not zero";
   }
   if (header->base_offset != base_from_name) return "file name and segment header disagree on the first offset";

@@ -58,9 +58,6 @@ typedef struct scan_damage {
 /* The reason for a segment that is whole, and not of the log that it lies in. */
 #define ANOTHER_LOG "segment of another log"
 
-/* Whether what a segment's header has reserved, or keeps for later versions, is zero. */
-int scan_room_is_empty(const segment_header *header);
-
 /*
  * Opens a segment of the log with this id; with 0, of any. A damaged header is no error: `damage` then has a reason,
  * and header_valid is 0 unless the checksum still vouches for the fields that count (the damage is in the magic, the
@@ -129,9 +126,6 @@ uint64_t scan_base(const segment_scan *scan, uint64_t name_base);
  * header a gap of at least OFFSETS_LEFT_OUT counts as left out.
  */
 int scan_gap_left_out(int header_valid, uint32_t flags, uint64_t gap);
-
-/* Reads a gap record, whole: 1, its reason and how many refusals it reports; 0 if it is none. */
-int scan_gap(const uint8_t *record, int32_t *reason, uint64_t *dropped);
 
 /*
  * The same of a hole record that knows how many events it tells of: its reason is LOST_IN_HOLES. So the sums over all

@@ -83,7 +83,6 @@
 #define drained_calibration weir_core_drained_calibration
 #define drained_evicted weir_core_drained_evicted
 #define drained_forgets weir_core_drained_forgets
-#define drained_from weir_core_drained_from
 #define drained_lane weir_core_drained_lane
 #define drained_overwritten weir_core_drained_overwritten
 #define drained_plausible weir_core_drained_plausible
@@ -232,7 +231,7 @@
 #define retention_sealed weir_core_retention_sealed
 #define retention_serve weir_core_retention_serve
 #define retention_settle weir_core_retention_settle
-#define ring_attach weir_core_ring_attach
+#define retention_survey weir_core_retention_survey
 #define ring_create weir_core_ring_create
 #define ring_detach weir_core_ring_detach
 #define ring_file_bytes weir_core_ring_file_bytes
@@ -252,7 +251,6 @@
 #define scan_block_header_problem weir_core_scan_block_header_problem
 #define scan_block_read weir_core_scan_block_read
 #define scan_close weir_core_scan_close
-#define scan_gap weir_core_scan_gap
 #define scan_gap_left_out weir_core_scan_gap_left_out
 #define scan_is_sealed weir_core_scan_is_sealed
 #define scan_lost weir_core_scan_lost
@@ -262,7 +260,6 @@
 #define scan_pass weir_core_scan_pass
 #define scan_peek weir_core_scan_peek
 #define scan_rewind weir_core_scan_rewind
-#define scan_room_is_empty weir_core_scan_room_is_empty
 #define scan_seal weir_core_scan_seal
 #define scan_seal_definitions weir_core_scan_seal_definitions
 #define scan_seal_missing weir_core_scan_seal_missing
