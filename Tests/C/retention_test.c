@@ -43,6 +43,89 @@ static uint64_t capture_until_refused(weir_log *log, uint32_t type, uint64_t fro
   return accepted;
 }
 
+static _Atomic uint64_t *accepted_by_child; /* shared: outlives it */
+
+/* In a child that dies: captures until the lane is full at the limit, and leaves the ring undrained. */
+static void fill_and_die(const char *directory, weir_options options) {
+  options.full_wait_ns = 0;
+  weir_log *log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  uint64_t accepted = 0;
+  for (uint64_t refused = 0; refused < 200; sys_sleep_ns(refused > 0 ? 100000 : 0)) {
+    int32_t answer = capture_numbered(log, type, 0, accepted, FILLER, NULL);
+    accepted += answer == WEIR_ACCEPTED;
+    refused += answer == WEIR_DROP_STORAGE;
+  }
+  *accepted_by_child = accepted;
+  kill(getpid(), SIGKILL);
+}
+
+static void test_refuse_killed(const char *ring) {
+  test("killed at the byte limit: the next opening succeeds, wherever the ring lies");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.ring_directory = ring ? join(folder, ring) : NULL;
+  options.lane_bytes = 1 << 20;
+  options.max_bytes = 1;
+  weir_log *log;
+  weir_error error;
+  CHECK_EQUAL(weir_open(directory, &options, &log, NULL, &error), WEIR_ERROR_INVALID);
+  const char *least = strstr(error.message, "must be at least ");
+  REQUIRE(least);
+  options.max_bytes = strtoull(least + 17, NULL, 10);
+  fflush(NULL);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) fill_and_die(directory, options);
+  CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+  close_and_free(open_with(directory, &options, NULL));
+  weir_stat stat = check_conserved(directory, *accepted_by_child, 0);
+  CHECK(stat.total_bytes <= options.max_bytes);
+  scratch_remove(folder);
+}
+
+static void hold_sealer(const weir_call *call, int after) {
+  char name[16] = "";
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  while (call && !after && strcmp(name, "weir-seal") == 0) pause();
+}
+
+/* In a child that dies: captures until the log is full of segments that no sealer has come to. */
+static void outrun_sealer_and_die(const char *directory, weir_options options) {
+  options.full_wait_ns = 0;
+  weir_log *log = open_with(directory, &options, NULL);
+  weir_fault_observe(hold_sealer);
+  uint32_t type = define_numbered(log);
+  uint64_t accepted = 0;
+  for (int refused = 0; refused < 1000; sys_sleep_ns(refused > 0 ? 20000 : 0)) {
+    int went = capture_numbered(log, type, 0, accepted, FILLER, NULL) == WEIR_ACCEPTED;
+    accepted += (uint64_t)went;
+    refused = went ? 0 : refused + 1;
+  }
+  *accepted_by_child = accepted;
+  kill(getpid(), SIGKILL);
+}
+
+static void test_displace_unsealed(void) {
+  test("a log at its byte limit whose segments were all unsealed opens: recovery seals them, then displaces the oldest");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.limit_policy = WEIR_LIMIT_DROP_OLDEST;
+  options.max_bytes = least_limit(WEIR_LIMIT_DROP_OLDEST) + 4 * SEGMENT;
+  fflush(NULL);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) outrun_sealer_and_die(directory, options);
+  CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+  CHECK(stat_of(directory).removed == 0);
+  close_and_free(open_with(directory, &options, NULL));
+  weir_stat stat = check_conserved(directory, *accepted_by_child, 0);
+  CHECK(stat.total_bytes <= options.max_bytes);
+  scratch_remove(folder);
+}
+
 static void check_limit_message(weir_status status, const weir_error *error) {
   CHECK_EQUAL(status, WEIR_ERROR_NO_SPACE);
   CHECK(strstr(error->message, "byte limit") && strstr(error->message, "max_bytes"));
@@ -345,7 +428,6 @@ static void test_newer_start(void) {
 
 /* ---- Kills ------------------------------------------------------------------------------------------------------- */
 
-static _Atomic uint64_t *accepted_by_child; /* shared: outlives it */
 
 /* Opens a log that has to remove much, captures some, closes; all with the fault in it. */
 static void live_and_die(const char *directory, const weir_options *options, uint64_t nth, int fault) {
@@ -408,6 +490,9 @@ int main(void) {
   REQUIRE(accepted_by_child != MAP_FAILED);
   test_least();
   test_refuse();
+  test_refuse_killed(NULL);
+  test_refuse_killed("ring");
+  test_displace_unsealed();
   test_displace();
   test_retain_bytes();
   test_retain_age();

@@ -45,6 +45,10 @@ int claim_bytes(retention *retention, uint64_t bytes, int urgent) {
   uint64_t wanted = __atomic_load_n(&retention->copy_wanted, __ATOMIC_RELAXED);
   uint64_t reserve = plus(retention->recovering ? 0 : retention->reserve, wanted) + for_batches;
   int taken = byte_limit_try(retention, bytes, reserve), error = 0;
+  if (!taken && urgent && retention->recovering) {
+    error = retention_survey(retention);
+    taken = byte_limit_try(retention, bytes, reserve);
+  }
   /* Twice, because a copy, or a batch that is larger than its segment, may have taken the room meanwhile. */
   for (int i = 0; i < 2 && !taken && urgent && error == 0; i++) {
     wanted = __atomic_load_n(&retention->copy_wanted, __ATOMIC_RELAXED);

@@ -76,17 +76,19 @@ static int list_sealed(retention *retention) {
     uint64_t base = list.items[i].base;
     if (base < retention->start.first_offset) continue;
     error = sys_status_at(retention->held->directory, list.items[i].name, &status);
-    uint64_t bytes = list.items[i].active ? NOT_SEALED : (uint64_t)status.st_blocks * 512;
-    if (error == 0) error = insert(retention, (retained){base, bytes});
-    else if (error == -ENOENT) error = 0;
+    if (error == -ENOENT) {
+      error = 0;
+    } else if (error == 0) {
+      uint64_t bytes = list.items[i].active ? NOT_SEALED : (uint64_t)status.st_blocks * 512;
+      error = insert(retention, (retained){base, bytes});
+    }
   }
   segment_list_free(&list);
   retention->unlisted = error != 0;
   return error;
 }
 
-/* Lists the segments and adds up all files. 0 or a negative errno. */
-static int survey(retention *retention) {
+int retention_survey(retention *retention) {
   uint64_t used;
   int error = list_sealed(retention);
   if (error == 0) error = sizes_of_log(retention->held->directory, &used);
@@ -403,7 +405,7 @@ static weir_status make_retention(const log_lock *held, const weir_options *opti
   if (result == 0) result = age_start(&made->ages);
   /* `start` is made before the disk may be full: later its bytes change in place, so a removal needs no space. */
   if (result == 0 && start->sequence == 0) result = log_start_write(held->directory, &made->start);
-  if (result == 0) result = survey(made);
+  if (result == 0) result = retention_survey(made);
   return result == 0 ? WEIR_OK : fail_system(error, result, "prepare to remove segments of", held->path, NULL);
 }
 
@@ -439,7 +441,7 @@ weir_status retention_open(const log_lock *held, const weir_options *options, re
 weir_status retention_settle(retention *retention, weir_error *error) {
   if (!retention) return WEIR_OK;
   retention->recovering = 0;
-  int result = survey(retention);
+  int result = retention_survey(retention);
   if (result == 0) result = retention_remove_due(retention, retention->displaces ? 1 : 0);
   /* A segment that can't be unlinked only takes room: that is no reason to refuse captures. */
   if (result != 0 && !retention->leftovers) {

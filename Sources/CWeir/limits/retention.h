@@ -78,7 +78,7 @@ typedef struct retention {
   const log_lock *held;  /* the log's directory, locked */
   worker *remover; /* the sealer's thread; null: none runs yet */
   uint64_t block_bytes;  /* of the file system: files take whole blocks */
-  uint64_t slack_bytes;  /* kept free below the limit for small files: see slack_of */
+  uint64_t slack_bytes;  /* kept free below the limit for small files: see byte_limit_slack */
   uint64_t max_bytes;    /* UINT64_MAX: no limit */
   uint64_t retain_bytes; /* UINT64_MAX: all */
   uint64_t retain_ns;    /* UINT64_MAX: for ever */
@@ -134,6 +134,12 @@ weir_status retention_open(const log_lock *held, const weir_options *options, re
 
 /* After recovery, and again once the ring is made: adds up all files, and removes what is due. */
 weir_status retention_settle(retention *retention, weir_error *error);
+
+/*
+ * Lists the segments and adds up all files. In recovery, before anything is removed to make room: recovery has sealed
+ * and removed files since they were counted. 0 or a negative errno.
+ */
+int retention_survey(retention *retention);
 
 void retention_free(retention *retention);
 
