@@ -17,7 +17,7 @@ static int has_come(weir_log *log, uint64_t captured, uint64_t half) {
 /* More than half of a lane is captured, over and over, and the drainer waited for. */
 static void test_long_interval(const char *name, uint64_t wait_ns, uint32_t policy) {
   test(name);
-  enum { BYTES = 200, EACH = 110, HALF = 140, ROUNDS = 300 }; /* half a lane and some more, of 264 */
+  enum { BYTES = 200, EACH = 100, HALF = 150, ROUNDS = 300 }; /* half a lane and a sixteenth, of 264 */
   char *path = scratch();
   weir_options options;
   weir_options_init(&options);

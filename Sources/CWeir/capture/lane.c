@@ -23,7 +23,7 @@
  * L9    evicted_total, then evicting_to and      drainer: evicting_total and then    every evicted event is counted, by
  *       evicting_total (release), then head      evicting_to (acquire), after it     producer, drainer or recovery
  *                                                claimed, then evicted_total
- * L10   references - 1 (release), after the      whoever takes the last one          a log's memory is freed after the
+ * L10   references - 1 (release), after the      the thread that counts to 0         a log's memory is freed after the
  *       last use of the log                      (acquire), before it is freed       last use
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
  * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition

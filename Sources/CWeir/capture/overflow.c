@@ -81,7 +81,8 @@ static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
 /*
  * Whether there is room, given how far the drainer has drained. The first refresh sets the fast path's limit to
  * half the lane. Reaching it brings the capture here, which ends the drainer's nap early; the fast path still compares
- * with one limit only.
+ * with one limit only. Beyond half the lane captures come here each sixteenth: a drainer that was in a pass did not
+ * nap, and may nap after a pass that ended before this tail.
  */
 static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail) {
   if (*tail <= lane->limit) return 1;
@@ -90,7 +91,8 @@ static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail
   if (*tail < half && half < full) {
     lane->limit = half;
   } else {
-    lane->limit = full;
+    uint64_t again = *tail + view->capacity / 16;
+    lane->limit = again < full ? again : full;
     bell_end_nap(intake_of(lane->log));
   }
   return *tail <= full;
