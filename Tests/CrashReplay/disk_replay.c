@@ -25,7 +25,10 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 
+#include "directory/log_lock.h"
+#include "directory/segment_list.h"
 #include "format/format.h"
+#include "segment/scan.h"
 #include "system/crc32c.h"
 #include "disk.h"
 
@@ -119,15 +122,41 @@ static void reboot(const char *directory) {
   if (fd >= 0) close(fd);
 }
 
+enum { LANES = 16 };
+
 /*
- * How many events that the victim's captures had answered are missing though later ones of their lane are there: what
- * recovery must report as missing, to the event. Those in flight at the cut may add to it, which are `*in_flight`.
+ * Raises the end of each lane to what the headers of the segments say. A header outlives the blocks before it: it names
+ * how far each lane was drained, so recovery knows that something was there.
  */
-static uint64_t count_holes(const report *report, const judged_log *log, uint64_t *in_flight) {
-  enum { LANES = 16 };
+static void take_headers(const char *path, uint64_t opening, uint64_t ends[LANES]) {
+  uint64_t log_id;
+  segment_list list;
+  int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(directory >= 0 && log_lock_id(directory, &log_id) == 0 && segment_list_read(directory, &list) == 0);
+  for (uint64_t i = 0; i < list.count; i++) {
+    segment_scan scan;
+    scan_damage damage;
+    if (scan_open_named(&scan, directory, log_id, &list.items[i], &damage) != 0) continue;
+    uint32_t lanes = scan.header_valid && scan.header.opening == opening ? scan.header.lane_count : 0;
+    for (uint64_t lane = 0; lane < lanes && lane < LANES; lane++) {
+      uint64_t end = lane << 48 | scan.drained[lane].position / 8;
+      if (ends[lane] < end) ends[lane] = end;
+    }
+    scan_close(&scan);
+  }
+  segment_list_free(&list);
+  close(directory);
+}
+
+/*
+ * How many events that the victim's captures had answered are missing though something later of their lane is there:
+ * what recovery must report as missing, to the event. Those in flight at the cut may add to it, which are `*in_flight`.
+ */
+static uint64_t count_holes(const cut *cut, const report *report, const judged_log *log, uint64_t *in_flight) {
   uint64_t last[LANES] = {0}, holes = 0;
   uint8_t *there = calloc(REPORT_THREADS, REPORT_EVENTS);
   REQUIRE(there);
+  take_headers(cut->directory, report->opening[0], last);
   for (uint64_t i = 0; i < log->count; i++) {
     const judged_event *event = &log->events[i];
     if (event->notice || event->thread >= REPORT_THREADS) continue;
@@ -149,8 +178,7 @@ static uint64_t count_holes(const report *report, const judged_log *log, uint64_
 }
 
 /* What the opening after a cut says: that it was one, that more may be lost than is known, and exactly the holes. */
-static void hold_recovery(cut *cut, const report *report, const judged_log *before, const weir_recovery *recovery) {
-  uint64_t in_flight, holes = count_holes(report, before, &in_flight);
+static void hold_recovery(cut *cut, uint64_t holes, uint64_t in_flight, const weir_recovery *recovery) {
   replay_count(cut->replay, "events missing between survivors", holes);
   if (recovery->ring_replaced) {
     replay_count(cut->replay, "rings lost", 1);
@@ -170,8 +198,9 @@ static void live_on(cut *cut, report *report, const victim_plan *plan, int captu
   weir_log *log;
   weir_error error;
   weir_recovery recovery;
+  uint64_t in_flight = 0, holes = before ? count_holes(cut, report, before, &in_flight) : 0;
   if (victim_open(plan, NULL, &log, &recovery, &error) == WEIR_OK) {
-    if (before) hold_recovery(cut, report, before, &recovery);
+    if (before) hold_recovery(cut, holes, in_flight, &recovery);
     else if (recovery.unknown_tail) judge_fault(&cut->judge, "a log that was closed has an unknown tail");
     report_opened(report, &recovery);
   } else {

@@ -17,6 +17,7 @@
 #define recover weir_core_recover
 
 #include "capture_check.h"
+#include "drainer.h"
 #include "replay.h"
 
 #include <dirent.h>
@@ -67,7 +68,7 @@ static void leave_dead(const char *path) {
     for (uint64_t refused = 0; refused < REFUSED;) {
       if (capture_numbered(log, type, 0, *accepted, FILLER, NULL) == WEIR_ACCEPTED) ++*accepted;
       else refused++;
-      if (*accepted == DRAINED && weir_drain(log, UINT64_MAX, NULL, NULL) != WEIR_OK) _exit(2);
+      if (*accepted == DRAINED) hold_drainer(log);
     }
     kill(getpid(), SIGKILL);
   }
