@@ -28,6 +28,10 @@ struct LogTally: Hashable, Sendable {
   /// how many of that were below it; then this is an upper bound.
   var acceptedBelow: UInt64 { below &+ removed }
 
+  /// The same for one who begins at `offset`. Segments above it may have been removed before the tally was taken, so no
+  /// more events count than there are offsets below it.
+  func acceptedBelow(noMoreThan offset: Offset) -> UInt64 { min(acceptedBelow, offset) }
+
   /// Those at or above it that are there to be read.
   var pending: UInt64 { inSegments &+ inLanes }
 }

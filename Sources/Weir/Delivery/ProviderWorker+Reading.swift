@@ -100,7 +100,8 @@ extension ProviderWorker {
       // came later is its loss, as at any other time.
       let first = min(end, keeper.end)
       if first > span.position {
-        span.restart(at: first, baseline: min(tally.acceptedBelow, keeper.acceptedBelowEnd))
+        let below = tally.acceptedBelow(noMoreThan: first)
+        span.restart(at: first, baseline: min(below, keeper.acceptedBelowEnd))
       }
       guard end > first else { return }
     }
