@@ -238,7 +238,7 @@ void weir_options_init(weir_options *options);
 typedef struct weir_recovery {
   uint64_t previous_opening;   /* the opening that the ring belonged to; 0 where there was none */
   uint64_t opening;            /* the new opening's random number */
-  uint64_t segments_scanned;   /* segments that were not sealed, and now are */
+  uint64_t segments_scanned;   /* files: those not sealed, and all after the first of them */
   uint64_t bytes_scanned;
   uint64_t events_in_segments; /* events found in them */
   uint64_t lanes_drained;      /* lanes that held events not yet in a segment */

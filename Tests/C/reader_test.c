@@ -281,6 +281,50 @@ static void test_faults(fixture *fixture) {
 #endif
 }
 
+#ifdef WEIR_FAULT_INJECTION
+/* Reads all, going on after calls that fail. Returns the offsets given out and passed over. */
+static uint64_t offsets_read(const fixture *fixture, int *failures) {
+  weir_reader_options options;
+  weir_reader_options_init(&options);
+  weir_reader *reader;
+  weir_error error;
+  weir_event event;
+  weir_skip skip;
+  uint64_t offsets = 0;
+  *failures = 0;
+  if (weir_reader_open(fixture->path, &options, &reader, &error) != WEIR_OK) return UINT64_MAX;
+  for (weir_status status = WEIR_OK; status != WEIR_END && *failures < 10;) {
+    status = weir_reader_next(reader, &event, &skip, &error);
+    if (status == WEIR_OK) offsets++;
+    else if (status == WEIR_SKIPPED) offsets += skip.count;
+    else if (status != WEIR_END) ++*failures;
+  }
+  weir_reader_close(reader);
+  return offsets;
+}
+#endif
+
+static void test_failed_listing(fixture *fixture) {
+  (void)fixture;
+#ifdef WEIR_FAULT_INJECTION
+  test("a listing that fails once: the next calls report every missing offset before the ring");
+  REQUIRE(unlink(join(fixture->path, names[2])) == 0);
+  int failures, failed = 0;
+  uint64_t all = offsets_read(fixture, &failures);
+  for (uint64_t nth = 1, seen = 1; seen; nth++) {
+    weir_fault_set("sys_list", nth, 1, EMFILE);
+    uint64_t offsets = offsets_read(fixture, &failures);
+    seen = weir_fault_count() >= nth;
+    weir_fault_set("", 0, 0, 0);
+    if (offsets != UINT64_MAX) CHECK_EQUAL(offsets, all);
+    failed += failures;
+  }
+  CHECK(failed > 0);
+  clear(fixture);
+  write_log(fixture);
+#endif
+}
+
 static void test_unsettled(fixture *fixture) {
   (void)fixture;
 #ifdef WEIR_FAULT_INJECTION
@@ -482,6 +526,7 @@ int main(void) {
   test_version(&fixture);
   test_follow(&fixture);
   test_faults(&fixture);
+  test_failed_listing(&fixture);
   test_unsettled(&fixture);
   test_many_names(&fixture);
   test_many_segments(&fixture);

@@ -130,14 +130,14 @@ static void end_work(batcher *batcher) {
   pthread_cond_broadcast(&batcher->wakes);
 }
 
-/* Counts the result of a job, and requeues the segment if the job is to be tried again. Under the mutex. */
+/* Queues the segment of a failed job again, gives the segment of a done job to retention. Under the mutex. */
 static void settle(batcher *batcher, batched_segment *segment, const batch_job *job, batch_result result) {
   if (result == BATCH_FAILED && job->error == -BYTE_LIMIT_REACHED && batcher->working > 0) {
-    put_back(batcher, segment); /* no failure: the segment is tried again once a thread ends */
+    put_back(batcher, segment); /* no failure: the job is tried again once a thread ends */
     batcher->waits_for_room = 1;
     return;
   }
-  if (result == BATCH_FAILED) { /* to the end: the others may be readable */
+  if (result == BATCH_FAILED) { /* to the end of the queue: other segments may be readable */
     queue(batcher, segment);
     pause_for(batcher, job->error);
     return;

@@ -56,8 +56,8 @@ typedef struct damaged_stretch {
 int quarantine_lane(int directory, const damaged_lane *lane);
 
 /*
- * The same in two steps, for an open log, so that the drainer does not wait for the disk: quarantine_take copies to
- * memory, and answers null without memory; quarantine_stretch writes that copy to a file.
+ * The same in two steps, so that the drainer of an open log does not wait for the disk. quarantine_take copies the
+ * bytes into memory; null: there is no memory. quarantine_stretch writes the copy to a file.
  */
 damaged_stretch *quarantine_take(const damaged_lane *lane);
 int quarantine_stretch(int directory, const damaged_stretch *stretch);

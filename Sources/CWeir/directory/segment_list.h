@@ -35,7 +35,7 @@ int segment_list_tail(int directory, segment_list *list, int (*other)(void *cont
 void segment_list_raw_name(char name[64], uint64_t base, int active);
 void segment_list_batch_name(char name[64], uint64_t base);
 
-/* The bases of sealed raw segments, ascending. `bases` is to be freed. */
+/* The bases of sealed raw segments, ascending. The caller frees `bases`. */
 typedef struct raw_list {
   uint64_t *bases;
   uint64_t count;

@@ -59,7 +59,7 @@ static void refresh_tick(drainer *drainer) {
 static void set_storage(drainer *drainer, int negative_errno) {
   intake *intake = drainer->intake;
   drainer->stall_error = negative_errno;
-  /* The errno stays when all is well again: whoever saw the status a moment ago still finds its reason. */
+  /* A status of OK leaves the errno: a capture that saw the failure before still finds its reason. */
   if (negative_errno != 0) __atomic_store_n(&intake->storage_errno, -negative_errno, __ATOMIC_RELAXED); /* E1 */
   int32_t status = negative_errno == 0 ? WEIR_OK : status_of(negative_errno);
   __atomic_store_n(&intake->storage, status, __ATOMIC_RELEASE); /* E1 */
@@ -101,7 +101,7 @@ static int begin_segment(drainer *drainer, segment *fresh) {
 
 static void seal_active(drainer *drainer) {
   segment *full = drainer->active;
-  /* Up to 64 KiB, too much for the stack of whoever closes. Without them refusals may be reported twice. */
+  /* The totals take up to 64 KiB, too much for a stack. Without memory refusals may be reported twice. */
   gap_total *totals = malloc(full->totals * sizeof *totals);
   uint32_t count = totals ? collect_totals(drainer, totals, full->totals) : 0;
   if (!full->sealed) segment_seal(full, drainer->next_offset, totals, count, &drainer->clock.calibration);

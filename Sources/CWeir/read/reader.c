@@ -464,8 +464,10 @@ static step open_lanes(weir_reader *reader, weir_error *error) {
   }
   /* A writer may have lived between the last look at the segments and the ring: then there are new segments. */
   int goes_on = segment_walk_goes_on(&reader->walk);
-  if (goes_on < 0) return failed(reader, goes_on, NULL, error);
-  if (goes_on) return back_to_segments(reader);
+  if (goes_on != 0) {
+    step again = back_to_segments(reader); /* after a failure too: the next call looks once more */
+    return goes_on < 0 ? failed(reader, goes_on, NULL, error) : again;
+  }
   if (!reader->orphan) {
     pass_over_removed(reader, end);
     pass_over_hole(reader, LOCATOR_NAME, end, 0, LOST_OFFSETS, 0);

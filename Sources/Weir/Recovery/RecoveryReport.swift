@@ -7,7 +7,7 @@ public struct RecoveryReport: Hashable, Sendable, Codable {
   public var previousOpening: UInt64
   /// The new opening's random number.
   public var opening: UInt64
-  /// Segments that had not been sealed, and now are.
+  /// Files read: the segments that were not sealed, and all after the first of them.
   public var segmentsScanned: UInt64
   /// Bytes read in them.
   public var bytesScanned: UInt64
