@@ -2,9 +2,9 @@
  * clock.c: how a capture takes the time, and how ticks become wall time.
  *
  * Records carry ticks; every block carries the calibration in force when it was written, so the time of an event never
- * changes between two readings, whatever the wall clock does later. The rate is measured against CLOCK_MONOTONIC over
- * the whole life of the opening, at least one millisecond, so it becomes more exact; the base is measured anew each
- * time.
+ * changes between two readings, whatever the wall clock does later. (Only an event that a lane still holds when its
+ * block was damaged is read by another calibration, the ring's.) The rate is measured against CLOCK_MONOTONIC over the
+ * whole life of the opening, at least one millisecond, so it becomes more exact; the base is measured anew each time.
  *
  * label store                                   load                              what it guarantees
  * K4    a slot's crc (release), after its       recovery, by program order        a slot that is half written fails its
