@@ -6,6 +6,7 @@ let swiftSettings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
 
@@ -21,6 +22,10 @@ let package = Package(
   name: "weir",
   products: [
     .library(name: "Weir", targets: ["Weir"]),
+    .library(name: "WeirContracts", targets: ["WeirContracts"]),
+    .library(name: "WeirDelivery", targets: ["WeirDelivery"]),
+    .library(name: "WeirScopes", targets: ["WeirScopes"]),
+    .library(name: "WeirAspects", targets: ["WeirAspects"]),
     .library(name: "CWeir", targets: ["CWeir"]),
     .library(name: "WeirMacros", targets: ["WeirMacros"]),
     .library(name: "WeirYAML", targets: ["WeirYAML"]),
@@ -56,12 +61,26 @@ let package = Package(
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings),
+    // Capture and reading back. Everything on the path of a capture is in here: it inlines into the user's code.
     .target(
       name: "Weir",
-      dependencies: ["CWeir", "CLZ4", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["CWeir", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
-    .target(name: "WeirMacros", dependencies: ["Weir", "WeirMacrosPlugin"], swiftSettings: swiftSettings),
+    .target(name: "WeirJSON", dependencies: ["Weir"], swiftSettings: swiftSettings),
+    .target(
+      name: "WeirContracts",
+      dependencies: ["Weir", "WeirJSON", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirDelivery",
+      dependencies: ["Weir", "WeirJSON", "WeirContracts", "CLZ4", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: swiftSettings
+    ),
+    .target(name: "WeirScopes", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
+    .target(name: "WeirAspects", dependencies: ["Weir", "WeirScopes", "CWeir"], swiftSettings: swiftSettings),
+    .target(name: "WeirMacros", dependencies: ["Weir", "WeirAspects", "WeirMacrosPlugin"], swiftSettings: swiftSettings),
     .macro(
       name: "WeirMacrosPlugin",
       dependencies: [
@@ -72,13 +91,13 @@ let package = Package(
     ),
     .target(
       name: "WeirYAML",
-      dependencies: ["Weir", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))],
+      dependencies: ["Weir", "WeirContracts", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "WeirHTTP",
       dependencies: [
-        "Weir", .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
+        "Weir", "WeirDelivery", .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
         .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
@@ -91,7 +110,7 @@ let package = Package(
     .target(
       name: "WeirLifecycle",
       dependencies: [
-        "Weir", .product(name: "Logging", package: "swift-log"),
+        "Weir", "WeirDelivery", .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
       ],
       swiftSettings: swiftSettings
@@ -99,14 +118,14 @@ let package = Package(
     .target(
       name: "WeirMetrics",
       dependencies: [
-        "Weir", .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+        "Weir", "WeirDelivery", .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "WeirCollector",
       dependencies: [
-        "Weir", .target(name: "CZlib", condition: .when(traits: ["Collector"])),
+        "Weir", "WeirContracts", "WeirJSON", .target(name: "CZlib", condition: .when(traits: ["Collector"])),
         .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Collector"])),
         .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Collector"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Collector"])),
@@ -116,12 +135,14 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
-    .target(name: "WeirTesting", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
+    .target(
+      name: "WeirTesting", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "CWeir"], swiftSettings: swiftSettings),
     .target(
       name: "WeirTool",
       dependencies: [
-        "Weir", "WeirYAML", "WeirHTTP", "WeirCollector", "WeirScaffold",
+        "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector", "WeirScaffold",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.copy("Sample")],
       swiftSettings: swiftSettings

@@ -61,14 +61,4 @@
       }
     }
   }
-
-  extension String {
-    /// The text, or as much of it as fits in so many bytes, cut between characters.
-    func cut(to bytes: Int) -> String {
-      guard utf8.count > bytes else { return self }
-      var end = utf8.index(utf8.startIndex, offsetBy: bytes)
-      while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
-      return String(self[..<end])
-    }
-  }
 #endif

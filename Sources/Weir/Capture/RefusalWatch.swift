@@ -65,7 +65,7 @@ extension DropReason {
 /// Captures know nothing of it, nor does any thread wake up for it while nothing is refused. The thread that drains the
 /// lanes, which a refusal wakes anyway, looks at the counts; what there is to say is said by a task, for a handler of the
 /// host's may take its time. Where something was said, the task looks again once more may be said.
-final class RefusalWatch: Sendable {
+package final class RefusalWatch: Sendable {
   private struct State: Sendable {
     /// Until the log is closed. Only used with the lock held.
     nonisolated(unsafe) var log: LogHandle?

@@ -2,6 +2,7 @@
 // never come to.
 
 public import CCapture
+import Synchronization
 
 extension Tracker {
   /// To be called before a scope is bound: from then on captures look for one. Before, they only look at a word that

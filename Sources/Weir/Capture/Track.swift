@@ -57,7 +57,7 @@ extension Tracker {
   }
 
   /// Captures an event without a type. One that is not valid is refused, and counted.
-  func capture(_ name: String, _ fields: FieldObject, isValid: Bool) -> Receipt {
+  package func capture(_ name: String, _ fields: FieldObject, isValid: Bool) -> Receipt {
     withExtendedLifetime(self) {
       let scope = weir_scopes_bound() != 0 ? scopeHere() : nil
       var encoder = EventEncoder(self)

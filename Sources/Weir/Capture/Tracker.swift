@@ -54,17 +54,11 @@ public final class Tracker: Sendable {
   /// each access, which is a call.
   let boundScope = EncodedScope.$bound
 
-  /// The scopes that are open, and who watches the process for them.
-  let scopes = OpenScopes()
-
-  /// Holds the events against the contract; nil without one.
-  let inspector: Inspector?
-
-  /// The dispatcher that delivers this log, if there is one.
-  let delivery = ProcessLock(DispatcherReference())
+  /// What works beside the log: delivery, inspection, scopes.
+  package let companions = LogCompanions()
 
   /// What the log may take on the disk; nil without a limit.
-  let byteLimit: Int?
+  package let byteLimit: Int?
 
   /// The rules of sampling; nil without any. Freed in `deinit`, when no capture is in progress.
   let sampler: Sampler?
@@ -79,7 +73,6 @@ public final class Tracker: Sendable {
   /// `version`, `noSpace`, `io`, `memory`, `platform`, `invalid` (the configuration) or `limit`
   /// (``Configuration/globals``).
   public init(directory: String, configuration: Configuration = Configuration()) throws(WeirError) {
-    let orders = try Self.orders(configuration)
     let sampler = try Sampler(configuration.sampling)
     let opened: (handle: LogHandle, recovery: RecoveryReport)
     do throws(WeirError) {
@@ -94,9 +87,6 @@ public final class Tracker: Sendable {
     self.directory = absolutePath(directory)
     opening = recovery.opening
     byteLimit = configuration.byteLimit
-    inspector = orders.map { [directory = self.directory, recovery] orders in
-      Inspector(orders, log: opened.handle, directory: directory, firstOffset: recovery.firstOffset)
-    }
     logger = configuration.logger
     refusalWatch = logger.map { [directory = self.directory] in
       RefusalWatch(opened.handle, directory: directory, logger: $0, clock: configuration.refusalClock)
@@ -110,9 +100,8 @@ public final class Tracker: Sendable {
 
   deinit {
     // Whoever did not close the log gets the same end as those who did; errors are the next opening's to recover from.
-    if inspector != nil { try? close() }
-    inspector?.forgetLog()
-    (delivery.withLock { $0.log } ?? nil)?.forgetLog()
+    try? close()
+    companions.tellOfFreeing()
     refusalWatch?.finish()
     handle.free()
     withExtendedLifetime(refusalWatch) {}
@@ -120,7 +109,7 @@ public final class Tracker: Sendable {
   }
 
   /// The log's other functions.
-  var handle: LogHandle { LogHandle(log) }
+  package var handle: LogHandle { LogHandle(log) }
 
   /// Waits until everything captured before the call is in the log, where readers see it and it has offsets.
   ///
@@ -144,12 +133,11 @@ public final class Tracker: Sendable {
   /// Captures in progress end first; later ones are dropped as ``DropReason/closed``. Waits. A second call does
   /// nothing. If the disk has no room for what is in the lanes, this throws, and the next opening recovers it.
   ///
-  /// With a ``Configuration/contract`` it also waits until the events are held against that: see
-  /// ``Inspection/closingTime``.
+  /// With an `Inspector` of WeirContracts it also waits until the events are checked.
   public func close() throws(WeirError) {
     defer {
       refusalWatch?.finish()
-      inspector?.finish()
+      companions.tellOfClose()
     }
     try handle.close()
   }

@@ -115,7 +115,7 @@ public var currentContext: FieldObject { EncodedScope.current?.fields ?? [:] }
 
 // Results go through a `Result`, because binding a task-local value forgets what type of error is thrown.
 
-func bind<Answer, Failure: Error>(
+package func bind<Answer, Failure: Error>(
   _ scope: EncodedScope?, _ body: () throws(Failure) -> Answer
 ) throws(Failure) -> Answer {
   Tracker.willBindScopes()
@@ -128,12 +128,12 @@ func bind<Answer, Failure: Error>(
 }
 
 /// Runs `body` with what was bound elsewhere, nil for nothing, in the place of what is bound here.
-func rebind<Answer>(_ scope: EncodedScope?, _ body: () -> Answer) -> Answer {
+package func rebind<Answer>(_ scope: EncodedScope?, _ body: () -> Answer) -> Answer {
   // Nearly always it is the same: then nothing is bound, and a process that binds nothing goes on paying nothing.
   scope === EncodedScope.current ? body() : bind(scope, body)
 }
 
-func bind<Answer, Failure: Error>(
+package func bind<Answer, Failure: Error>(
   _ scope: EncodedScope, _ isolation: isolated (any Actor)?, _ body: () async throws(Failure) -> Answer
 ) async throws(Failure) -> Answer {
   Tracker.willBindScopes()

@@ -91,7 +91,7 @@ extension EventContext {
 }
 
 /// A view's id that nothing else has: a random UUID, in lower case. Foundation's takes four times as long.
-func newViewID() -> String {
+package func newViewID() -> String {
   let version = UInt64(0x4000)
   let variant = UInt64(1) << 63
   let high = UInt64.random(in: .min ... .max) & ~0xf000 | version

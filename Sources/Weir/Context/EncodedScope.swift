@@ -9,8 +9,8 @@ import Synchronization
 /// Two values are bound to the task for it. The one that a capture reads is no more than an address: copying it out of
 /// the task takes a third of what copying a reference takes, whose count is an atomic operation, up and down again. The
 /// other holds the object, and with it the memory at the address, for as long as the first one is bound. It is asked for
-/// seldom, so what else is bound hangs on it: the ``Scope`` is one of its parts, and costs a capture nothing.
-final class EncodedScope: Sendable {
+/// seldom, so what else is bound hangs on it: a scope is attached to it, and costs a capture nothing.
+package final class EncodedScope: Sendable {
   /// The most bytes that a scope takes in an event.
   static let maximumBytes = 4096
 
@@ -18,12 +18,12 @@ final class EncodedScope: Sendable {
   let user: EventUser?
   /// Whether a user, or nobody, was bound: then the process's default user does not count.
   let bindsUser: Bool
-  let view: EventView?
+  package let view: EventView?
   let fields: FieldObject
   /// Names of fields and traits.
   let sensitive: Set<String>
-  /// The innermost ``Scope``; nil if none was bound.
-  let scope: ScopeReference?
+  /// What a module above this one hangs on the binding, the innermost scope; nil if nothing. No capture looks at it.
+  package let attachment: (any AnyObject & Sendable)?
 
   /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event has them; nil if nothing is bound. Sendable
   /// because it is written before anybody else has it, and freed when nobody has.
@@ -37,7 +37,7 @@ final class EncodedScope: Sendable {
     view = parts.view
     fields = parts.fields
     sensitive = parts.sensitive
-    scope = parts.scope
+    attachment = parts.attachment
     guard parts.bindsUser || parts.view != nil || !parts.fields.isEmpty || !parts.sensitive.isEmpty else {
       memory = nil
       return
@@ -59,7 +59,7 @@ final class EncodedScope: Sendable {
   // MARK: The task's own
 
   /// What is bound now, as an object.
-  @TaskLocal static var current: EncodedScope?
+  @TaskLocal package static var current: EncodedScope?
 
   /// What is bound now, as an address; nil in it if nothing is. Always bound inside of ``current``, which it points
   /// into.
@@ -145,11 +145,11 @@ final class EncodedScope: Sendable {
     return scope
   }
 
-  /// What is bound now, and a ``Scope`` with its view in the place of the one that is. Nil if that does not fit.
-  static func binding(_ scope: ScopeReference, view: EventView) -> EncodedScope? {
+  /// What is bound now, and a scope with its view in the place of the one that is. Nil if that does not fit.
+  package static func binding(_ attachment: any AnyObject & Sendable, view: EventView) -> EncodedScope? {
     var parts = Parts(current)
     parts.view = view
-    parts.scope = scope
+    parts.attachment = attachment
     guard let encoded = EncodedScope(parts) else {
       noteRefusal("a scope's view")
       return nil
@@ -157,10 +157,10 @@ final class EncodedScope: Sendable {
     return encoded
   }
 
-  /// What is bound now, and a ``Scope`` whose view does not fit: with the view outside of it, or none.
-  static func binding(_ scope: ScopeReference, keepsView: Bool) -> EncodedScope {
+  /// What is bound now, and a scope whose view does not fit: with the view outside of it, or none.
+  package static func binding(_ attachment: any AnyObject & Sendable, keepsView: Bool) -> EncodedScope {
     var parts = Parts(current)
-    parts.scope = scope
+    parts.attachment = attachment
     if !keepsView { parts.view = nil }
     return first(parts)
   }
@@ -201,7 +201,7 @@ private struct Parts {
   var view: EventView?
   var fields: FieldObject = [:]
   var sensitive: Set<String> = []
-  var scope: ScopeReference?
+  var attachment: (any AnyObject & Sendable)?
 
   init(_ scope: EncodedScope?) {
     guard let scope else { return }
@@ -210,7 +210,7 @@ private struct Parts {
     view = scope.view
     fields = scope.fields
     sensitive = scope.sensitive
-    self.scope = scope.scope
+    attachment = scope.attachment
   }
 
   /// The same, with everything that the context has marked as sensitive, which takes less room than many names do.

@@ -11,7 +11,7 @@ private enum Attribute {
 
 extension EventType {
   /// What is to be stored with the definition; what the declaration leaves out is not in it.
-  var attributes: FieldObject {
+  package var attributes: FieldObject {
     var members: [(String, FieldValue)] = []
     if let wireID { members.append((Attribute.wireID, .uint(UInt64(wireID)))) }
     if let kind { members.append((Attribute.kind, .string(kind.rawValue))) }
@@ -29,7 +29,7 @@ extension EventType {
 
   /// The declaration with what the attributes say. What is not known is passed over, and so is what makes no sense:
   /// whoever wrote it, names and kinds still hold.
-  func with(_ attributes: FieldObject) -> EventType {
+  package func with(_ attributes: FieldObject) -> EventType {
     var type = self
     if case .uint(let number)? = attributes[Attribute.wireID] { type.wireID = UInt32(exactly: number) }
     if case .string(let word)? = attributes[Attribute.kind] { type.kind = EventKind(rawValue: word) }
@@ -92,7 +92,7 @@ extension [Field] {
 
 extension FieldKind {
   /// The fields of the object that this is, or that is in this optional or array; nil if there is none.
-  var fields: [Field]? {
+  package var fields: [Field]? {
     switch self {
     case .object(let fields): fields
     case .optional(let inner), .array(let inner): inner.fields

@@ -3,7 +3,7 @@
 extension EventType {
   /// The fields as the file has them: for each a u16 count, the name, and the kind's descriptor. Nil if there are too
   /// many or a name is too long to be written down; the core checks the rest.
-  func encodedFields() -> [UInt8]? {
+  package func encodedFields() -> [UInt8]? {
     var bytes: [UInt8] = []
     return Self.append(fields, to: &bytes, depth: 1) ? bytes : nil
   }
@@ -41,15 +41,15 @@ extension EventType {
 }
 
 /// Reads the fields of a definition, trusting none of the bytes.
-struct DefinitionReader {
+package struct DefinitionReader {
   private var bytes: ByteReader
 
-  init(_ bytes: UnsafeRawBufferPointer) {
+  package init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = ByteReader(bytes)
   }
 
   /// The fields, or ``Malformed`` if the bytes are not just `count` of them.
-  mutating func fields(count: Int) throws(Malformed) -> [Field] {
+  package mutating func fields(count: Int) throws(Malformed) -> [Field] {
     let fields = try fields(count: count, depth: 1)
     guard bytes.isAtEnd else { throw Malformed() }
     return fields

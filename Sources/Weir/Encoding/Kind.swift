@@ -5,7 +5,7 @@ public import CCapture
 /// The numbers of the kinds in a log, as FileFormat lists them. `weir.h` has them too, but not in the part that
 /// compiles into users' code; a test compares the two.
 @usableFromInline
-enum Kind: UInt8, CaseIterable {
+package enum Kind: UInt8, CaseIterable {
   case null = 0
   case bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64
   case float, double, string, bytes, uuid, date
@@ -18,7 +18,7 @@ package let maximumDepth = 16
 extension FieldKind {
   /// The kind's own number, whatever it holds.
   @inlinable
-  var kind: Kind {
+  package var kind: Kind {
     switch self {
     case .bool: .bool
     case .int8: .int8

@@ -40,7 +40,7 @@ public struct EventType: Hashable, Sendable {
   public var formerNames: [String]
 
   /// Events carry their fields' names themselves, as those of `Codable` types do.
-  let isTagged: Bool
+  package let isTagged: Bool
 
   /// Declares an event.
   public init(
@@ -61,7 +61,7 @@ public struct EventType: Hashable, Sendable {
   }
 
   /// Declares an event whose values carry their own names and kinds.
-  init(tagged name: String) {
+  package init(tagged name: String) {
     self.init(name, [], wireID: nil, kind: nil, formerNames: [], isTagged: true)
   }
 }

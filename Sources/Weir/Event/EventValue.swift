@@ -64,7 +64,7 @@ public struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong.
   public var message: String
 
-  init(_ message: String, field: String = "") {
+  package init(_ message: String, field: String = "") {
     self.field = field
     self.message = message
   }

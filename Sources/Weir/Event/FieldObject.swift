@@ -19,7 +19,7 @@ public struct FieldObject: Hashable, Sendable {
     }
   }
 
-  @usableFromInline var members: [Member]
+  @usableFromInline package var members: [Member]
 
   /// The fields, in order.
   public init(_ members: [Member] = []) {

@@ -1,0 +1,161 @@
+// CursorSlot: how far a follower of a log has come, as 512 bytes of a cursor's file.
+//
+//      0  8   magic "WEIRCURS"
+//      8  4   version, 1 or 2
+//     12  4   CRC32C of the slot but for these four bytes
+//     16  8   sequence: one more than that of the slot written before, from 1
+//     24  8   offset: everything below it is done
+//     32  8   opening  } the id of the event before it (version 2: of the last one below it), zeros if there is none:
+//     40  8   sequence } tells whether the log still has the events that were done
+//     48  8   certain: every event below it was on the disk when the slot was written, so no power cut takes it
+//
+// of version 1, for followers that count nothing:
+//     56 456  zero
+//
+// of version 2, for those that deliver, what became of the events from `from` up to `offset`:
+//     56  8   from: the first offset that was to be delivered, at most `offset`
+//     64  8   baseline: events that the log had accepted below `from`
+//     72  8   of the accepted events, those overwritten before they had an offset, when the delivery began
+//     80  8   acknowledged
+//     88  8   rejected
+//     96  8   removed
+//    104  8   damaged
+//    112  8   withheld
+//    120  8   restarts: how often the counts began anew, because the log was another one
+//    128  8   association: one more than the offset of the last change of the default user, 0 if none
+//    136   8  last: one more than the offset of the event whose id is above, 0 if there is none
+//    144  8   of the accepted events, those damaged before they had an offset, when the delivery began
+//    152 360  zero
+//
+// Numbers are little-endian. A slot counts if and only if it has the magic, the checksum is right, the version is 1 or
+// 2, the sequence is not 0, `certain`, `from`, `association` and `last` are not above `offset`, and what is to
+// be zero is.
+
+/// How far a follower of a log has come.
+package struct CursorPosition: Hashable, Sendable {
+  /// Everything below it is done.
+  package var offset: Offset = 0
+  /// The id of the last event that was done; nil if there was none.
+  package var last: EventID?
+  /// What is below it, and at most ``offset``, was on the disk: no power cut takes it.
+  package var certain: Offset = 0
+  /// What became of the events; nil for a follower that does not deliver.
+  package var counts: DeliveryCounts?
+  /// The offset of the last change of the default user below ``offset``; nil if there was none.
+  package var association: Offset?
+  /// The offset of ``last``; nil if there was none, or if it is the one before ``offset``.
+  package var lastOffset: Offset?
+
+  package init(
+    offset: Offset = 0, last: EventID? = nil, certain: Offset = 0, counts: DeliveryCounts? = nil,
+    association: Offset? = nil, lastOffset: Offset? = nil
+  ) {
+    self.offset = offset
+    self.last = last
+    self.certain = certain
+    self.counts = counts
+    self.association = association
+    self.lastOffset = lastOffset
+  }
+}
+
+/// A position and its number among those that were written.
+package struct CursorSlot: Hashable, Sendable {
+  package static let byteCount = 512
+  /// The newest version that is known.
+  package static let version: UInt32 = 2
+  private static let magic = UInt64(littleEndian: 0x5352_5543_5249_4557)
+  private static let crcPlace = 12..<16
+  private static let countsPlace = 56
+  private static let associationPlace = 128
+  private static let lastPlace = 136
+  private static let inHolesPlace = 144
+  private static let countFields: [any WritableKeyPath<DeliveryCounts, UInt64> & Sendable] = [
+    \.from, \.baseline, \.overwrittenBaseline, \.acknowledged, \.rejected, \.removed, \.damaged, \.withheld, \.restarts,
+  ]
+
+  /// The first byte that is to be zero.
+  private static func used(_ version: UInt32) -> Int { version == 1 ? countsPlace : inHolesPlace + 8 }
+
+  package var sequence: UInt64
+  package var position: CursorPosition
+
+  package init(sequence: UInt64, position: CursorPosition) {
+    self.sequence = sequence
+    self.position = position
+  }
+
+  /// What bytes on the disk are.
+  package enum Reading: Hashable {
+    case slot(CursorSlot)
+    /// Of a version that this one does not know.
+    case newer(UInt32)
+    case damaged
+  }
+
+  package var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.byteCount)
+    func put<Number: FixedWidthInteger>(_ number: Number, at place: Int) {
+      bytes.withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, toByteOffset: place, as: Number.self) }
+    }
+    put(Self.magic, at: 0)
+    put(position.counts == nil ? 1 : Self.version, at: 8)
+    put(sequence, at: 16)
+    put(position.offset, at: 24)
+    put(position.last?.opening ?? 0, at: 32)
+    put(position.last?.sequence ?? 0, at: 40)
+    put(position.certain, at: 48)
+    if let counts = position.counts {
+      for (index, field) in Self.countFields.enumerated() {
+        put(counts[keyPath: field], at: Self.countsPlace + 8 * index)
+      }
+      put(position.association.map { $0 + 1 } ?? 0, at: Self.associationPlace)
+      put(position.lastOffset.map { $0 + 1 } ?? 0, at: Self.lastPlace)
+      put(counts.inHolesBaseline, at: Self.inHolesPlace)
+    }
+    put(Self.checksum(of: bytes), at: Self.crcPlace.lowerBound)
+    return bytes
+  }
+
+  package static func read(_ bytes: [UInt8]) -> Reading {
+    guard bytes.count == byteCount else { return .damaged }
+    func get<Number: FixedWidthInteger>(_ place: Int, as type: Number.Type) -> Number {
+      bytes.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: type)) }
+    }
+    // The checksum before the version: no flipped bit makes a slot that of a newer one.
+    guard get(0, as: UInt64.self) == magic, get(crcPlace.lowerBound, as: UInt32.self) == checksum(of: bytes) else {
+      return .damaged
+    }
+    let version = get(8, as: UInt32.self)
+    guard version <= Self.version else { return .newer(version) }
+    let id = EventID(opening: get(32, as: UInt64.self), sequence: get(40, as: UInt64.self))
+    let hasID = id.opening != 0 || id.sequence != 0
+    var position = CursorPosition(
+      offset: get(24, as: UInt64.self), last: hasID ? id : nil, certain: get(48, as: UInt64.self))
+    if version >= 2 {
+      var counts = DeliveryCounts()
+      for (index, field) in countFields.enumerated() {
+        counts[keyPath: field] = get(countsPlace + 8 * index, as: UInt64.self)
+      }
+      counts.inHolesBaseline = get(inHolesPlace, as: UInt64.self)
+      position.counts = counts
+      let association = get(associationPlace, as: UInt64.self)
+      position.association = association > 0 ? association - 1 : nil
+      let last = get(lastPlace, as: UInt64.self)
+      position.lastOffset = last > 0 ? last - 1 : nil
+    }
+    let slot = CursorSlot(sequence: get(16, as: UInt64.self), position: position)
+    guard version >= 1, slot.sequence > 0, position.certain <= position.offset,
+      position.counts?.from ?? 0 <= position.offset, position.association.map({ $0 < position.offset }) ?? true,
+      position.lastOffset.map({ $0 < position.offset }) ?? true,
+      bytes[used(version)...].allSatisfy({ $0 == 0 })
+    else { return .damaged }
+    return .slot(slot)
+  }
+
+  private static func checksum(of bytes: [UInt8]) -> UInt32 {
+    var covered = bytes
+    covered.removeSubrange(crcPlace)
+    return covered.withUnsafeBytes { crc32c($0) }
+  }
+}

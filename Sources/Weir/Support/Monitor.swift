@@ -1,0 +1,91 @@
+// Monitor: a value behind a lock, with threads that wait for it to change.
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// A value that threads share and wait for. Its lock is never held while anything else is done but to look at the value
+/// and to change it.
+///
+/// Sendable in truth though the compiler can't see it: the value is only touched with the lock held.
+package final class Monitor<State: Sendable>: @unchecked Sendable {
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var state: State
+
+  package init(_ state: State) {
+    self.state = state
+    pthread_mutex_init(lock, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    // Waits go by a clock that nobody sets.
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(changed, &attributes)
+    pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    pthread_cond_destroy(changed)
+    pthread_mutex_destroy(lock)
+    changed.deallocate()
+    lock.deallocate()
+  }
+
+  /// Looks at the value.
+  package func read<Result>(_ body: (borrowing State) -> Result) -> Result {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    return body(state)
+  }
+
+  /// Changes the value, and wakes those who wait if `wakes` says so.
+  package func change<Result>(wakes: Bool = true, _ body: (inout State) -> Result) -> Result {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    let result = body(&state)
+    if wakes { pthread_cond_broadcast(changed) }
+    return result
+  }
+
+  /// Waits until the value is as `condition` wants it; false if the time passed before.
+  package func wait(until deadline: MonotonicTime, for condition: (borrowing State) -> Bool) -> Bool {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    while !condition(state) {
+      var time = deadline.systemTime
+      if pthread_cond_timedwait(changed, lock, &time) == ETIMEDOUT { return condition(state) }
+    }
+    return true
+  }
+}
+
+/// A moment on the machine's monotonic clock, in nanoseconds.
+package struct MonotonicTime: Comparable, Sendable {
+  package var nanoseconds: UInt64
+
+  package init(nanoseconds: UInt64) {
+    self.nanoseconds = nanoseconds
+  }
+
+  package static var now: MonotonicTime {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
+  }
+
+  /// The moment so long after this one; never, where that can't be told.
+  package func after(_ duration: Duration) -> MonotonicTime {
+    let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+    return MonotonicTime(nanoseconds: overflow ? .max : sum)
+  }
+
+  /// For the calls that wait; never later than in 68 years, which some systems can not tell.
+  var systemTime: timespec {
+    let seconds = min(nanoseconds / 1_000_000_000, UInt64(Int32.max))
+    return timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  }
+
+  package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+}

@@ -1,0 +1,292 @@
+// SystemCalls: the one door to the system for the small files that Swift writes itself: the cursors, and what is beside
+// them. Nothing else in Swift opens, writes or syncs a file of a log, and nothing else looks at errno; the core has its
+// own door.
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// `F_OFD_SETLK`, which the C library shows only to those who ask for extensions.
+private let lockDescription: Int32 = 37
+
+/// `open`, which the method of that name hides.
+private func openPath(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }
+
+/// An open file or directory, closed when it is released.
+package final class Descriptor: Sendable {
+  package let number: Int32
+  /// For messages.
+  package let path: String
+
+  fileprivate init(_ number: Int32, _ path: String) {
+    self.number = number
+    self.path = path
+  }
+
+  deinit { close(number) }
+}
+
+/// The calls. Each retries after a signal, finishes what was done in part, and throws a ``WeirError`` that says what
+/// failed, where, and what to do.
+package struct SystemCalls: Sendable {
+  /// What can be made to fail.
+  package enum Call: String, Sendable, CaseIterable {
+    case openDirectory, makeDirectory, open, create, read, write, syncData, syncDirectory, rename, unlink, lock
+    case truncate, list
+  }
+
+  /// Tests only: asked before each call. A number makes the call fail with that errno, without being made.
+  package var fault: (@Sendable (Call) -> Int32?)?
+
+  package init(fault: (@Sendable (Call) -> Int32?)? = nil) {
+    self.fault = fault
+  }
+
+  package func openDirectory(_ path: String) throws(WeirError) -> Descriptor {
+    let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    return Descriptor(try check(.openDirectory, path) { openPath(path, flags) }, path)
+  }
+
+  package func openDirectory(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor {
+    let at = directory.number
+    let path = directory.path + "/" + name
+    let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    return Descriptor(try check(.openDirectory, path) { openat(at, name, flags) }, path)
+  }
+
+  /// Makes a directory for its owner alone, unless there is something of that name.
+  package func makeDirectory(_ name: String, in directory: Descriptor) throws(WeirError) {
+    let at = directory.number
+    _ = try check(.makeDirectory, directory.path + "/" + name, besides: EEXIST) { mkdirat(at, name, 0o700) }
+  }
+
+  /// Makes a directory for its owner alone, and those around it, unless there is something of that name; on the disk
+  /// when this returns.
+  package func makeDirectories(_ path: String) throws(WeirError) {
+    let whole = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    let around = whole.lastIndex(of: "/").map { $0 == whole.startIndex ? "/" : String(whole[..<$0]) } ?? "."
+    do throws(WeirError) {
+      _ = try check(.makeDirectory, whole, besides: EEXIST) { mkdir(whole, 0o700) }
+    } catch {
+      guard error.systemError == ENOENT, around != "/", around != "." else { throw error }
+      try makeDirectories(around)
+      _ = try check(.makeDirectory, whole, besides: EEXIST) { mkdir(whole, 0o700) }
+    }
+    // Also if it was there: a process before may have died between making it and this.
+    try syncDirectory(try openDirectory(around + "/"))
+  }
+
+  /// The names of what is in a directory, in no order: all of them, or an error.
+  package func names(in directory: Descriptor) throws(WeirError) -> [String] {
+    let at = directory.number
+    // A description of its own: reading moves its position.
+    let number = try check(.list, directory.path) { openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard let stream = fdopendir(number) else {
+      let error = errno
+      close(number)
+      throw WeirError(system: error, "\(Call.list.phrase) \(directory.path)", path: directory.path)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      var entry: UnsafeMutablePointer<dirent>?
+      _ = try check(.list, directory.path) {
+        // Only errno tells an error from the end.
+        errno = 0
+        entry = readdir(stream)
+        return entry == nil && errno != 0 ? -1 : 0
+      }
+      guard let entry else { break }
+      // Not as the array of 256 that it is declared as: an entry ends with its name.
+      names.append(withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) })
+    }
+    return names.filter { $0 != "." && $0 != ".." }
+  }
+
+  /// The names of what is in a directory inside another one; none if it is not there.
+  package func names(in name: String, of directory: Descriptor) throws(WeirError) -> [String] {
+    let inner: Descriptor
+    do throws(WeirError) {
+      inner = try openDirectory(name, in: directory)
+    } catch {
+      guard error.systemError == ENOENT else { throw error }
+      return []
+    }
+    return try names(in: inner)
+  }
+
+  /// Opens a plain file for reading and, unless told otherwise, writing; nil if it is not there.
+  package func open(
+    _ name: String, in directory: Descriptor, forWriting isWritten: Bool = true
+  ) throws(WeirError) -> Descriptor? {
+    let at = directory.number
+    let path = directory.path + "/" + name
+    // Not blocking, or a pipe that somebody put in its place would be waited for.
+    let number: Int32
+    do throws(WeirError) {
+      number = try check(.open, path, besides: ENOENT) {
+        openat(at, name, (isWritten ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      }
+    } catch {
+      guard error.systemError == ELOOP || error.systemError == EISDIR else { throw error }
+      let what = error.systemError == ELOOP ? "a symbolic link" : "a directory"
+      throw WeirError(
+        .unsafe, "\(path) is \(what), and not a plain file; remove it", path: path, systemError: error.systemError)
+    }
+    guard number >= 0 else { return nil }
+    let file = Descriptor(number, path)
+    var status = stat()
+    guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw WeirError(.unsafe, "\(path) is not a plain file; remove it", path: path)
+    }
+    return file
+  }
+
+  /// Makes a file that is not there, for its owner alone.
+  package func create(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor {
+    let at = directory.number
+    let path = directory.path + "/" + name
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    return Descriptor(try check(.create, path) { openat(at, name, flags, 0o600) }, path)
+  }
+
+  /// So many bytes from a place in a file; fewer only at its end.
+  package func read(_ file: Descriptor, _ count: Int, at position: Int) throws(WeirError) -> [UInt8] {
+    let number = file.number
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let from = done
+      let got = try check(.read, file.path) {
+        bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress! + from, count - from, position + from) }
+      }
+      if got == 0 { break }
+      done += got
+    }
+    return Array(bytes[..<done])
+  }
+
+  package func write(_ file: Descriptor, _ bytes: [UInt8], at position: Int) throws(WeirError) {
+    let number = file.number
+    var done = 0
+    while done < bytes.count {
+      let from = done
+      done += try check(.write, file.path) {
+        bytes.withUnsafeBytes { pwrite(number, $0.baseAddress! + from, bytes.count - from, position + from) }
+      }
+    }
+  }
+
+  package func byteCount(of file: Descriptor) throws(WeirError) -> Int {
+    let number = file.number
+    var status = stat()
+    _ = try check(.read, file.path) { fstat(number, &status) }
+    return Int(status.st_size)
+  }
+
+  /// Cuts a file off after so many bytes.
+  package func truncate(_ file: Descriptor, to count: Int) throws(WeirError) {
+    let number = file.number
+    _ = try check(.truncate, file.path) { ftruncate(number, count) }
+  }
+
+  package func syncData(_ file: Descriptor) throws(WeirError) {
+    let number = file.number
+    _ = try check(.syncData, file.path) { fdatasync(number) }
+  }
+
+  package func syncDirectory(_ directory: Descriptor) throws(WeirError) {
+    let number = directory.number
+    _ = try check(.syncDirectory, directory.path) { fsync(number) }
+  }
+
+  /// Locks a file for this open description of it; false if another has the lock.
+  package func lock(_ file: Descriptor) throws(WeirError) -> Bool {
+    let number = file.number
+    var range = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+    return try check(.lock, file.path, besides: EAGAIN) { fcntl(number, lockDescription, &range) } >= 0
+  }
+
+  /// Gives up a lock, for all copies of the descriptor.
+  package func unlock(_ file: Descriptor) {
+    var range = flock(l_type: Int16(F_UNLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+    _ = fcntl(file.number, lockDescription, &range)
+  }
+
+  /// Whether an open file is what has this name in a directory.
+  package func isNamed(_ file: Descriptor, _ name: String, in directory: Descriptor) throws(WeirError) -> Bool {
+    let number = file.number
+    let at = directory.number
+    var (open, named) = (stat(), stat())
+    _ = try check(.open, file.path) { fstat(number, &open) }
+    let found = try check(.open, file.path, besides: ENOENT) { fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) }
+    return found >= 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino
+  }
+
+  /// Gives a file another name, in place of what had that.
+  package func rename(_ from: String, to name: String, in directory: Descriptor) throws(WeirError) {
+    let at = directory.number
+    _ = try check(.rename, directory.path + "/" + from) { renameat(at, from, at, name) }
+  }
+
+  /// Removes a file, if it is there.
+  package func unlink(_ name: String, in directory: Descriptor) throws(WeirError) {
+    let at = directory.number
+    _ = try check(.unlink, directory.path + "/" + name, besides: ENOENT) { unlinkat(at, name, 0) }
+  }
+
+  /// Makes a call; answers what it did, or -1 if it failed with `expected`.
+  private func check<Number: BinaryInteger>(
+    _ call: Call, _ path: String, besides expected: Int32 = 0, _ body: () -> Number
+  ) throws(WeirError) -> Number {
+    while true {
+      var error: Int32 = 0
+      var result: Number = 0
+      if let fault = fault?(call) {
+        error = fault
+      } else {
+        result = body()
+        if result >= 0 { return result }
+        error = errno
+      }
+      if error == expected { return 0 - 1 }
+      if error != EINTR { throw WeirError(system: error, "\(call.phrase) \(path)", path: path) }
+    }
+  }
+}
+
+extension SystemCalls.Call {
+  fileprivate var phrase: String {
+    switch self {
+    case .openDirectory, .open: "opening"
+    case .makeDirectory, .create: "making"
+    case .read: "reading"
+    case .write: "writing"
+    case .syncData, .syncDirectory: "syncing"
+    case .rename: "renaming"
+    case .unlink: "removing"
+    case .lock: "locking"
+    case .truncate: "cutting"
+    case .list: "listing"
+    }
+  }
+}
+
+extension WeirError {
+  /// The error of a system call: what was being done, why it failed, what to do.
+  package init(system error: Int32, _ doing: String, path: String) {
+    let (code, remedy): (Code, String) =
+      switch error {
+      case ENOSPC, EDQUOT, EFBIG: (.noSpace, "make room on the disk")
+      case EACCES, EPERM, EROFS: (.access, "let the process write there")
+      case ENOENT: (.missing, "see that the directory stays while the log is used")
+      case ENOTDIR, ELOOP: (.directory, "something else is in the place of a directory of the log: remove it")
+      case EEXIST: (.unsafe, "somebody else writes there: give the log a directory of its own")
+      case ENOMEM, EMFILE, ENFILE: (.memory, "raise the limit on memory or open files")
+      default: (.io, "look after the disk")
+      }
+    self.init(code, "\(doing) failed: \(String(cString: strerror(error))); \(remedy)", path: path, systemError: error)
+  }
+}

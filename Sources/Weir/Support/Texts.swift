@@ -1,0 +1,14 @@
+// Texts cut to a length.
+
+extension String {
+  /// As many whole characters as fit in so many bytes of UTF-8.
+  package func cut(to limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    var bytes = 0
+    let kept = prefix { character in
+      bytes += character.utf8.count
+      return bytes <= limit
+    }
+    return String(kept)
+  }
+}

@@ -1,0 +1,177 @@
+// CompiledContract: a contract ready to check events: patterns compiled, look-ups by dictionary, texts made.
+
+public import Weir
+
+/// A contract that events are checked with. Made by ``Contract/compiled()``.
+///
+/// Any number of threads may check with it at a time. A check never throws and never traps, whatever the event holds;
+/// it takes some hundred nanoseconds for an event of ten fields that is as it should be, and at most time that grows
+/// with the event times the contract. It is for use off the capture path.
+public struct CompiledContract: Sendable {
+  /// How many violations of one event are listed; further ones are counted.
+  public static let maximumViolations = 100
+
+  /// How many defaults are filled into one event; fields beyond that count as missing.
+  public static let maximumDefaults = 1_000
+
+  /// What it was compiled from.
+  public let contract: Contract
+
+  private let events: [String: CompiledEvent]
+
+  init(_ contract: Contract, _ events: [String: CompiledEvent]) {
+    self.contract = contract
+    self.events = events
+  }
+
+  /// Checks an event as it is in the log. What the log itself wrote (``StoredEvent/isNotice``) is always right, and of
+  /// an event whose definition is lost nobody can say. One whose payload can't be read as its fields has the one
+  /// violation `readable`.
+  public func check(_ event: StoredEvent) -> ContractOutcome {
+    if event.name != StoredEvent.undefinedName, event.isUnread {
+      var check = EventCheck(event: event.name, declaration: nil)
+      check.report("", "readable", event.fields.first?.value, isSensitive: true)
+      return check.outcome
+    }
+    return check(name: event.name, fields: event.fields, declaration: event.declaration)
+  }
+
+  /// Checks an event of this name and these fields.
+  ///
+  /// - Parameters:
+  ///   - name: The event's name.
+  ///   - fields: Its fields, as they would be captured.
+  ///   - declaration: The event's own declaration, which may say its kind and that fields are sensitive.
+  public func check(name: String, fields: FieldObject, declaration: EventType? = nil) -> ContractOutcome {
+    if name.hasPrefix(EventType.reservedPrefix) { return ContractOutcome() }
+    var check = EventCheck(event: name, declaration: declaration)
+    guard let event = events[name] else {
+      if !contract.allowsUnknownEvents { check.report("", "unknown event", nil, isSensitive: false) }
+      return check.outcome
+    }
+    if let kind = event.rule.kind, let found = declaration?.kind, found != kind {
+      check.report("", event.kindRule, .string(found.rawValue), isSensitive: false)
+    }
+    check.object(fields, event.members, path: "")
+    return check.outcome
+  }
+
+  /// The paths of the fields of `event` that the contract marks as sensitive, in its order; empty if it names no such
+  /// event. Written as in ``FieldRule/name``.
+  public func sensitiveFields(of event: String) -> [String] {
+    events[event]?.sensitiveFields ?? []
+  }
+
+  /// The event of this name, for comparing contracts.
+  func event(_ name: String) -> CompiledEvent? { events[name] }
+}
+
+/// What a contract says about one event, compiled.
+struct CompiledEvent: Sendable {
+  let rule: EventRule
+  let kindRule: String
+  let members: CompiledMembers
+  let sensitiveFields: [String]
+}
+
+/// The check of one event, while it goes on.
+private struct EventCheck {
+  let event: String
+  let declaration: EventType?
+  var outcome = ContractOutcome()
+  private var way: [ContractOutcome.Step] = []
+
+  init(event: String, declaration: EventType?) {
+    self.event = event
+    self.declaration = declaration
+  }
+
+  /// Holds the members of an object against those that the contract lists.
+  mutating func object(_ object: FieldObject, _ members: CompiledMembers, path: String) {
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: members.fields.count) { places in
+      places.initialize(repeating: -1)
+      var unknown: [Int] = []
+      var last = -1
+      for (index, member) in object.members.enumerated() {
+        if let position = members.position(of: member.name, after: last) {
+          // Of several members with one name the last counts.
+          places[position] = index
+          last = position
+        } else if !members.isOpen, member.value != .null {
+          unknown.append(index)
+        }
+      }
+      for (position, field) in members.fields.enumerated() {
+        let place = places[position]
+        let value = place < 0 ? FieldValue.null : object.members[place].value
+        self.value(value, field, .member(field.name))
+      }
+      for index in unknown {
+        let member = object.members[index]
+        report(
+          FieldPath.member(member.name, of: path), "unknown field", member.value, isSensitive: members.isSensitive)
+      }
+    }
+  }
+
+  /// Holds a value against its rule. `step` leads to it from the object or array around it.
+  mutating func value(_ value: FieldValue, _ field: CompiledField, _ step: ContractOutcome.Step) {
+    if case .null = value { return missing(field, step) }
+    guard field.type.admits(value) else {
+      return report(field.path, field.type.rule, value, isSensitive: field.isSensitive)
+    }
+    for check in field.checks {
+      if let rule = check.violated(by: value) { report(field.path, rule, value, isSensitive: field.isSensitive) }
+    }
+    switch value {
+    case .object(let object):
+      guard let members = field.members else { return }
+      way.append(step)
+      self.object(object, members, path: field.path)
+      way.removeLast()
+    case .array(let values):
+      guard let element = field.element else { return }
+      way.append(step)
+      for (index, value) in values.enumerated() { self.value(value, element, .element(index)) }
+      way.removeLast()
+    default: break
+    }
+  }
+
+  /// A field that is not there, or null.
+  private mutating func missing(_ field: CompiledField, _ step: ContractOutcome.Step) {
+    guard field.isMandatory else { return }
+    if let value = field.defaultValue, outcome.defaults.count < CompiledContract.maximumDefaults {
+      outcome.defaults.append(.init(field: field.path, value: value, path: way + [step]))
+    } else if field.rule == nil, let members = field.members {
+      // Only what is in it was asked for: that is what is missing, or what is filled in.
+      way.append(step)
+      for inner in members.fields { missing(inner, .member(inner.name)) }
+      way.removeLast()
+    } else {
+      report(field.path, "mandatory", nil, isSensitive: field.isSensitive)
+    }
+  }
+
+  mutating func report(_ field: String, _ rule: String, _ value: FieldValue?, isSensitive: Bool) {
+    guard outcome.violations.count < CompiledContract.maximumViolations else {
+      outcome.omittedViolations += 1
+      return
+    }
+    let isSensitive = isSensitive || (declaration?.isSensitive(atPath: field) ?? false)
+    outcome.violations.append(
+      Violation(event: event, field: field, rule: rule, value: value, isSensitive: isSensitive))
+  }
+}
+
+extension CompiledField {
+  /// The first rule that `value` is against, or a field that it lacks; nil if it is as it should be.
+  func firstViolated(by value: FieldValue) -> String? {
+    var check = EventCheck(event: "", declaration: nil)
+    check.value(value, self, .member(name))
+    if let violation = check.outcome.violations.first {
+      return violation.field == path ? violation.rule : "\(violation.field): \(violation.rule)"
+    }
+    return check.outcome.defaults.first.map { "\($0.field): mandatory" }
+  }
+}

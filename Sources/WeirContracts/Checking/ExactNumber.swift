@@ -1,0 +1,119 @@
+// ExactNumber: numbers of different kinds compared by what they are worth, without rounding.
+
+import Weir
+
+/// A number of a field, comparable with every other: 2^53 + 1 is more than the double 2^53, and the double 2^63 more
+/// than every Int64. Not-a-number is neither less, equal nor more than anything.
+enum ExactNumber: Sendable {
+  case signed(Int64)
+  case unsigned(UInt64)
+  case floating(Double)
+
+  init?(_ value: FieldValue) {
+    switch value {
+    case .int(let number): self = .signed(number)
+    case .uint(let number): self = .unsigned(number)
+    case .float(let number): self = .floating(Double(number))
+    case .double(let number): self = .floating(number)
+    default: return nil
+    }
+  }
+
+  var isFinite: Bool {
+    if case .floating(let number) = self { number.isFinite } else { true }
+  }
+
+  /// The nearest integer in this direction, the number itself if it is one and not excluded. Doubles far beyond what
+  /// fields hold come as the ends of what is far beyond them too.
+  fileprivate func whole(_ direction: FloatingPointRoundingRule, excluding: Bool) -> Int128 {
+    let step: Int128 = direction == .up ? 1 : -1
+    switch self {
+    case .signed(let number): return Int128(number) + (excluding ? step : 0)
+    case .unsigned(let number): return Int128(number) + (excluding ? step : 0)
+    case .floating(let number):
+      let rounded = number.rounded(direction)
+      return Int128(Swift.max(-0x1p70, Swift.min(rounded, 0x1p70))) + (excluding && rounded == number ? step : 0)
+    }
+  }
+
+  static func < (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == -1 }
+  static func <= (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right).map { $0 <= 0 } ?? false }
+  static func == (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == 0 }
+
+  /// -1, 0 or 1 as the left number is less, equal or more; nil if one is not-a-number.
+  private static func sign(_ left: ExactNumber, _ right: ExactNumber) -> Int? {
+    switch (left, right) {
+    case (.signed(let left), .signed(let right)): order(left, right)
+    case (.signed(let left), .unsigned(let right)): order(left, right)
+    case (.unsigned(let left), .signed(let right)): order(left, right)
+    case (.unsigned(let left), .unsigned(let right)): order(left, right)
+    case (.floating(let left), .floating(let right)):
+      left.isNaN || right.isNaN ? nil : left < right ? -1 : left == right ? 0 : 1
+    case (.floating(let left), .signed(let right)): order(right, left).map { -$0 }
+    case (.floating(let left), .unsigned(let right)): order(right, left).map { -$0 }
+    case (.signed(let left), .floating(let right)): order(left, right)
+    case (.unsigned(let left), .floating(let right)): order(left, right)
+    }
+  }
+
+  /// Comparisons of integers of different types are exact.
+  private static func order(_ left: some BinaryInteger, _ right: some BinaryInteger) -> Int {
+    left < right ? -1 : left == right ? 0 : 1
+  }
+
+  /// An integer beside a double: against the integer below the double, which is exact, then against what is left of it.
+  private static func order(_ left: some BinaryInteger, _ right: Double) -> Int? {
+    if right.isNaN { return nil }
+    let below = right.rounded(.down)
+    if below >= 0x1p64 { return -1 }
+    if below < -0x1p63 { return 1 }
+    let whole = below < 0 ? order(left, Int64(below)) : order(left, UInt64(below))
+    return whole == 0 && below < right ? -1 : whole
+  }
+}
+
+extension NumberRange {
+  /// The same, ready to be held against numbers; nil if a bound is no number.
+  var exact: ExactRange? {
+    var range = ExactRange()
+    if let lower {
+      guard let number = ExactNumber(lower.number) else { return nil }
+      range.lower = number
+      if case .excluding = lower { range.excludesLower = true }
+    }
+    if let upper {
+      guard let number = ExactNumber(upper.number) else { return nil }
+      range.upper = number
+      if case .excluding = upper { range.excludesUpper = true }
+    }
+    return range
+  }
+}
+
+/// A range that numbers of every kind are held against.
+struct ExactRange: Sendable {
+  var lower: ExactNumber?
+  var upper: ExactNumber?
+  var excludesLower = false
+  var excludesUpper = false
+
+  func contains(_ number: ExactNumber) -> Bool {
+    if let lower, !(excludesLower ? lower < number : lower <= number) { return false }
+    if let upper, !(excludesUpper ? number < upper : number <= upper) { return false }
+    return true
+  }
+
+  /// Whether the ends are in the wrong order, or the same and one is excluded.
+  var isEmpty: Bool {
+    guard let lower, let upper else { return false }
+    return excludesLower || excludesUpper ? !(lower < upper) : !(lower <= upper)
+  }
+
+  /// Whether a field's integers, of Int64 and UInt64, include one that lies in the range: between 0.2 and 0.8 there is
+  /// none, nor above the greatest UInt64. The ends must be finite.
+  var holdsInteger: Bool {
+    let least = lower.map { $0.whole(.up, excluding: excludesLower) } ?? .min
+    let greatest = upper.map { $0.whole(.down, excluding: excludesUpper) } ?? .max
+    return max(least, Int128(Int64.min)) <= min(greatest, Int128(UInt64.max))
+  }
+}

@@ -1,0 +1,134 @@
+// Contracts from files and to files: JSON here, YAML in WeirYAML, both through the same tree.
+
+import Weir
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension Contract {
+  /// Reads a contract from a JSON file. <doc:Contracts> says what stands in it.
+  ///
+  /// Throws everything that is wrong with it, each with its line: what ``compiled()`` finds, and beside it keys and
+  /// types that there are not, equal keys, values of the wrong kind, numbers that no field can hold. A file of more
+  /// than 16 MiB, of a million values, or nested more than 64 deep is refused.
+  public init(json: Data) throws(ContractError) {
+    let node: ContractNode
+    do {
+      node = try ContractJSON.read(Array(json))
+    } catch {
+      throw ContractError([.init(line: error.line, message: error.message)])
+    }
+    try self.init(node)
+  }
+
+  /// Reads a contract from the tree of a file.
+  package init(_ node: ContractNode) throws(ContractError) {
+    var mapping = ContractMapping()
+    let contract = mapping.contract(node)
+    var compiler = ContractCompiler()
+    _ = compiler.compile(contract)
+    // Where a type was not understood, what the compiler says of the field may follow from that alone.
+    let unsound = compiler.problems.filter { !mapping.isUnsure(ofEvent: $0.event, field: $0.field) }.map { problem in
+      var problem = problem
+      problem.line = mapping.line(ofEvent: problem.event, field: problem.field)
+      return problem
+    }
+    let problems = mapping.problems + unsound
+    guard problems.isEmpty else {
+      throw ContractError(problems.sorted { ($0.line ?? 0) < ($1.line ?? 0) })
+    }
+    self = contract
+  }
+
+  /// The contract as a JSON file, which ``init(json:)`` reads as an equal contract if this one is sound
+  /// (``compiled()``). Floats come back as doubles, and whole numbers as ``FieldValue/int(_:)`` where that holds them.
+  public func json() -> Data {
+    Data((ContractWriting.node(self).json() + "\n").utf8)
+  }
+}
+
+/// Puts a contract into the tree of a file.
+private enum ContractWriting {
+  static func node(_ contract: Contract) -> ContractNode {
+    var map = MapWriting()
+    map.put("contract", contract.name)
+    map.put("version", contract.version)
+    map.put("allows_unknown_events", contract.allowsUnknownEvents)
+    map.put("events", contract.events.map { ($0.name, node($0)) })
+    return map.node
+  }
+
+  private static func node(_ event: EventRule) -> ContractNode {
+    var map = MapWriting()
+    if let kind = event.kind { map.put("kind", kind.rawValue) }
+    map.put("open", event.isOpen)
+    map.put("deprecated", event.isDeprecated)
+    if !event.description.isEmpty { map.put("description", event.description) }
+    if !event.fields.isEmpty { map.put("fields", event.fields.map { ($0.name, node($0)) }) }
+    return map.node
+  }
+
+  private static func node(_ field: FieldRule) -> ContractNode {
+    var map = MapWriting()
+    if field.type != .any { map.put("type", field.type.rawValue) }
+    map.put("mandatory", field.isMandatory)
+    if let values = field.allowedValues { map.put("one_of", ContractNode(.list(values.map(node)))) }
+    switch field.range?.lower {
+    case .including(let number): map.put("min", node(number))
+    case .excluding(let number): map.put("above", node(number))
+    case nil: break
+    }
+    switch field.range?.upper {
+    case .including(let number): map.put("max", node(number))
+    case .excluding(let number): map.put("below", node(number))
+    case nil: break
+    }
+    map.put("finite", field.isFinite)
+    if let min = field.length?.min { map.put("min_length", node(.int(Int64(min)))) }
+    if let max = field.length?.max { map.put("max_length", node(.int(Int64(max)))) }
+    if let pattern = field.pattern { map.put("matches", pattern) }
+    if let value = field.defaultValue { map.put("default", node(value)) }
+    map.put("sensitive", field.isSensitive)
+    map.put("deprecated", field.isDeprecated)
+    if !field.description.isEmpty { map.put("description", field.description) }
+    if !field.fields.isEmpty { map.put("fields", field.fields.map { ($0.name, node($0)) }) }
+    return map.node
+  }
+
+  /// A value that a contract may list; what it may not is written as text, and refused when it is read.
+  private static func node(_ value: FieldValue) -> ContractNode {
+    switch value {
+    case .null: ContractNode(.null)
+    case .bool(let value): ContractNode(.bool(value))
+    case .int, .uint: ContractNode(.number(value))
+    case .float(let number): node(.double(Double(number)))
+    case .double(let number): number.isFinite ? ContractNode(.number(value)) : ContractNode(.text("\(number)"))
+    case .string(let text): ContractNode(.text(text))
+    case .uuid, .bytes, .date: ContractNode(.text(value.description))
+    case .array(let values): ContractNode(.list(values.map(node)))
+    case .object(let object):
+      ContractNode(.map(object.map { ContractNode.Entry(key: $0.name, value: node($0.value)) }))
+    }
+  }
+}
+
+/// A map of a file while it is put together. What is false is left out.
+private struct MapWriting {
+  private var entries: [ContractNode.Entry] = []
+
+  var node: ContractNode { ContractNode(.map(entries)) }
+
+  mutating func put(_ key: String, _ value: ContractNode) { entries.append(.init(key: key, value: value)) }
+  mutating func put(_ key: String, _ text: String) { put(key, ContractNode(.text(text))) }
+
+  mutating func put(_ key: String, _ flag: Bool) {
+    if flag { put(key, ContractNode(.bool(true))) }
+  }
+
+  mutating func put(_ key: String, _ values: [(String, ContractNode)]) {
+    put(key, ContractNode(.map(values.map { ContractNode.Entry(key: $0.0, value: $0.1) })))
+  }
+}

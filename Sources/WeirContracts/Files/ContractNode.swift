@@ -1,0 +1,127 @@
+// ContractNode: a contract file as a tree, whichever form it was written in, with the line of everything for messages.
+
+package import Weir
+
+/// A value of a contract file.
+package struct ContractNode: Sendable {
+  package enum Content: Sendable {
+    case null
+    case bool(Bool)
+    /// `int`, `uint` or `double`.
+    case number(FieldValue)
+    case text(String)
+    case list([ContractNode])
+    /// In the order of the file, equal keys included.
+    case map([Entry])
+  }
+
+  /// A key and what it stands for.
+  package struct Entry: Sendable {
+    package var key: String
+    package var line: Int
+    package var value: ContractNode
+
+    package init(key: String, line: Int = 0, value: ContractNode) {
+      self.key = key
+      self.line = line
+      self.value = value
+    }
+  }
+
+  /// The largest file that is read.
+  package static let maximumBytes = 16 << 20
+
+  /// How deep values may nest in a file: a few levels more than fields do.
+  package static let maximumFileDepth = 64
+
+  /// How many values a file may hold.
+  package static let maximumNodes = 1_000_000
+
+  package var content: Content
+  /// From 1; 0 where there is no file.
+  package var line: Int
+
+  package init(_ content: Content, line: Int = 0) {
+    self.content = content
+    self.line = line
+  }
+
+  /// What it is, as messages say it.
+  var kindName: String {
+    switch content {
+    case .null: "null"
+    case .bool: "true or false"
+    case .number: "a number"
+    case .text: "a text"
+    case .list: "a list"
+    case .map: "a map of keys"
+    }
+  }
+}
+
+/// Why a file is not read at all: its line, and what is wrong there.
+package struct ContractSyntaxError: Error, Hashable {
+  package var line: Int
+  package var message: String
+
+  package init(line: Int, message: String) {
+    self.line = line
+    self.message = message
+  }
+}
+
+extension ContractNode {
+  /// The value as JSON, laid out for people: a map that holds no maps on one line, any other with a key a line.
+  func json() -> String {
+    var text = ""
+    append(to: &text, indentation: 0)
+    return text
+  }
+
+  private func append(to text: inout String, indentation: Int) {
+    switch content {
+    case .null: text += "null"
+    case .bool(let value): text += value ? "true" : "false"
+    case .number(let value): text += "\(value)"
+    case .text(let value): Self.append(quoted: value, to: &text)
+    case .list(let values):
+      text += "["
+      for (index, value) in values.enumerated() {
+        if index > 0 { text += ", " }
+        value.append(to: &text, indentation: indentation)
+      }
+      text += "]"
+    case .map(let entries):
+      let isFlat = entries.allSatisfy { if case .map = $0.value.content { false } else { true } }
+      let inner = isFlat && indentation > 0 ? "" : "\n" + String(repeating: "  ", count: indentation + 1)
+      text += "{"
+      for (index, entry) in entries.enumerated() {
+        if index > 0 { text += inner.isEmpty ? ", " : "," }
+        text += inner
+        Self.append(quoted: entry.key, to: &text)
+        text += ": "
+        entry.value.append(to: &text, indentation: indentation + 1)
+      }
+      if !inner.isEmpty, !entries.isEmpty { text += "\n" + String(repeating: "  ", count: indentation) }
+      text += "}"
+    }
+  }
+
+  private static func append(quoted value: String, to text: inout String) {
+    text += "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    text += "\""
+  }
+}

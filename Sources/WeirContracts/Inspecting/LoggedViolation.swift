@@ -1,0 +1,117 @@
+// LoggedViolation: the one event of the log of violations.
+
+public import Weir
+
+/// A violation as it is in the log of violations, the directory `violations` in that of the tracker's log.
+///
+/// ```swift
+/// let reader = try EventReader(directory: "/var/lib/shop/events/violations")
+/// while let stored = try reader.next() {
+///   guard let violation = try LoggedViolation(stored) else { continue }
+///   print(violation.offset, violation.event, violation.field, violation.rule)
+/// }
+/// ```
+///
+/// `weir cat DIR/violations` prints them. A violation may be there twice, with the same ``id``, ``field`` and ``rule``,
+/// if the process was killed: see ``ViolationCounts``.
+public struct LoggedViolation: Event, Hashable {
+  /// The offset of the event in the tracker's log.
+  public var offset: Offset
+  /// The event's id.
+  public var id: EventID
+  /// The event's name.
+  public var event: String
+  /// The field, as ``Violation/field`` has it.
+  public var field: String
+  /// The rule, as ``Violation/rule`` has it.
+  public var rule: String
+  /// What was found: redacted if it is sensitive, as text if it is longer than a kilobyte, null if the field is
+  /// missing.
+  public var value: FieldValue
+  /// The contract's name.
+  public var contract: String
+  /// The contract's version.
+  public var version: String
+
+  public static let eventTypes = [
+    EventType(
+      "violation",
+      [
+        Field("offset", .uint64), Field("id", .string), Field("event", .string), Field("field", .string),
+        Field("rule", .string), Field("value", .any), Field("contract", .string), Field("version", .string),
+      ])
+  ]
+
+  /// The longest text of a field.
+  static let textBytes = 1024
+
+  /// A violation by an event, in the form that the log of violations has: redacted, and cut to a bounded length.
+  init(_ violation: Violation, by stored: StoredEvent, of contract: Contract) {
+    offset = stored.offset
+    id = stored.id
+    event = violation.event.cut(to: Self.textBytes)
+    field = violation.field.cut(to: Self.textBytes)
+    rule = violation.rule.cut(to: Self.textBytes)
+    let value = violation.redacted().value ?? .null
+    self.value = value.fits(in: Self.textBytes) ? value : .string(value.description.cut(to: Self.textBytes))
+    self.contract = contract.name.cut(to: Self.textBytes)
+    version = contract.version.cut(to: Self.textBytes)
+  }
+
+  public func encode(into encoder: inout EventEncoder) {
+    encoder.begin(0)
+    encoder.put(offset)
+    encoder.put(id.description)
+    encoder.put(event)
+    encoder.put(field)
+    encoder.put(rule)
+    encoder.put(value)
+    encoder.put(contract)
+    encoder.put(version)
+  }
+
+  public init?(_ stored: StoredEvent) throws {
+    guard stored.name == "violation" else { return nil }
+    offset = try stored["offset"]
+    id = try Self.id(stored)
+    event = try stored["event"]
+    field = try stored["field"]
+    rule = try stored["rule"]
+    value = try stored["value"]
+    contract = try stored["contract"]
+    version = try stored["version"]
+  }
+
+  /// Earlier versions wrote it as a UUID.
+  private static func id(_ stored: StoredEvent) throws -> EventID {
+    let id: EventID? =
+      if case .uuid(let uuid)? = stored.fields["id"] { EventID(uuid) } else { EventID(try stored["id"] as String) }
+    guard let id else { throw FieldError("no id of an event", field: "id") }
+    return id
+  }
+}
+
+extension FieldValue {
+  /// Whether the value takes at most so many bytes, looking no further than that.
+  fileprivate func fits(in bytes: Int) -> Bool {
+    var room = bytes
+    return take(from: &room)
+  }
+
+  /// Each value costs something, an empty one too: many of them don't fit either.
+  private func take(from room: inout Int) -> Bool {
+    room -= 8
+    switch self {
+    case .string(let text): room -= text.utf8.count
+    case .bytes(let bytes): room -= bytes.count
+    case .array(let values): return room >= 0 && values.allSatisfy { $0.take(from: &room) }
+    case .object(let object):
+      return object.allSatisfy { member in
+        room -= member.name.utf8.count
+        return room >= 0 && member.value.take(from: &room)
+      }
+    default: break
+    }
+    return room >= 0
+  }
+}

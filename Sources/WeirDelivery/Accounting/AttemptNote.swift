@@ -1,0 +1,63 @@
+// AttemptNote: a call of a provider as the log of attempts has it.
+
+import SwiftOverlayShims
+import Weir
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+extension Attempt {
+  /// A call with this batch, which came to `answer`, nil if it was given up, and to what `settlement` says.
+  init(
+    _ batch: [HeldEvent], _ answer: DeliveryAnswer?, _ settlement: Settlement, began: Timestamp, took: Duration
+  ) {
+    let (outcome, text) = Self.words(answer, settlement, count: batch.count)
+    self.init(
+      number: batch.map(\.attempts).max() ?? 1, offsets: batch.map(\.offset), bytes: batch.reduce(0) { $0 + $1.bytes },
+      began: began, took: took, outcome: outcome, answer: text,
+      rejected: settlement.rejected.map(\.event.offset),
+      retried: (settlement.retried.map(\.event) + settlement.batches.joined()).map(\.offset).sorted())
+  }
+
+  /// That delivery stopped for this reason, without a call that was given events and said so.
+  init(stopped reason: String) {
+    self.init(number: 1, offsets: [], bytes: 0, began: .now, took: .zero, outcome: .stopped, answer: reason)
+  }
+
+  private static func words(
+    _ answer: DeliveryAnswer?, _ settlement: Settlement, count: Int
+  ) -> (Outcome, String) {
+    switch answer {
+    case nil:
+      switch settlement.health {
+      case .failed(let reason, _), .cutShort(let reason): return (.cancelled, reason)
+      case .answered, .stopped: return (.cancelled, "cancelled")
+      }
+    case .cutShort(let reason): return (.cancelled, reason)
+    case .refused(let reason): return (.refused, reason)
+    case .stopped(let reason): return (.stopped, reason)
+    case .failed(let reason): return (.failed, reason)
+    case .verdicts(let verdicts):
+      if verdicts.count != count, case .failed(let reason, _) = settlement.health { return (.miscounted, reason) }
+      var words = ["\(settlement.accepted.count) accepted"]
+      if let first = settlement.rejected.first {
+        words.append("\(settlement.rejected.count) rejected (\(first.reason))")
+      }
+      let again = settlement.retried.count + settlement.batches.reduce(0) { $0 + $1.count }
+      if again > 0 { words.append("\(again) to be given again") }
+      return (.verdicts, words.joined(separator: ", "))
+    }
+  }
+}
+
+extension Timestamp {
+  /// Now, by the wall clock.
+  static var now: Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(nanosecondsSince1970: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+}

@@ -1,0 +1,144 @@
+// AssociationFile: who the user was whom a provider was told of last, kept beside its cursor.
+//
+// The event that tells it may be removed once it is delivered, and a restart must tell the provider again. The file
+// `cursors/NAME.user`, written under another name and renamed, so that it is whole or not there:
+//
+//      0  8   magic "WEIRUSER"
+//      8  4   version, 1
+//     12  4   CRC32C of all that follows
+//     16  4   how many changes follow, at most 2: the cursor on the disk names the one or the other
+//     then for each
+//         8   its offset
+//         4   how many bytes follow, 0: there was no user from there on
+//         …   a tagged object with `user`, the id, and `traits`, of which what is sensitive is replaced
+
+import Weir
+
+/// The last changes of the default user that one provider was told of. Belongs to its worker.
+struct AssociationFile {
+  private static let magic: [UInt8] = Array("WEIRUSER".utf8)
+  private static let version: UInt32 = 1
+  private static let maximumBytes = 16 << 20
+
+  private let name: String
+  private let calls: SystemCalls
+  private let directory: Descriptor
+  private let logDirectory: String
+  /// What the file holds, in order.
+  private var written: [HeldAssociation] = []
+  /// Told since, in order.
+  private var told: [HeldAssociation] = []
+
+  /// Reads the file, if there is one. A damaged one counts as none: then the log is asked.
+  init(_ provider: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
+    name = provider + ".user"
+    self.calls = calls
+    self.logDirectory = logDirectory
+    directory = try calls.openDirectory(Cursor.directoryName, in: try calls.openDirectory(logDirectory))
+    guard let file = try calls.open(name, in: directory, forWriting: false) else { return }
+    written = Self.parse(try calls.read(file, Self.maximumBytes, at: 0)) ?? []
+  }
+
+  /// The change at this offset, to be told again; nil if nothing tells of it any more.
+  func find(_ offset: Offset?) -> HeldAssociation? {
+    guard let offset else { return nil }
+    var found = written.first { $0.offset == offset }
+    if found == nil, let event = try? EventReader(directory: logDirectory, from: offset).next(),
+      event.offset == offset
+    {
+      found = HeldAssociation(event, bytes: 0)
+    }
+    found?.isRepeated = true
+    return found
+  }
+
+  /// The provider was told of this change.
+  mutating func add(_ change: HeldAssociation) {
+    told.append(change)
+    // The cursor names the last one that is settled, and changes are settled one after the other.
+    if told.count > 2 { told.removeFirst(told.count - 2) }
+  }
+
+  /// Has the file hold the change that the cursor is about to name, and the one that it names now.
+  mutating func write(upTo offset: Offset?) throws(WeirError) {
+    guard let offset, !written.contains(where: { $0.offset == offset }),
+      let next = told.last(where: { $0.offset == offset })
+    else { return }
+    let all = written.suffix(1) + [next]
+    let newName = name + ".new"
+    try calls.unlink(newName, in: directory)
+    let file = try calls.create(newName, in: directory)
+    try calls.write(file, Self.bytes(of: Array(all)), at: 0)
+    try calls.syncData(file)
+    try calls.rename(newName, to: name, in: directory)
+    try calls.syncDirectory(directory)
+    written = Array(all)
+    told.removeAll { $0.offset <= offset }
+  }
+
+  // MARK: Bytes
+
+  private static func bytes(of changes: [HeldAssociation]) -> [UInt8] {
+    var body: [UInt8] = []
+    func put<Number: FixedWidthInteger>(_ number: Number) {
+      withUnsafeBytes(of: number.littleEndian) { body += $0 }
+    }
+    put(UInt32(changes.count))
+    for change in changes {
+      let object = change.user.map { user in
+        let whole: FieldObject = ["user": .string(user.id), "traits": .object(user.traits)]
+        // Nested deeper than any reader follows: the id is told all the same.
+        let name: FieldObject = ["user": .string(user.id)]
+        return whole.taggedBytes() ?? name.taggedBytes() ?? []
+      }
+      put(change.offset)
+      put(UInt32(object?.count ?? 0))
+      body += object ?? []
+    }
+    var bytes = magic
+    withUnsafeBytes(of: version.littleEndian) { bytes += $0 }
+    withUnsafeBytes(of: body.withUnsafeBytes { crc32c($0) }.littleEndian) { bytes += $0 }
+    return bytes + body
+  }
+
+  private static func parse(_ bytes: [UInt8]) -> [HeldAssociation]? {
+    var place = 0
+    func get<Number: FixedWidthInteger>(_ type: Number.Type) -> Number? {
+      let size = MemoryLayout<Number>.size
+      guard bytes.count - place >= size else { return nil }
+      defer { place += size }
+      return bytes.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: type)) }
+    }
+    guard bytes.starts(with: magic) else { return nil }
+    place = magic.count
+    guard get(UInt32.self) == version, let checksum = get(UInt32.self),
+      checksum == bytes[place...].withUnsafeBytes({ crc32c($0) }), let count = get(UInt32.self), count <= 2
+    else { return nil }
+    var changes: [HeldAssociation] = []
+    for _ in 0..<count {
+      guard let offset = get(Offset.self), let size = get(UInt32.self), bytes.count - place >= size else { return nil }
+      let object = bytes[place..<place + Int(size)].withUnsafeBytes { FieldObject(taggedBytes: $0) }
+      place += Int(size)
+      var change = HeldAssociation(offset: offset, bytes: 0, user: nil)
+      if size > 0 {
+        guard case .string(let id)? = object?["user"] else { return nil }
+        var traits = FieldObject()
+        if case .object(let known)? = object?["traits"] { traits = known }
+        change.user = EventUser(id: id, traits: traits)
+      }
+      changes.append(change)
+    }
+    return changes
+  }
+}
+
+extension HeldAssociation {
+  /// The change that an event tells, with the traits that must not leave the process replaced; nil for another event.
+  init?(_ event: StoredEvent, bytes: Int) {
+    switch event.redacted().association {
+    case nil: return nil
+    case .associated(let user): self.init(offset: event.offset, bytes: bytes, user: user)
+    case .disassociated: self.init(offset: event.offset, bytes: bytes, user: nil)
+    }
+  }
+}

@@ -1,0 +1,268 @@
+// Dispatcher: delivers a log's events to providers, and knows what became of each.
+
+import Logging
+public import Weir
+
+/// Delivers the events of a log to providers: each at least once, to each provider at its own pace.
+///
+/// ```swift
+/// let tracker = try Tracker(directory: "/var/lib/shop/events")
+/// let dispatcher = try Dispatcher(tracker)
+/// try dispatcher.add(ClosureProvider("warehouse") { events in
+///   try await warehouse.insert(events)
+///   return events.map { _ in .accepted }
+/// })
+/// …
+/// let report = await dispatcher.shutdown(budget: .seconds(10))
+/// ```
+///
+/// **At least once.** Every event whose ``Tracker/track(_:)`` answered ``Receipt/accepted(_:)`` is given to each
+/// provider until that has accepted or rejected it. How far a provider has come is kept in a durable cursor, moved
+/// after the fact: after a kill what was settled last comes again, with the same id. ``ledger`` accounts for every
+/// event.
+///
+/// **Apart from capture.** Each provider is delivered to by a task and a thread of its own, which read the log's files.
+/// The provider's record of attempts is a log with four threads more, and so are its dead letters from the first one on.
+/// Captures know nothing of it and wait for none of it, and a provider that is slow or dead holds up no other.
+///
+/// **Removal.** With a tracker whose ``Tracker/Configuration/removeDelivered`` is set, segments that every provider has
+/// are removed; a provider is known from its cursor's first day until it is removed with ``remove(_:)``, also while
+/// nothing delivers to it. Rejected events are kept in the dead-letter log, `dead-letters/NAME`, and never removed.
+///
+/// **Threads.** Every call may be made from any thread or task. A child of a fork has no dispatcher: there every call
+/// throws `closed`, or does nothing.
+///
+/// **The end.** ``shutdown(budget:)`` ends in order. A dispatcher that is released without it stops delivering; what
+/// was settled is kept.
+public final class Dispatcher: Sendable {
+  /// The log's directory, as an absolute path.
+  public let directory: String
+
+  let configuration: Configuration
+  let clock: DeliveryClock
+  let log: DeliveredLog
+  /// The tracker whose log this is; nil beside another process, or once it is gone.
+  private let trackerReference: WeakTracker
+  private let state = Lock(State())
+
+  private struct State {
+    var workers: [String: ProviderWorker] = [:]
+    /// Names that are being added or removed.
+    var busy: Set<String> = []
+    var isShutDown = false
+  }
+
+  /// Delivers a tracker's log, in the process that captures.
+  ///
+  /// The dispatcher does not keep the tracker: if that is closed or released first, delivery goes on from the files.
+  /// ``Tracker/ledger`` and ``Tracker/flush(timeout:)`` ask this dispatcher. Throws `invalid` if the tracker has one
+  /// already that is not shut down, `closed` in a child of a fork.
+  public convenience init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
+    self.init(DeliveredLog(tracker), tracker, configuration)
+    try log.attach(self, to: tracker)
+    log.listen()
+  }
+
+  /// Delivers the log in `directory` beside the process that writes it, or after that has ended.
+  ///
+  /// Moves cursors and writes dead letters, and takes the lock of each provider's cursor; removes nothing: only the
+  /// writer does. Of a dead process's log it delivers what is in its lanes, too. Throws `missing`, `directory`,
+  /// `access`.
+  public convenience init(
+    directory: String, configuration: Configuration = Configuration()
+  ) throws(WeirError) {
+    try checkPath(directory)
+    _ = try configuration.calls.openDirectory(directory)
+    self.init(DeliveredLog(directory: directory), nil, configuration)
+  }
+
+  private init(_ log: DeliveredLog, _ tracker: Tracker?, _ configuration: Configuration) {
+    self.log = log
+    self.configuration = configuration
+    directory = log.directory
+    clock = DeliveryClock(configuration.clock)
+    trackerReference = WeakTracker(tracker)
+  }
+
+  deinit {
+    guard log.isOfThisProcess else { return }
+    for worker in state.withLock({ $0.workers.values }) {
+      worker.shared.order { if $0.ending == nil { $0.ending = .removal } }
+    }
+    // From now on the tracker has nobody to tell that it frees the log.
+    log.forgetLog()
+  }
+
+  // MARK: Providers
+
+  /// Delivers to a provider from now on: from its cursor on, or, if it has none, from ``DeliveryOptions/start``.
+  ///
+  /// Waits for the disk: the cursor is on it when this returns. Throws `invalid` (a name with other characters than
+  /// letters, digits, `-` and `_`, or more than 64 of them; one that is there already; options that make no sense),
+  /// `locked` (another process, or another dispatcher, delivers in this name), `closed` (after ``shutdown(budget:)``),
+  /// `version`, and `noSpace`, `access`, `io` if the cursor can't be written.
+  public func add(_ provider: any Provider, options: DeliveryOptions = DeliveryOptions()) throws(WeirError) {
+    try add(contentsOf: [provider], options: options)
+  }
+
+  /// Delivers to several providers from now on, each as ``add(_:options:)`` has it: all of them, or none if it throws.
+  ///
+  /// None begins before all have their cursors. So with ``Tracker/Configuration/removeDelivered`` nothing is removed
+  /// because one of them has it, that another is yet to be given; of providers that are added one after the other, the
+  /// later ones begin with what is there when they come.
+  /// If it throws, a cursor that was made before stays, and pins the log until the provider is added again, or removed
+  /// with ``remove(_:)``.
+  public func add(
+    contentsOf providers: [any Provider], options: DeliveryOptions = DeliveryOptions()
+  ) throws(WeirError) {
+    var claimed: [String] = []
+    defer { state.withLock { $0.busy.subtract(claimed) } }
+    for name in providers.map(\.name) {
+      guard Cursor.isProviderName(name) else {
+        throw WeirError(
+          .invalid,
+          "the provider's name \(name.debugDescription) must be 1 to \(Cursor.maximumNameBytes) letters, digits, "
+            + "- and _")
+      }
+      try options.validate(for: name)
+      try claim(name, "is there already; remove it first, or give the other another name") { !$0.contains(name) }
+      claimed.append(name)
+    }
+    // What was captured before the call is before the end that a provider may begin with.
+    if options.start == .end { _ = try? trackerReference.value?.drain(timeout: .seconds(30)) }
+    var workers: [ProviderWorker] = []
+    for (provider, name) in zip(providers, claimed) {
+      workers.append(
+        try ProviderWorker(
+          WorkerOrders(
+            provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log)))
+    }
+    let isLate = state.withLock { state in
+      if !state.isShutDown { for worker in workers { state.workers[worker.orders.name] = worker } }
+      return state.isShutDown
+    }
+    guard !isLate else {
+      throw WeirError(.closed, "the dispatcher of \(directory) is shut down", path: directory)
+    }
+    for worker in workers { Task.detached { await worker.run() } }
+  }
+
+  /// Ends the delivery to a provider and forgets its cursor: it no longer pins segments, and if it is added again it
+  /// begins anew. Also of a provider that is known by its cursor only.
+  ///
+  /// Waits for the call in progress, at most ``Configuration/closingTime``, and then for its end, now that it is
+  /// cancelled, and for ``Provider/shutdown()``, as long again for both together. Its dead letters stay. Throws
+  /// `missing` (no such provider), `locked` (another process delivers in this name), `invalid` (it is being added or
+  /// removed), `closed`, and what the system may say: then it may be called again.
+  public func remove(_ name: String) async throws(WeirError) {
+    guard Cursor.isProviderName(name) else { throw unknown(name) }
+    try claim(name, "is being added or removed") { _ in true }
+    defer { state.withLock { _ = $0.busy.remove(name) } }
+    if let worker = worker(named: name) {
+      await finish([worker], .removal)
+      state.withLock { _ = $0.workers.removeValue(forKey: name) }
+    } else if try Cursor.read(name, of: directory, calls: configuration.calls) == .nothing {
+      throw unknown(name)
+    }
+    // Nobody may begin in this name between the two.
+    let lock = try CursorLock(name, of: directory, calls: configuration.calls)
+    try Cursor.remove(name, of: directory, calls: configuration.calls)
+    withExtendedLifetime(lock) {}
+    try log.release(calls: configuration.calls)
+  }
+
+  /// Goes on at once with a provider that stopped delivery with ``DeliveryStopped``, once what it complained of is
+  /// mended; without this call the provider is tried again after a pause. Does nothing to others.
+  public func resume(_ name: String) {
+    guard log.isOfThisProcess else { return }
+    worker(named: name)?.shared.order { $0.isToResume = true }
+  }
+
+  /// What ``DeliveryOptions/preparation`` came to for the provider named so, since the provider was added; nil if this
+  /// dispatcher does not deliver to it. An event that comes again after a kill is prepared again, and counted again.
+  public func preparationCounts(of name: String) -> Preparation.Counts? {
+    guard log.isOfThisProcess else { return nil }
+    return worker(named: name)?.shared.read { $0.report.preparation }
+  }
+
+  /// The names of the providers that are delivered to, in order.
+  public var providers: [String] {
+    guard log.isOfThisProcess else { return [] }
+    return state.withLock { $0.workers.keys.sorted() }
+  }
+}
+
+// MARK: Parts
+
+extension Dispatcher {
+  /// The tracker, while it is there.
+  var tracker: Tracker? { trackerReference.value }
+
+  var workers: [ProviderWorker] {
+    guard log.isOfThisProcess else { return [] }
+    return state.withLock { $0.workers.values.sorted { $0.orders.name < $1.orders.name } }
+  }
+
+  func worker(named name: String) -> ProviderWorker? { state.withLock { $0.workers[name] } }
+
+  var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+  /// No provider is added from now on. False if that was so before.
+  func close() -> Bool {
+    state.withLock { state in
+      defer { state.isShutDown = true }
+      return !state.isShutDown
+    }
+  }
+
+  /// Orders workers to end, and waits for it.
+  func finish(_ workers: [ProviderWorker], _ ending: WorkerEnding) async {
+    for worker in workers {
+      worker.shared.order { $0.ending = ending }
+    }
+    for worker in workers {
+      await waiting(for: [worker]) { worker.shared.read { $0.isFinished } }
+    }
+  }
+
+  /// Waits until a condition holds, looking at each piece of news of these workers; at most until `time` by the clock.
+  /// The task's cancellation is news, too, and nothing more.
+  func waiting(for workers: [ProviderWorker], until time: Duration? = nil, _ condition: () -> Bool) async {
+    let alarm = Alarm()
+    for worker in workers { worker.shared.watch(alarm) }
+    defer { for worker in workers { worker.shared.unwatch(alarm) } }
+    await withTaskCancellationHandler {
+      while !condition() {
+        if let time, clock.now >= time { return }
+        await alarm.wait(until: time, clock)
+      }
+    } onCancel: {
+      alarm.ring()
+    }
+  }
+
+  /// Takes a name for a change, if the workers are as `condition` wants.
+  private func claim(
+    _ name: String, _ problem: String, _ condition: (Dictionary<String, ProviderWorker>.Keys) -> Bool
+  ) throws(WeirError) {
+    guard log.isOfThisProcess else {
+      throw WeirError(.closed, "a forked process has no dispatcher; make one of its own there", path: directory)
+    }
+    enum Outcome { case taken, closed, refused }
+    let outcome = state.withLock { state -> Outcome in
+      if state.isShutDown { return .closed }
+      guard !state.busy.contains(name), condition(state.workers.keys) else { return .refused }
+      state.busy.insert(name)
+      return .taken
+    }
+    switch outcome {
+    case .taken: return
+    case .closed: throw WeirError(.closed, "the dispatcher of \(directory) is shut down", path: directory)
+    case .refused: throw WeirError(.invalid, "the provider \(name) \(problem)", path: directory)
+    }
+  }
+
+  private func unknown(_ name: String) -> WeirError {
+    WeirError(.missing, "\(directory) has no provider named \(name.debugDescription)", path: directory)
+  }
+}

@@ -1,0 +1,176 @@
+// Dispatcher, flushing and shutting down: what is asked of all providers at once.
+
+import Logging
+import Weir
+
+extension Dispatcher {
+  /// Has everything captured before the call delivered now, whatever the flush policies wait for, and waits until it is
+  /// settled; at most so long, or until the task is cancelled.
+  ///
+  /// Answers what was acknowledged and rejected during the call, and what of it is pending, by provider. A provider
+  /// whose policy lacks ``FlushTriggers/demand``, and one that is stopped, is not waited for. Never throws: what went
+  /// wrong is in the report.
+  ///
+  /// Where the log can't take what is in the lanes, because the disk is full, that is tried again until the time is
+  /// over; what is in the lanes then is pending, and the report says why. Beside another process, what that has in its
+  /// lanes is not waited for: it is in the log some milliseconds later.
+  @discardableResult
+  public func flush(timeout: Duration) async -> DeliveryReport {
+    guard log.isOfThisProcess else { return DeliveryReport([]) }
+    let deadline = clock.now + timeout
+    let workers = self.workers
+    let before = workers.map { $0.shared.read { $0.report } }
+    var end = await endOfLog(until: deadline)
+    while true {
+      for worker in workers { worker.shared.order { $0.signals.insert(.demand) } }
+      let (target, isWhole) = (end.offset, !end.mayDrainLater)
+      await waiting(for: workers, until: isWhole ? deadline : min(deadline, clock.now + Self.drainPause)) {
+        Task.isCancelled || workers.allSatisfy { !$0.isFlushed || isWhole && $0.hasSettled(below: target) }
+      }
+      guard !isWhole, workers.contains(where: \.isFlushed), clock.now < deadline, !Task.isCancelled else { break }
+      end = await endOfLog(until: deadline)
+    }
+    return report(workers, since: before, end)
+  }
+
+  /// Between two tries to drain lanes that the log has no room for.
+  private static var drainPause: Duration { .milliseconds(250) }
+
+  /// Ends the delivery in order: the tracker takes no more events, its lanes are drained and its log is sealed
+  /// (``Tracker/close()``); then what is in the log is delivered until that is done or the budget is spent; cursors are
+  /// made durable, and each provider is shut down.
+  ///
+  /// What is not delivered by then stays in the log for the next opening, and so does what the disk had no room for:
+  /// the report counts both as pending. A provider that is stopped, or that is not to be tried again before the budget
+  /// is spent, is not waited for; a call in progress is cancelled at its end. For providers that do not return it takes
+  /// ``Configuration/closingTime`` more, and no longer. A second call does nothing.
+  @discardableResult
+  public func shutdown(budget: Duration) async -> DeliveryReport {
+    guard log.isOfThisProcess, close() else { return DeliveryReport([]) }
+    let deadline = clock.now + budget
+    let workers = self.workers
+    let before = workers.map { $0.shared.read { $0.report } }
+    var trouble: WeirError?
+    if let tracker {
+      trouble = await Self.onThreadOfItsOwn { () -> WeirError? in
+        do throws(WeirError) { try tracker.close() } catch {
+          // What could not be drained is the next opening's to recover.
+          self.configuration.logger?.error("closing \(self.directory) failed: \(error.message)")
+          return error
+        }
+        return nil
+      }
+    }
+    var end = await endOfLog(until: deadline)
+    if let trouble, end.error != nil { end.error = trouble }
+    await finish(workers, .shutdown(target: end.offset, deadline: deadline))
+    return report(workers, since: before, end)
+  }
+
+  /// Where what was captured before the call ends.
+  private struct LogEnd: Sendable {
+    /// After the last event that is in the log.
+    var offset: Offset
+    /// Why there may be more events, in the lanes; nil if there are none.
+    var error: WeirError?
+    /// They may come into the log yet.
+    var mayDrainLater = false
+  }
+
+  private func endOfLog(until deadline: Duration) async -> LogEnd {
+    let tracker = self.tracker
+    let rest = max(deadline - clock.now, .zero)
+    return await Self.onThreadOfItsOwn { [log, directory] () -> LogEnd in
+      var trouble: WeirError?
+      do throws(WeirError) {
+        if let tracker { return LogEnd(offset: try tracker.drain(timeout: min(.seconds(10), rest))) }
+      } catch {
+        trouble = error
+      }
+      do throws(WeirError) {
+        // From its end on: what a dead writer has in its lanes counts as having an offset.
+        let known = log.nextOffset
+        let tally = try LogDirectory(directory).tally(from: known ?? .max)
+        let end = known ?? tally.nextOffset
+        guard let trouble else { return LogEnd(offset: end) }
+        guard trouble.code == .closed else { return LogEnd(offset: end, error: trouble, mayDrainLater: true) }
+        // A closed log has drained all that it could.
+        guard tally.inLanes > 0 else { return LogEnd(offset: end) }
+        let error = WeirError(
+          .closed,
+          "\(directory) was closed with \(tally.inLanes) events in its lanes, which the next opening recovers",
+          path: directory)
+        return LogEnd(offset: end, error: error)
+      } catch {
+        return LogEnd(offset: log.nextOffset ?? 0, error: trouble ?? error, mayDrainLater: true)
+      }
+    }
+  }
+
+  /// Does what waits for the disk off the threads that tasks share.
+  private static func onThreadOfItsOwn<Answer: Sendable>(_ body: @escaping @Sendable () -> Answer) async -> Answer {
+    await withCheckedContinuation { continuation in
+      do throws(WeirError) {
+        try startThread("weir-flush") { continuation.resume(returning: body()) }
+      } catch {
+        continuation.resume(returning: body())
+      }
+    }
+  }
+
+  private func report(_ workers: [ProviderWorker], since before: [WorkerReport], _ end: LogEnd) -> DeliveryReport {
+    DeliveryReport(
+      zip(workers, before).map { worker, before in
+        let (now, state) = worker.shared.read { ($0.report, $0.stateAtEnd ?? $0.report.state) }
+        return DeliveryReport.Entry(
+          provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,
+          rejected: now.rejected &- before.rejected, pending: pending(now, end), state: state,
+          error: now.error ?? end.error?.message, lost: (now.passed - before.passed).lost)
+      })
+  }
+
+  /// Events before the end that are not settled: those that were read, those that are in the log, and those that the
+  /// log could not take.
+  private func pending(_ report: WorkerReport, _ end: LogEnd) -> UInt64 {
+    let open = UInt64(report.open)
+    let log = LogDirectory(directory)
+    do throws(WeirError) {
+      // Some may have come into the log meanwhile, above its end: all that is there counts.
+      guard end.error == nil else { return open &+ (try log.tally(from: report.end).pending) }
+      guard !report.hasSettled(below: end.offset), report.end < end.offset else {
+        return report.hasSettled(below: end.offset) ? 0 : open
+      }
+      let rest = try log.tally(from: report.end).inSegments
+      let after = try log.tally(from: end.offset).inSegments
+      return open &+ (rest >= after ? rest - after : 0)
+    } catch {
+      // Nobody can count them, which is not to say that there are none.
+      return max(open &+ (end.offset > report.end ? end.offset - report.end : 0), 1)
+    }
+  }
+}
+
+extension ProviderWorker {
+  /// Whether a flush waits for this provider.
+  nonisolated fileprivate var isFlushed: Bool {
+    guard orders.options.flush.triggers.contains(.demand) else { return false }
+    return shared.read { state in
+      if case .stopped = state.report.state { return false }
+      return !state.isFinished
+    }
+  }
+
+  nonisolated fileprivate func hasSettled(below target: Offset) -> Bool {
+    shared.read { $0.report.hasSettled(below: target) }
+  }
+}
+
+extension WorkerReport {
+  /// Whether nothing below `target` is left to settle.
+  func hasSettled(below target: Offset) -> Bool {
+    position >= target || open == 0 && max(seenEnd, end) >= target
+  }
+
+  var acknowledged: UInt64 { counts.acknowledged &+ ahead.acknowledged }
+  var rejected: UInt64 { counts.rejected &+ ahead.rejected }
+}

@@ -1,0 +1,50 @@
+// Options of delivery that make no sense are refused when a provider is added, each with its name, its value and what
+// it must be.
+
+import Weir
+
+extension FlushPolicy {
+  /// Throws `invalid` if the policy makes no sense; `place` is what it belongs to, as the message says it.
+  func validate(_ place: String) throws(WeirError) {
+    try check(queueLimit >= 1, "\(place).queueLimit", queueLimit, "at least 1")
+    try check(deliverySize >= 1, "\(place).deliverySize", deliverySize, "at least 1")
+    try check(interval >= .zero, "\(place).interval", interval, "0 or more")
+    try check(firstEvents >= 0, "\(place).firstEvents", firstEvents, "0 or more")
+    try check(idleAfter >= .zero, "\(place).idleAfter", idleAfter, "0 or more")
+    // Written so that what is not a number is refused too.
+    let isPart = overflowThreshold > 0 && overflowThreshold <= 1
+    try check(isPart, "\(place).overflowThreshold", overflowThreshold, "above 0 and at most 1")
+    try check(maximumEvents >= 1, "\(place).maximumEvents", maximumEvents, "at least 1")
+    try check(maximumBytes >= 1, "\(place).maximumBytes", maximumBytes, "at least 1")
+    let unknown = triggers.rawValue & ~FlushTriggers.all.rawValue
+    try check(unknown == 0, "\(place).triggers", triggers.rawValue, "made of the triggers that FlushTriggers has")
+  }
+}
+
+extension FlushTriggers {
+  /// Every one there is.
+  static let all: FlushTriggers = [
+    .count, .bytes, .interval, .start, .firstEvents, .resume, .idle, .reachable, .overflow, .shutdown, .demand,
+  ]
+}
+
+extension DeliveryOptions {
+  /// Throws `invalid` if the options of the provider named so make no sense.
+  func validate(for provider: String) throws(WeirError) {
+    let place = "the delivery options of \(provider): "
+    try flush.validate(place + "flush")
+    try check(backoff.least >= .zero, place + "backoff.least", backoff.least, "0 or more")
+    try check(backoff.most >= backoff.least, place + "backoff.most", backoff.most, "at least backoff.least")
+    try check(breaker.failures >= 1, place + "breaker.failures", breaker.failures, "at least 1")
+    try check(breaker.openFor >= .zero, place + "breaker.openFor", breaker.openFor, "0 or more")
+    try check(breaker.probeEvents >= 1, place + "breaker.probeEvents", breaker.probeEvents, "at least 1")
+    try check(attemptTimeout > .zero, place + "attemptTimeout", attemptTimeout, "above 0")
+  }
+}
+
+private func check(
+  _ isRight: Bool, _ what: String, _ value: some Any, _ must: String
+) throws(WeirError) {
+  guard !isRight else { return }
+  throw WeirError(.invalid, "\(what) is \(value); it must be \(must)")
+}

@@ -1,0 +1,37 @@
+// ProviderCall: one call of a provider, which may take longer than anybody waits for it.
+
+import Weir
+
+/// A call that runs in a task of its own, so that whoever made it can stop waiting for it.
+final class ProviderCall: Sendable {
+  private struct State {
+    var answer: DeliveryAnswer?
+    var task: Task<Void, Never>?
+  }
+
+  private let state = Lock(State())
+
+  /// Begins the call. When it has returned, the alarm rings.
+  init(_ alarm: Alarm, _ body: @escaping @Sendable () async -> DeliveryAnswer) {
+    let task = Task.detached { [self] in
+      let answer = await body()
+      state.withLock { state in
+        state.answer = answer
+        // Neither keeps the other any longer.
+        state.task = nil
+      }
+      alarm.ring()
+    }
+    state.withLock { state in
+      if state.answer == nil { state.task = task }
+    }
+  }
+
+  /// What it came to; nil while it has not returned.
+  var answer: DeliveryAnswer? { state.withLock { $0.answer } }
+
+  /// Asks it to end.
+  func cancel() {
+    state.withLock { $0.task }?.cancel()
+  }
+}

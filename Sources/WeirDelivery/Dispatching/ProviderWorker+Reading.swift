@@ -1,0 +1,115 @@
+// ProviderWorker, reading: from the log into the queue.
+
+import Weir
+
+extension ProviderWorker {
+  /// Reads what is new, as much as the policy lets it hold.
+  func read() {
+    guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
+    guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
+    do throws(WeirError) {
+      while isReading {
+        switch try reader.next(from: span.end) {
+        case .event(let event, let bytes): take(event, bytes)
+        case .skip(let skip): try passOver(skip)
+        case .end: return reachedEnd()
+        }
+        pause = configuration.firstPause
+      }
+      clear("reading")
+    } catch {
+      reader.forget()
+      report(error, "reading")
+      nextRead = clock.now + Self.pauseAfterError
+    }
+  }
+
+  /// Waits at the log's end, until `time` at most: with the drainer's word if this process captures, so that the look
+  /// at the log that comes then is all that an idle worker does.
+  func waitForNews(until time: Duration?) async {
+    let isLong = nextRead > clock.now + Self.shortPause
+    switch isLong ? orders.log.arm(shared.alarm, after: max(span.end, reader.seenEnd)) : .untold {
+    case .untold: await wait(until: time)
+    case .there: readSoon()
+    case .armed:
+      await wait(until: time)
+      if orders.log.disarm(shared.alarm) { readSoon() }
+    }
+  }
+
+  private static var shortPause: Duration { .milliseconds(50) }
+
+  private func readSoon() {
+    nextRead = .zero
+    pause = configuration.firstPause
+  }
+
+  /// There is room for more.
+  var isReading: Bool { !plan.isFull && !queue.isHeldUp && !isBurialHeldUp }
+
+  private static var pauseAfterError: Duration { .seconds(1) }
+
+  private func reachedEnd() {
+    clear("reading")
+    plan.reachedEnd()
+    nextRead = clock.now + pause
+    pause = min(pause * 2, configuration.lastPause)
+  }
+
+  private func take(_ event: StoredEvent, _ bytes: Int) {
+    // Of a log that was put back from a copy the reader may come by what it gave before.
+    guard event.offset >= span.end else { return }
+    let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
+    if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(notice: event), last: mark) }
+    if orders.isRedrive { return takeLetter(event, at: mark, bytes) }
+    if let change = HeldAssociation(event, bytes: bytes) {
+      span.opened(event.offset, id: event.id)
+      queue.add(.association(change))
+      return plan.arrived(bytes: bytes, opening: event.id.opening, at: clock.now)
+    }
+    hold(event, at: mark, bytes)
+  }
+
+  /// Takes an event of a dead-letter log: a letter, or a part of one, which is settled when the whole letter is.
+  private func takeLetter(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
+    let found = letters.take(event, bytes: bytes)
+    for offset in found.abandoned { span.settle(offset, Outcomes()) }
+    if let letter = found.letter { return hold(letter.event, at: mark, found.bytes) }
+    if found.isPart { return span.opened(mark.offset, id: mark.id, isPart: true) }
+    span.passed(upTo: mark.offset + 1, Outcomes(), last: mark)
+  }
+
+  /// Prepares an event and has it wait for delivery, unless it is kept back.
+  private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
+    guard let prepared = prepare(event) else {
+      attempts.writeWithheld(mark.offset)
+      span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
+      return settleParts(before: mark.offset)
+    }
+    span.opened(mark.offset, id: mark.id)
+    queue.add(.event(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes)))
+    plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
+  }
+
+  /// Passes over offsets that can't be read, and counts the events among them by the log's own account: some of the
+  /// offsets may be notices'.
+  private func passOver(_ skip: EventReader.Skip) throws(WeirError) {
+    let end = skip.firstOffset + skip.count
+    guard skip.count > 0, end > span.end else { return }
+    let tally = try LogDirectory(orders.log.directory).tally(from: end)
+    if skip.isRemoval, span.isUntouched, keeper.isNew, orders.options.start == .beginning {
+      // It begins with what there was when it came. What was removed of that is not its own; what was removed of what
+      // came later is its loss, as at any other time.
+      let first = min(end, keeper.end)
+      if first > span.position {
+        let below = tally.acceptedBelow(noMoreThan: first)
+        span.restart(at: first, baseline: min(below, keeper.acceptedBelowEnd))
+      }
+      guard end > first else { return }
+    }
+    let counted = span.acceptedBelowEnd
+    let lost = min(tally.acceptedBelow > counted ? tally.acceptedBelow - counted : 0, end - span.end)
+    let outcomes = skip.isRemoval ? Outcomes(removed: lost) : Outcomes(damaged: lost)
+    span.passed(upTo: end, outcomes)
+  }
+}

@@ -1,0 +1,104 @@
+// JSONLinesDirectory: the files of a JSONLinesProvider, while it has them open.
+
+import Logging
+import Weir
+
+/// A provider's files in a directory, locked for this process. Given up after any error: opening it anew is the one way
+/// to go on, after an error as after a kill.
+final class JSONLinesDirectory {
+  private let provider: String
+  private let options: JSONLinesProvider.Options
+  private let calls: SystemCalls
+  private let directory: Descriptor
+  private let lock: CursorLock
+  private var index: JSONLinesIndex
+  private var file: JSONLinesFile?
+
+  /// Opens the directory, makes it if it is missing, and finishes what was left open.
+  init(
+    _ path: String, of provider: String, _ options: JSONLinesProvider.Options, _ calls: SystemCalls
+  ) throws(WeirError) {
+    self.provider = provider
+    self.options = options
+    self.calls = calls
+    try calls.makeDirectories(path)
+    // With the slash, a link to a directory is one: files may lie on another disk.
+    directory = try calls.openDirectory(path.hasSuffix("/") ? path : path + "/")
+    lock = try CursorLock(
+      file: JSONLinesName.lock(provider), in: directory, calls,
+      heldBy: "another process, or another provider, writes files of this name there; give one of them another name")
+    index = JSONLinesIndex(directory, calls)
+    for text in try calls.names(in: directory).sorted() {
+      if text == JSONLinesName.new(provider) {
+        // Nothing of it was acknowledged.
+        try calls.unlink(text, in: directory)
+      } else if let name = JSONLinesName(text, of: provider) {
+        guard let bytes = name.openBytes else {
+          index.add(name)
+          continue
+        }
+        try finish(name, bytes)
+      }
+    }
+    // The names there are count from here on: an event that is in a file by its name is not written again.
+    try calls.syncDirectory(directory)
+  }
+
+  /// Finishes a file that was left open: what counts of it stays, what comes after was never acknowledged.
+  private func finish(_ name: JSONLinesName, _ bytes: Int) throws(WeirError) {
+    guard let file = try calls.open(name.text, in: directory) else { return }
+    let there = try calls.byteCount(of: file)
+    if there < bytes {
+      let aside = name.finished.text + ".damaged"
+      try calls.rename(name.text, to: aside, in: directory)
+      options.logger?.error(
+        "a file of delivered events has lost its end, and is set aside",
+        metadata: [
+          "provider": "\(provider)", "file": "\(directory.path)\(aside)", "bytes": "\(there)",
+          "acknowledged": "\(bytes)",
+        ])
+      return
+    }
+    if there > bytes {
+      try calls.truncate(file, to: bytes)
+      // Before the name says that it is finished.
+      try calls.syncData(file)
+    }
+    try calls.rename(name.text, to: name.finished.text, in: directory)
+    index.add(name.finished)
+  }
+
+  /// Whether a file is open.
+  var isOpen: Bool { file != nil }
+
+  /// Writes the events that are not in a file yet. On the disk for good, all of them, when this returns.
+  func write(_ events: [PreparedEvent]) throws(WeirError) {
+    for event in events {
+      if try contains(event.stored) { continue }
+      if let file, !file.takes(event.stored) { try finish() }
+      if file == nil {
+        file = try JSONLinesFile(
+          startingWith: event.stored, of: provider, in: directory, isCompressed: options.isCompressed, options.json,
+          calls)
+      }
+      try file?.append(event)
+    }
+    if let file, file.isPending { try acknowledge(finishingAt: options.fileBytes) }
+  }
+
+  private func contains(_ event: StoredEvent) throws(WeirError) -> Bool {
+    if let file, file.name.opening == event.id.opening, file.offsets.contains(event.offset) { return true }
+    return try index.contains(event)
+  }
+
+  /// Finishes the open file, if there is one, with what was appended to it.
+  func finish() throws(WeirError) {
+    try acknowledge(finishingAt: 0)
+  }
+
+  private func acknowledge(finishingAt limit: Int) throws(WeirError) {
+    guard try file?.acknowledge(finishingAt: limit) == true, let name = file?.name else { return }
+    index.add(name)
+    file = nil
+  }
+}

@@ -1,0 +1,119 @@
+// Mappers of fields: which ones a provider gets, and in what shape.
+
+public import Weir
+
+extension EventMapper {
+  /// These fields of the event alone, of those that it has itself.
+  public static func onlyFields(_ names: String...) -> EventMapper {
+    let names = Set(names)
+    return EventMapper { event in
+      event.fields = FieldObject(event.fields.filter { names.contains($0.name) })
+      return true
+    }
+  }
+
+  /// All fields of the event but these.
+  public static func withoutFields(_ names: String...) -> EventMapper {
+    let names = Set(names)
+    return EventMapper { event in
+      event.fields = FieldObject(event.fields.filter { !names.contains($0.name) })
+      return true
+    }
+  }
+
+  /// Fields that every event gets, in place of its own of these names.
+  public static func setFields(_ fields: FieldObject) -> EventMapper {
+    EventMapper { event in
+      for field in fields { event.fields[field.name] = field.value }
+      return true
+    }
+  }
+
+  /// The context's fields among those of the event, for providers that know of no context: global fields under the
+  /// bound ones, both under the event's own. The context keeps user and view.
+  public static func joinContext() -> EventMapper {
+    EventMapper { event in
+      var joined = event.fields
+      for field in event.context.fields where joined[field.name] == nil { joined[field.name] = field.value }
+      for field in event.context.globals where joined[field.name] == nil { joined[field.name] = field.value }
+      event.fields = joined
+      event.context.fields = [:]
+      event.context.globals = [:]
+      return true
+    }
+  }
+
+  /// The members of nested objects as fields of their own, under names such as `price_amount`; in the context too.
+  ///
+  /// Arrays stay as they are, with the objects in them, and so does an object without members.
+  public static func flatten(separator: String = "_") -> EventMapper {
+    EventMapper(step: { event, counts in
+      event.mapObjects { $0.flattened(separator, &counts) }
+      return true
+    })
+  }
+}
+
+extension PreparedEvent {
+  /// Changes the event's fields, and the fields and traits of its context.
+  mutating func mapObjects(_ change: (FieldObject) -> FieldObject) {
+    fields = change(fields)
+    if !context.globals.isEmpty { context.globals = change(context.globals) }
+    if !context.fields.isEmpty { context.fields = change(context.fields) }
+    if let user = context.user, !user.traits.isEmpty { context.user?.traits = change(user.traits) }
+  }
+}
+
+extension FieldObject {
+  /// The same fields, with the objects in them, in arrays too, changed; their own members first if `change` does that.
+  func mappingInner(_ change: (FieldObject) -> FieldObject) -> FieldObject {
+    guard contains(where: { $0.value.holdsObject }) else { return self }
+    return FieldObject(map { Member(name: $0.name, value: $0.value.mappingInner(change)) })
+  }
+
+  fileprivate func flattened(_ separator: String, _ counts: inout EventMapper.Counts) -> FieldObject {
+    guard contains(where: { $0.value.isNested }) else { return self }
+    var flat: [Member] = []
+    var isFlattened: [Bool] = []
+    for member in self { member.flatten(separator, prefix: "", into: &flat, &isFlattened) }
+    return FieldObject(told: flat, apart: isFlattened, &counts)
+  }
+}
+
+extension FieldObject.Member {
+  fileprivate func flatten(
+    _ separator: String, prefix: String, into flat: inout [FieldObject.Member], _ isFlattened: inout [Bool]
+  ) {
+    guard case .object(let object) = value, !object.isEmpty else {
+      flat.append(FieldObject.Member(name: prefix + name, value: value))
+      isFlattened.append(!prefix.isEmpty)
+      return
+    }
+    for member in object {
+      member.flatten(separator, prefix: prefix + name + separator, into: &flat, &isFlattened)
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate var isNested: Bool {
+    if case .object(let object) = self { return !object.isEmpty }
+    return false
+  }
+
+  fileprivate var holdsObject: Bool {
+    switch self {
+    case .object: true
+    case .array(let values): values.contains { $0.holdsObject }
+    default: false
+    }
+  }
+
+  fileprivate func mappingInner(_ change: (FieldObject) -> FieldObject) -> FieldValue {
+    switch self {
+    case .object(let object): .object(change(object))
+    case .array(let values): .array(values.map { $0.mappingInner(change) })
+    default: self
+    }
+  }
+}

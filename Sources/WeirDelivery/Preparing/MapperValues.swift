@@ -1,0 +1,133 @@
+// Mappers of values: the forms that a provider takes, wherever they are in fields and context.
+
+import Weir
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension EventMapper {
+  /// How a provider wants dates.
+  public enum DateForm: Hashable, Sendable, CaseIterable {
+    /// RFC 3339 in Universal Time, `2026-11-21T00:00:00.5Z` with nine decimals; outside the years 0 to 9999, for which
+    /// it has no form, seconds since 2001-01-01T00:00:00Z.
+    case text
+    /// Seconds since 1970, with decimals.
+    case seconds
+    /// Whole milliseconds since 1970; with what 64 bits can't hold, a floating-point number.
+    case milliseconds
+  }
+
+  /// Dates in this form.
+  public static func dates(as form: DateForm) -> EventMapper {
+    values { value in
+      guard case .date(let date) = value else { return value }
+      return date.fieldValue(as: form)
+    }
+  }
+
+  /// Integers beyond ±(2^53 - 1) as text: readers of JSON that keep numbers as doubles would change them.
+  public static func wideIntegersAsText() -> EventMapper {
+    values(\.withWideIntegersAsText)
+  }
+
+  /// Only what JSON has a form for: dates in the form given, identifiers as text, bytes as base64, integers beyond
+  /// ±(2^53 - 1) as text, and numbers that are not finite as `NaN`, `Infinity` and `-Infinity`.
+  public static func jsonValues(dates form: DateForm = .text) -> EventMapper {
+    values { value in
+      switch value {
+      case .date(let date): date.fieldValue(as: form).withNonFiniteAsText
+      case .uuid(let id): .string(id.uuidString)
+      case .bytes(let bytes): .string(Data(bytes).base64EncodedString())
+      default: value.withWideIntegersAsText.withNonFiniteAsText
+      }
+    }
+  }
+
+  /// Texts and bytes of at most so many bytes. What is cut is counted in ``Preparation/Counts/truncated``; texts are
+  /// never cut in the middle of a character.
+  public static func limitValues(bytes: Int) -> EventMapper {
+    let limit = max(bytes, 0)
+    return EventMapper(step: { event, counts in
+      event.mapObjects { fields in
+        fields.mappingValues { value in
+          guard let cut = value.cut(to: limit) else { return value }
+          counts.truncated += 1
+          return cut
+        }
+      }
+      return true
+    })
+  }
+
+  /// Each value that is neither an object nor an array, changed.
+  private static func values(_ change: @escaping @Sendable (FieldValue) -> FieldValue) -> EventMapper {
+    EventMapper { event in
+      event.mapObjects { $0.mappingValues(change) }
+      return true
+    }
+  }
+}
+
+extension FieldObject {
+  fileprivate func mappingValues(_ change: (FieldValue) -> FieldValue) -> FieldObject {
+    FieldObject(map { Member(name: $0.name, value: $0.value.mappingValues(change)) })
+  }
+}
+
+extension FieldValue {
+  fileprivate func mappingValues(_ change: (FieldValue) -> FieldValue) -> FieldValue {
+    switch self {
+    case .object(let object): .object(object.mappingValues(change))
+    case .array(let values): .array(values.map { $0.mappingValues(change) })
+    default: change(self)
+    }
+  }
+
+  fileprivate var withWideIntegersAsText: FieldValue {
+    let exact: UInt64 = 1 << 53 - 1
+    switch self {
+    case .int(let value) where value.magnitude > exact: return .string("\(value)")
+    case .uint(let value) where value > exact: return .string("\(value)")
+    default: return self
+    }
+  }
+
+  fileprivate var withNonFiniteAsText: FieldValue {
+    switch self {
+    case .double(let value) where !value.isFinite: .string(Self.name(ofNonFinite: value))
+    case .float(let value) where !value.isFinite: .string(Self.name(ofNonFinite: Double(value)))
+    default: self
+    }
+  }
+
+  private static func name(ofNonFinite value: Double) -> String {
+    value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
+  }
+
+  /// The value within so many bytes; nil if it is.
+  fileprivate func cut(to limit: Int) -> FieldValue? {
+    switch self {
+    case .string(let text) where text.utf8.count > limit: .string(text.cut(to: limit))
+    case .bytes(let bytes) where bytes.count > limit: .bytes(Array(bytes.prefix(limit)))
+    default: nil
+    }
+  }
+}
+
+extension Date {
+  fileprivate func fieldValue(as form: EventMapper.DateForm) -> FieldValue {
+    switch form {
+    case .text:
+      var text: [UInt8] = []
+      guard UTC.append(self, to: &text) else { return .double(timeIntervalSinceReferenceDate) }
+      return .string(String(decoding: text, as: UTF8.self))
+    case .seconds: return .double(timeIntervalSince1970)
+    case .milliseconds:
+      let milliseconds = (timeIntervalSince1970 * 1000).rounded()
+      return Int64(exactly: milliseconds).map { .int($0) } ?? .double(milliseconds)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// NameWords: the words of a name, whatever its style, so that mappers can put them together in another one.
+
+import Weir
+
+/// A name taken apart: `HTTPStatus` is `HTTP` and `Status`.
+///
+/// A word begins
+///  - after `_` and whatever else is neither letter nor digit,
+///  - at a capital after a small letter or a digit (`userID`, `v2Events`),
+///  - at the last of several capitals that a small letter follows (`HTTPStatus`), but for a plural (`userIDs`).
+///
+/// Digits belong to the word before them (`UTF8`, `parseURLPath2`). Letters without case, such as those of Chinese,
+/// begin no word. What is to be one word against these rules (`OAuth`, `iPhone`) has to be told.
+struct NameWords {
+  enum Piece: Hashable {
+    case word(String)
+    /// So many of `_`.
+    case underscores(Int)
+  }
+
+  private(set) var pieces: [Piece] = []
+  private var word = ""
+
+  /// Takes `name` apart; `kept` are words of their own, exactly as they are written, the longest first.
+  init(_ name: Substring, keeping kept: [[Character]]) {
+    let text = Array(name)
+    var index = 0
+    while index < text.count {
+      let letter = text[index]
+      if letter == "_" || !(letter.isLetter || letter.isNumber || !letter.isASCII) || letter.isWhitespace {
+        endWord()
+        addUnderscore()
+      } else {
+        if Self.isWordStart(text, index) { endWord() }
+        if word.isEmpty, let match = kept.first(where: { Self.isWord($0, text, index) }) {
+          word.append(contentsOf: match)
+          index += match.count
+          continue
+        }
+        word.append(letter)
+      }
+      index += 1
+    }
+    endWord()
+  }
+
+  private mutating func endWord() {
+    if !word.isEmpty { pieces.append(.word(word)) }
+    word = ""
+  }
+
+  private mutating func addUnderscore() {
+    if case .underscores(let count) = pieces.last {
+      pieces[pieces.count - 1] = .underscores(count + 1)
+    } else {
+      pieces.append(.underscores(1))
+    }
+  }
+
+  private static func isWordStart(_ text: [Character], _ index: Int) -> Bool {
+    guard index > 0, text[index].isUppercase else { return false }
+    guard text[index - 1].isUppercase else { return true }
+    return isSmall(text, index + 1) && !isPlural(text, index + 1)
+  }
+
+  /// An `s` that ends a word: `userIDs`, `parseURLsFast`.
+  private static func isPlural(_ text: [Character], _ index: Int) -> Bool {
+    text[index] == "s" && !isSmall(text, index + 1)
+  }
+
+  private static func isSmall(_ text: [Character], _ index: Int) -> Bool {
+    index < text.count && text[index].isLetter && !text[index].isUppercase
+  }
+
+  /// Whether `word` stands at `index` and ends there as a word does.
+  private static func isWord(_ word: [Character], _ text: [Character], _ index: Int) -> Bool {
+    guard let last = word.last, text[index...].starts(with: word) else { return false }
+    let next = index + word.count
+    if isSmall(text, next) { return false }
+    let runsOn = last.isUppercase && next < text.count && text[next].isUppercase
+    return !runsOn || isSmall(text, next + 1)
+  }
+}
+
+extension NameWords {
+  /// `user_id`
+  var snakeCase: String {
+    var name = ""
+    var isAfterWord = false
+    for piece in pieces {
+      switch piece {
+      case .word(let word):
+        if isAfterWord { name.append("_") }
+        name.append(word.lowercased())
+        isAfterWord = true
+      case .underscores(let count):
+        name.append(String(repeating: "_", count: count))
+        isAfterWord = false
+      }
+    }
+    return name
+  }
+
+  /// `userId`; underscores at the beginning and the end stay.
+  var camelCase: String {
+    var name = ""
+    var isFirst = true
+    for (index, piece) in pieces.enumerated() {
+      switch piece {
+      case .word(let word):
+        name.append(isFirst ? word.lowercased() : word.capitalizedFirst)
+        isFirst = false
+      case .underscores(let count) where index == 0 || index == pieces.count - 1:
+        name.append(String(repeating: "_", count: count))
+      case .underscores: break
+      }
+    }
+    return name
+  }
+}
+
+extension String {
+  /// With a capital, where the first letter has one that is a single letter: that of `ß` is `SS`, which is two.
+  fileprivate var capitalizedFirst: String {
+    let capital = prefix(1).uppercased()
+    return (capital.count == 1 ? capital : String(prefix(1))) + dropFirst().lowercased()
+  }
+}

@@ -1,0 +1,78 @@
+// Redaction of prepared events: what the declaration, the contract or the context marks as sensitive is replaced.
+
+import Weir
+import WeirContracts
+
+/// What is replaced in events before they leave the process.
+struct Redaction: Sendable {
+  /// The paths that the contract marks, for each event that has some.
+  private let contractPaths: [String: [FieldPath]]
+
+  init(_ contract: CompiledContract?) {
+    var paths: [String: [FieldPath]] = [:]
+    for event in contract?.contract.events ?? [] {
+      let sensitive = contract?.sensitiveFields(of: event.name) ?? []
+      if !sensitive.isEmpty { paths[event.name] = sensitive.compactMap { try? FieldPath.parse($0).get() } }
+    }
+    contractPaths = paths
+  }
+
+  /// Replaces what is sensitive in fields, context and violations.
+  func redact(_ event: inout PreparedEvent) {
+    let stored = event.stored
+    // A hook may have given the event another name; what is in it is as sensitive as before.
+    let paths = (contractPaths[stored.name] ?? []) + (stored.name == event.name ? [] : contractPaths[event.name] ?? [])
+    event.stored = stored.redacted(besides: paths)
+    event.fields = event.fields.redacted(besides: paths, as: stored)
+    event.context = event.context.redacted()
+    event.violations = event.violations.map { $0.redacted() }
+  }
+}
+
+extension StoredEvent {
+  /// The event redacted, with what is at these paths of its fields.
+  fileprivate func redacted(besides paths: [FieldPath]) -> StoredEvent {
+    let event = redacted()
+    guard !paths.isEmpty else { return event }
+    return StoredEvent(
+      offset: offset, id: id, time: time, name: name, fields: event.fields.redacted(at: paths),
+      declaration: declaration, context: event.context, monotonicNanoseconds: monotonicNanoseconds, bootID: bootID)
+  }
+}
+
+extension FieldObject {
+  /// The fields of an event that was `stored`, edited since.
+  fileprivate func redacted(besides paths: [FieldPath], as stored: StoredEvent) -> FieldObject {
+    if stored.isUnread { return redacted(paths: [unreadField]) }
+    return (stored.declaration.map { redacted(as: $0) } ?? self).redacted(at: paths)
+  }
+
+  fileprivate func redacted(at paths: [FieldPath]) -> FieldObject {
+    guard !paths.isEmpty, case .object(let fields) = FieldValue.object(self).redacted(at: paths.map { $0.steps[...] })
+    else { return self }
+    return fields
+  }
+}
+
+extension FieldValue {
+  /// With what is at the ends of these ways replaced. Arrays on the way are gone through, told or not; what is of
+  /// another shape than a way has it is replaced whole, for it may hold what was to be at its end.
+  fileprivate func redacted(at ways: [ArraySlice<FieldPath.Step>]) -> FieldValue {
+    if ways.isEmpty || self == .null { return self }
+    if ways.contains(where: \.isEmpty) { return .redacted }
+    switch self {
+    case .array(let values):
+      let inner = ways.map { $0.first == .element ? $0.dropFirst() : $0 }
+      return .array(values.map { $0.redacted(at: inner) })
+    case .object(let object):
+      if ways.contains(where: { $0.first == .element }) { return .redacted }
+      return .object(
+        FieldObject(
+          object.map { member in
+            let inner = ways.filter { $0.first == .member(member.name) }.map { $0.dropFirst() }
+            return FieldObject.Member(name: member.name, value: member.value.redacted(at: inner))
+          }))
+    default: return .redacted
+    }
+  }
+}
