@@ -1,6 +1,7 @@
 // A contract of a program's events as a contract of the collector's: the same fields, one object further in.
 
 #if Collector
+  import WeirContracts
   import Weir
 
   extension Contract {

@@ -1,6 +1,7 @@
 // CollectedEvent and RejectedEvent: what the collector's two logs hold.
 
 #if Collector
+  import WeirJSON
   public import Weir
 
   /// An event as the collector took it: one form for what comes in the forms of all vendors.

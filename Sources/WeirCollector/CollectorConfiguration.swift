@@ -1,9 +1,10 @@
 // Collector.Configuration: where a collector keeps what it takes, where it listens, and its limits.
 
 #if Collector
+  public import WeirContracts
   import Foundation
   public import Logging
-  public import Weir
+  import Weir
 
   extension Collector {
     /// What an event survives, once its request is answered as taken.

@@ -2,6 +2,7 @@
 // whatever fault is put into it on the way.
 
 #if Collector
+  import WeirJSON
   import Foundation
   import HTTPTypes
   import Hummingbird

@@ -1,6 +1,7 @@
 // Store: the collector's logs, and the promise that what is answered as taken is in them.
 
 #if Collector
+  import WeirContracts
   import Synchronization
   import Weir
 
@@ -19,6 +20,8 @@
     static let violationsName = "violations"
 
     private let tracker: Tracker
+    /// Checks what is collected against the contract; nil without one.
+    private let inspector: Inspector?
     /// Opened at the first event that is rejected: most runs need none.
     private let rejectedTracker = Mutex<Tracker?>(nil)
     private let configuration: Collector.Configuration
@@ -37,11 +40,16 @@
       options.segmentBytes = configuration.segmentBytes
       options.whenFull = .block(upTo: .seconds(1))
       options.byteLimit = configuration.byteLimit
-      options.contract = configuration.contract?.forCollected()
       options.logger = configuration.logger
       let violations = LogDirectory(configuration.directory + "/" + Self.violationsName)
       firstViolation = (try? violations.statistics())?.nextOffset ?? 0
-      tracker = try Tracker(directory: configuration.directory, configuration: options)
+      let tracker = try Tracker(directory: configuration.directory, configuration: options)
+      self.tracker = tracker
+      var inspection = Inspector.Configuration()
+      inspection.logger = configuration.logger
+      inspector = try configuration.contract.map {
+        try Inspector(tracker, contract: $0.forCollected(), configuration: inspection)
+      }
     }
 
     var directory: String { tracker.directory }
@@ -138,11 +146,12 @@
     /// Waits until everything taken so far is held against the contract; a closed log has done so. Answers what was
     /// found.
     func inspected() throws(WeirError) -> ViolationCounts {
+      guard let inspector else { return ViolationCounts() }
       do throws(WeirError) {
-        return try tracker.inspect(timeout: .seconds(5))
+        return try inspector.inspect(timeout: .seconds(5))
       } catch {
         guard error.code == .closed else { throw error }
-        return tracker.violations
+        return inspector.counts
       }
     }
 

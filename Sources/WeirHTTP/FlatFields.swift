@@ -1,6 +1,7 @@
 // FlatFields: an event's fields and context as the one flat list of properties that vendors know.
 
 #if HTTP
+  import WeirDelivery
   import Weir
 
   #if canImport(FoundationEssentials)

@@ -1,6 +1,7 @@
 // HTTPAnswer: what an endpoint answered, and what that means where the vendor says nothing else.
 
 #if HTTP
+  import WeirDelivery
   public import Weir
 
   /// An answer of an endpoint.

@@ -1,6 +1,7 @@
 // HTTPPreset: what is different about one vendor: how a batch is cut and written, and how an answer is read.
 
 #if HTTP
+  public import WeirDelivery
   public import Weir
 
   /// How batches are sent to one kind of endpoint, and how its answers are read.

@@ -1,6 +1,8 @@
 // HTTPProvider: delivery over HTTP.
 
 #if HTTP
+  import Logging
+  public import WeirDelivery
   public import AsyncHTTPClient
   public import Weir
 

@@ -1,6 +1,8 @@
 // HTTPTransport: sends one request and gives its answer, within limits of time and size.
 
 #if HTTP
+  import NIOHTTPCompression
+  import WeirDelivery
   import AsyncHTTPClient
   import NIOCore
   import NIOHTTP1

@@ -1,6 +1,7 @@
 // JSONObject: writes one object of a vendor's form, member by member.
 
 #if HTTP
+  import WeirDelivery
   import Weir
 
   /// An object that is being written. Its names are those of a vendor's form, each added once.

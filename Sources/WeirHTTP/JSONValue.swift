@@ -1,6 +1,7 @@
 // JSONValue: an answer's JSON, of whatever shape.
 
 #if HTTP
+  import WeirJSON
   import Weir
 
   /// JSON that somebody else wrote: nothing about its shape is taken for granted.

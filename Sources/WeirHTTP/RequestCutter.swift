@@ -1,6 +1,7 @@
 // RequestCutter: which events go into which request.
 
 #if HTTP
+  import WeirDelivery
   import Weir
 
   /// Cuts the events of one call into requests within a vendor's limits.

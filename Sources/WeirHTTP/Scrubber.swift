@@ -1,6 +1,7 @@
 // Scrubber: makes what a server or the system said fit to be shown.
 
 #if HTTP
+  import WeirDelivery
   import Weir
 
   #if canImport(FoundationEssentials)

@@ -1,9 +1,10 @@
 // DispatcherService: a dispatcher as a service of swift-service-lifecycle.
 
 #if Lifecycle
+  import WeirDelivery
   public import Logging
   public import ServiceLifecycle
-  public import Weir
+  import Weir
 
   /// Runs a dispatcher as long as a service group runs, and ends it in order: on SIGTERM no event is lost, and as many
   /// are delivered as the budget allows.

@@ -1,8 +1,9 @@
 // LedgerMetrics: the ledger as metrics of swift-metrics.
 
 #if Metrics
+  public import WeirDelivery
   public import Metrics
-  public import Weir
+  import Weir
 
   /// Publishes a ledger through swift-metrics, for each provider.
   ///

@@ -1,6 +1,7 @@
 // ScriptedProvider: a provider that answers as a test says, and remembers what it was asked.
 
 public import Weir
+public import WeirDelivery
 
 /// A provider for tests of delivery: it answers as the test says, and remembers what it was asked.
 ///

@@ -1,6 +1,8 @@
 // SpyTracker: a tracker for tests, whose events can be asked for at once and by type.
 
 public import Weir
+public import WeirContracts
+public import WeirDelivery
 
 /// A tracker for tests: what is captured with ``tracker`` can be asked for at once, typed, in order, and is gone with
 /// the spy.
@@ -153,8 +155,7 @@ extension SpyTracker {
   /// What is against the contract that the spy was made with, event by event; empty without one. Values are the true
   /// ones, those of sensitive fields too.
   ///
-  /// Checked here and now. A contract in ``Tracker/Configuration/contract`` is another matter, that of the tracker's
-  /// own thread.
+  /// Checked here and now, on the calling thread: no `Inspector` is needed.
   public var violations: [Violation] {
     guard let contract else { return [] }
     return all.flatMap { contract.check($0).violations }

@@ -4,7 +4,8 @@
 // them (YAML 1.2's core, but for its forms of numbers): NO and on are texts, and so is 010.
 
 #if YAML
-  public import Weir
+  public import WeirContracts
+  import Weir
   import Yams
 
   extension Contract {

@@ -1,6 +1,7 @@
 // Stranger: an answer that tells of events which were not in the request.
 
 #if Collector
+  import WeirJSON
   import Weir
 
   enum Stranger {

@@ -1,6 +1,7 @@
 // Answer: what goes back to the client, before any fault is put into it.
 
 #if Collector
+  import WeirJSON
   import Weir
 
   struct Answer: Sendable {

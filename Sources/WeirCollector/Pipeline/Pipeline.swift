@@ -1,6 +1,8 @@
 // Pipeline: what the collector has, as JSON, for developers: /_weir/events and its like.
 
 #if Collector
+  import WeirJSON
+  import WeirContracts
   import Weir
 
   final class Pipeline: Sendable {

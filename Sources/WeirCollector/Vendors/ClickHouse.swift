@@ -2,6 +2,7 @@
 // none is the whole insert's fault. Any table has any columns here: there is none.
 
 #if Collector
+  import WeirJSON
   import Weir
 
   struct ClickHouse: Vendor {

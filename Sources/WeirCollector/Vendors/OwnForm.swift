@@ -2,6 +2,7 @@
 // the reason of every event that it does not take.
 
 #if Collector
+  import WeirJSON
   import Weir
 
   struct OwnForm: Vendor {

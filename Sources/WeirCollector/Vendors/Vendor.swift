@@ -1,6 +1,7 @@
 // Vendor: what tells one vendor's endpoint from another's: the form of its batches, its limits, its answers.
 
 #if Collector
+  import WeirJSON
   import Weir
 
   /// A request as vendors see it, its body read and unpacked.

@@ -1,6 +1,7 @@
 // AmplitudePreset: Amplitude's HTTP V2 API.
 
 #if HTTP
+  public import WeirDelivery
   public import Weir
 
   /// Amplitude's `/2/httpapi`.

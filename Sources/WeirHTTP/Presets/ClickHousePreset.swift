@@ -1,7 +1,8 @@
 // ClickHousePreset: rows into a table of ClickHouse, over its HTTP interface.
 
 #if HTTP
-  public import Weir
+  public import WeirDelivery
+  import Weir
 
   /// Rows into a table of ClickHouse: `INSERT INTO … FORMAT JSONEachRow` over its HTTP interface.
   ///

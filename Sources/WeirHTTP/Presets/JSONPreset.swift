@@ -1,7 +1,8 @@
 // JSONPreset: events as JSON, for an endpoint of one's own.
 
 #if HTTP
-  public import Weir
+  public import WeirDelivery
+  import Weir
 
   /// Events as JSON (``EventJSON``), for an endpoint of one's own.
   ///

@@ -1,6 +1,7 @@
 // MixpanelPreset: Mixpanel's import of events.
 
 #if HTTP
+  public import WeirDelivery
   public import Weir
 
   /// Mixpanel's `/import`, in strict mode.

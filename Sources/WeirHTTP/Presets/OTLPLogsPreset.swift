@@ -1,7 +1,8 @@
 // OTLPLogsPreset: events as OpenTelemetry log records, over HTTP with JSON.
 
 #if HTTP
-  public import Weir
+  public import WeirDelivery
+  import Weir
 
   #if canImport(FoundationEssentials)
     import FoundationEssentials

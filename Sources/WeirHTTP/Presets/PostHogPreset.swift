@@ -1,6 +1,13 @@
 // PostHogPreset: PostHog's batch endpoint.
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 #if HTTP
+  public import WeirDelivery
   public import Weir
 
   /// PostHog's `/batch/`.

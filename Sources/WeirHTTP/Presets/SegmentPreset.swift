@@ -1,6 +1,7 @@
 // SegmentPreset: Segment's HTTP Tracking API, and what is compatible with it.
 
 #if HTTP
+  public import WeirDelivery
   public import Weir
 
   /// Segment's `/v1/batch`, and that of compatible servers (RudderStack, Jitsu, Freshpaint).

@@ -1,6 +1,7 @@
 // The checks themselves, in the order in which ProviderConformance.Check lists and documents them.
 
 import Weir
+import WeirDelivery
 
 extension Trial {
   /// Runs the check; answers the provider, which is still to be shut down, unless that is what was checked.

@@ -1,6 +1,7 @@
 // ProviderConformance: the suite that the author of a provider runs against it.
 
 public import Weir
+public import WeirDelivery
 
 /// Whether a provider keeps to what ``Provider`` asks of it: for the author of one, in its tests.
 ///

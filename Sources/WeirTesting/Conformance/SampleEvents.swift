@@ -1,6 +1,7 @@
 // SampleEvents: events to try a provider with, ordinary and extreme.
 
 import Weir
+import WeirDelivery
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

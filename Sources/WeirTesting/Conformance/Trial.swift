@@ -1,6 +1,7 @@
 // Trial: one check of a provider, with what all checks need: to give events, to look at verdicts and at what is there.
 
 import Weir
+import WeirDelivery
 
 /// One check of one provider.
 struct Trial<P: Provider>: Sendable {

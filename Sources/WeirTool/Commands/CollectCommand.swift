@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Weir
 import WeirCollector
+import WeirContracts
 
 struct CollectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

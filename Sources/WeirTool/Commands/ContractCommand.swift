@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Weir
+import WeirContracts
 
 struct ContractCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,8 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Weir
+import WeirDelivery
+import WeirJSON
 
 struct DeadLettersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@
 import ArgumentParser
 import Foundation
 import Weir
+import WeirDelivery
 
 struct DeliverCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Weir
+import WeirDelivery
 
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   case jsonl

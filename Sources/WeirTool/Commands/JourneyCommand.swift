@@ -3,6 +3,8 @@
 import ArgumentParser
 import Foundation
 import Weir
+import WeirDelivery
+import WeirJSON
 
 struct JourneyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Weir
+import WeirDelivery
 
 enum InputFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   case lines

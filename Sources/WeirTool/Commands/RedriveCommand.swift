@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import Weir
+import WeirDelivery
 
 struct RedriveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

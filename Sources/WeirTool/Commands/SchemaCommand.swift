@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Weir
+import WeirContracts
 
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import Weir
+import WeirDelivery
 
 struct StatCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
 // ContractReport.swift: the violations of a log, counted by event, field and rule.
 
 import Weir
+import WeirContracts
+import WeirJSON
 
 /// What `weir contract check` found, summed up.
 struct ContractReport {

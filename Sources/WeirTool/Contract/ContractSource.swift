@@ -2,6 +2,7 @@
 
 import Foundation
 import Weir
+import WeirContracts
 import WeirYAML
 
 enum ContractSource {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Weir
+import WeirDelivery
 
 struct DeliveryOutcome: Sendable {
   /// What became of the log's events for one destination, while the command ran.

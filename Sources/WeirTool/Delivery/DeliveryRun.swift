@@ -1,6 +1,7 @@
 // DeliveryRun.swift: a delivery in progress, from its beginning to its report.
 
 import Weir
+import WeirDelivery
 
 struct DeliveryRun: Sendable {
   /// How often the ledger is looked at.

@@ -1,6 +1,7 @@
 // DeliveryWatch.swift: what a delivery in progress shows: the progress line, each trouble once, and what is lost.
 
 import Weir
+import WeirDelivery
 
 struct DeliveryWatch {
   /// At most so often a trouble of one destination is told, and what it lost.

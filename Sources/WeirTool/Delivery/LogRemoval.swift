@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Weir
+import WeirDelivery
 
 enum LogRemoval {
   /// Removes the log in `directory` as a whole, or answers why not and leaves it as it is.

@@ -2,6 +2,7 @@
 
 import Foundation
 import Weir
+import WeirDelivery
 
 #if HTTP
   import WeirHTTP

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Weir
+import WeirDelivery
 
 struct StartArgument: CustomStringConvertible, Sendable {
   var position: StartPosition

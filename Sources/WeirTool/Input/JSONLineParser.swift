@@ -2,6 +2,7 @@
 // all, and its line is recorded as `malformed`: equal names in one object, and what Weir's reader of JSON refuses.
 
 import Weir
+import WeirJSON
 
 enum JSONLineParser {
   /// The line's own object does not count in the depth, it is not stored.

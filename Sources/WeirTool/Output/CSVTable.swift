@@ -2,6 +2,7 @@
 
 import Foundation
 import Weir
+import WeirDelivery
 
 /// The columns that events need, in the order in which they come, fields before context.
 ///

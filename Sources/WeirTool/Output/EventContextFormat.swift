@@ -2,6 +2,13 @@
 // other identities.
 
 import Weir
+import WeirJSON
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 enum EventContextFormat {
   /// The columns of CSV, with the comma before them.

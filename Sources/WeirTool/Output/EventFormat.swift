@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Weir
+import WeirJSON
 
 enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   case jsonl

@@ -1,6 +1,7 @@
 // LedgerReport.swift: what became of a log's events for one destination, for `weir stat`.
 
 import Weir
+import WeirDelivery
 
 /// The keys of an object of the ledger in `weir stat --json`.
 struct LedgerReport: Encodable {

@@ -1,6 +1,7 @@
 // SchemaText.swift: a schema for people: an event a paragraph, a field a line.
 
 import Weir
+import WeirContracts
 
 enum SchemaText {
   static func of(_ schema: Schema) -> String {

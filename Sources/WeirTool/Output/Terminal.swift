@@ -2,6 +2,7 @@
 // which a terminal could take for commands, or which would show a line in another order than it has.
 
 import Weir
+import WeirJSON
 
 enum Terminal {
   /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
