@@ -167,17 +167,44 @@ let package = Package(
         permissions: [.writeToPackageDirectory(reason: "It writes the sources and the tests of the page's tracking.")]),
       dependencies: ["WeirScaffoldMain"]
     ),
+    // What the tests of several modules share.
+    .target(
+      name: "TestSupport", dependencies: ["Weir", .product(name: "Logging", package: "swift-log")],
+      path: "Tests/TestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirTests",
-      dependencies: ["Weir", "CWeir", "WeirTesting", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["Weir", "WeirTesting", "TestSupport", "CWeir", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
+    .testTarget(name: "WeirJSONTests", dependencies: ["WeirJSON", "TestSupport"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirContractsTests",
+      dependencies: [
+        "WeirContracts", "Weir", "WeirJSON", "WeirTesting", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "WeirDeliveryTests",
+      dependencies: [
+        "WeirDelivery", "WeirContracts", "Weir", "WeirJSON", "WeirTesting", "TestSupport", "CWeir",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "WeirScopesTests",
+      dependencies: ["WeirScopes", "Weir", "WeirTesting", "TestSupport", "CWeir"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirAspectsTests",
+      dependencies: ["WeirAspects", "WeirScopes", "Weir", "WeirTesting", "TestSupport", "CWeir"],
+      swiftSettings: swiftSettings),
     // With the plugin's own sources, by a link: were the plugin itself among its dependencies, SwiftPM would build all
     // tests, and all that they need, for the host, and everything but them a second time.
     .testTarget(
       name: "WeirMacrosTests",
       dependencies: [
-        "Weir", "WeirMacros", "WeirTesting",
+        "Weir", "WeirAspects", "WeirScopes", "WeirMacros", "WeirTesting",
         .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
         .product(
           name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax", condition: .when(traits: ["Macros"])),
@@ -188,7 +215,7 @@ let package = Package(
     .testTarget(
       name: "WeirHTTPTests",
       dependencies: [
-        "Weir", "WeirHTTP", "WeirCollector", "WeirTesting",
+        "Weir", "WeirContracts", "WeirDelivery", "WeirHTTP", "WeirCollector", "WeirTesting",
         .target(name: "CZlib", condition: .when(traits: ["HTTP"])),
         .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
@@ -200,7 +227,7 @@ let package = Package(
     .testTarget(
       name: "WeirCollectorTests",
       dependencies: [
-        "Weir", "WeirCollector", "WeirTesting", "WeirToolMain",
+        "Weir", "WeirContracts", "WeirDelivery", "WeirCollector", "WeirTesting", "WeirToolMain",
         .target(name: "CZlib", condition: .when(traits: ["Collector"])),
       ],
       swiftSettings: swiftSettings
@@ -208,22 +235,27 @@ let package = Package(
     .testTarget(
       name: "WeirServiceTests",
       dependencies: [
-        "Weir", "WeirLifecycle", "WeirMetrics", "WeirTesting",
+        "Weir", "WeirDelivery", "WeirLifecycle", "WeirMetrics", "WeirTesting",
         .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(
           name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
       ],
       swiftSettings: swiftSettings
     ),
-    .testTarget(name: "WeirTestingTests", dependencies: ["Weir", "WeirTesting"], swiftSettings: swiftSettings),
+    .testTarget(name: "WeirTestingTests", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "WeirTesting"], swiftSettings: swiftSettings),
     .testTarget(
-      name: "WeirToolTests", dependencies: ["WeirTool", "WeirScaffold", "Weir", "WeirTesting", "WeirYAML"],
+      name: "WeirToolTests", dependencies: [
+        "WeirTool", "WeirScaffold", "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirTesting", "WeirYAML",
+      ],
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "ExampleTests", dependencies: ["Weir", "WeirTesting", "WeirMacros"], swiftSettings: swiftSettings),
+      name: "ExampleTests",
+      dependencies: [
+        "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirTesting", "WeirMacros",
+      ], swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["WeirToolMain", "Weir"],
+      dependencies: ["WeirToolMain", "Weir", "WeirContracts", "WeirDelivery"],
       swiftSettings: swiftSettings
     ),
   ]

@@ -1,7 +1,7 @@
 // DispatcherService: a dispatcher as a service of swift-service-lifecycle.
 
 #if Lifecycle
-  import WeirDelivery
+  public import WeirDelivery
   public import Logging
   public import ServiceLifecycle
   import Weir

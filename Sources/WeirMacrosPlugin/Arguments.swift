@@ -1,6 +1,7 @@
 // Arguments: what an attribute was given, which must be literals: a macro sees source, not values.
 
 #if Macros
+  import SwiftParser
   import SwiftSyntax
 
   struct Arguments {

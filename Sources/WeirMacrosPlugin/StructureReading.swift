@@ -1,6 +1,7 @@
 // StructureReading: a structure's stored properties, which are the fields of its one event.
 
 #if Macros
+  import SwiftSyntaxBuilder
   import SwiftSyntax
 
   extension DeclarationReader {

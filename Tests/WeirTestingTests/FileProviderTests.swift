@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 import Weir
+import WeirDelivery
 import WeirTesting
 
 @Suite struct FileProviderTests {

@@ -2,6 +2,7 @@
 
 import Testing
 import Weir
+import WeirDelivery
 import WeirTesting
 
 @Suite(.timeLimit(.minutes(5))) struct ScriptedProviderTests {

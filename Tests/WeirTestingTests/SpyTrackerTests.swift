@@ -3,6 +3,8 @@
 import Foundation
 import Testing
 import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
 
 @Suite struct SpyTrackerTests {

@@ -5,6 +5,7 @@
   import Foundation
   import Testing
   import Weir
+  import WeirContracts
   import WeirYAML
 
   struct ContractYAMLTests {

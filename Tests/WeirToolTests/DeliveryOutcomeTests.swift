@@ -5,6 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 import Weir
+import WeirDelivery
 
 @testable import WeirTool
 

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import Testing
 import Weir
+import WeirDelivery
 
 @testable import WeirTool
 

@@ -6,6 +6,7 @@ import Testing
 
 @testable import Weir
 @testable import WeirTool
+@testable import WeirDelivery
 
 @Suite struct ExportTests {
   /// A directory that goes with its owner.

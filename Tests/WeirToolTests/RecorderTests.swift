@@ -1,5 +1,6 @@
 // RecorderTests: which thread records which line, in what order, and what becomes of lines that the log refuses.
 
+import ArgumentParser
 import Foundation
 import Testing
 import Weir

@@ -13,7 +13,7 @@ import Weir
 ///
 /// An open-file-description lock on a file of its own, which is never renamed or written, unlike the cursor's. A child
 /// of a fork closes its copy of the descriptor, or it would hold the lock for as long as it lives.
-final class CursorLock: Sendable {
+package final class CursorLock: Sendable {
   private let file: Descriptor
   private let process = getpid()
 

@@ -4,6 +4,7 @@
 // own.
 
 #if Macros
+  import SwiftSyntaxBuilder
   import SwiftSyntax
   import SwiftSyntaxMacros
 

@@ -2,6 +2,7 @@
 // names for people.
 
 #if Macros
+  import SwiftSyntaxBuilder
   import SwiftSyntax
   import SwiftSyntaxMacros
 

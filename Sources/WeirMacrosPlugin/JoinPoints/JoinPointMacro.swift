@@ -4,6 +4,7 @@
 // methods are told apart by their labels.
 
 #if Macros
+  import SwiftSyntaxBuilder
   import SwiftSyntax
   import SwiftSyntaxMacros
 

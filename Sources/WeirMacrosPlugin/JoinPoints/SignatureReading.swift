@@ -2,6 +2,7 @@
 // have in the descriptor. Types are seen as source, so what only looks like an ordinary type must be left out by hand.
 
 #if Macros
+  import SwiftSyntaxBuilder
   import SwiftSyntax
 
   /// The names that mean something in a function alone.

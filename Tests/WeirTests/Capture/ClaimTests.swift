@@ -1,5 +1,6 @@
 // Types that claim the wire id or the name of another: defined all the same, told apart, noted and counted.
 
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -1,6 +1,7 @@
 // Where the times of events come from, as Configuration.clock says.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -2,6 +2,7 @@
 
 import CWeir
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -1,7 +1,9 @@
 // Captures that are refused: what is logged while it happens, how often, and that nothing stays untold.
 
 import Foundation
+import Logging
 import Synchronization
+import TestSupport
 import Testing
 import WeirTesting
 

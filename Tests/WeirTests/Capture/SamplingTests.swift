@@ -1,6 +1,7 @@
 // Sampling: by user, the same in every process; without one, evenly; counted, and nothing for types without a rule.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -1,6 +1,7 @@
 // Global fields and the default user: stored once, joined when read, in order with the events.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -2,6 +2,7 @@
 // that looks at the counter, because that is the process's.
 
 import Logging
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -2,6 +2,7 @@
 // them.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -1,6 +1,7 @@
 // Every kind of field, written by hand-written events and read back.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

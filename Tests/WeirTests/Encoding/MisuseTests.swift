@@ -1,5 +1,6 @@
 // Encoders that disagree with their declaration: refused, counted and reported, never written.
 
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -2,6 +2,7 @@
 // or are refused, in memory and time that their length bounds.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

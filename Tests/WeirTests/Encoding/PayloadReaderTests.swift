@@ -1,5 +1,6 @@
 // Reading payloads and definitions that are not what they should be.
 
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -1,6 +1,7 @@
 // An event's identity as a UUID: each has its own, and it leads back.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

@@ -1,6 +1,7 @@
 // EventID, Timestamp and the other values that have a text form.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

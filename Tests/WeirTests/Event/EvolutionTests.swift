@@ -1,5 +1,6 @@
 // How an event of one version is found by a reader of another: by wire id, name, former names, each before the next.
 
+import TestSupport
 import Testing
 
 @testable import Weir

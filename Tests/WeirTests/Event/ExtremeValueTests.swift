@@ -1,6 +1,7 @@
 // Numbers that are none, and text with a NUL: kept as they are, wherever they are not refused.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir

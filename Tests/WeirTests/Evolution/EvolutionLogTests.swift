@@ -2,9 +2,11 @@
 // version, and are kept in Tests/Evolution; what each reader makes of each is in expected.txt there.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir
+@testable import WeirContracts
 
 private let folder = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Evolution").path

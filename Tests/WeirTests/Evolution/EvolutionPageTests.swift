@@ -1,9 +1,11 @@
 // EvolutionPageTests: the code in Evolution.md is code that is compiled here, word for word.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Weir
+@testable import WeirContracts
 
 struct EvolutionPageTests {
   /// What the page shows of comparing schemas, and what it says is printed.

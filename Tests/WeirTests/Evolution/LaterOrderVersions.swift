@@ -1,5 +1,7 @@
 // LaterOrderVersions: the versions 5 to 7 of what OrderVersions begins with.
 
+import TestSupport
+
 @testable import Weir
 
 /// A case added: `returned`.

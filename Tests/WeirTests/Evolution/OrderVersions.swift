@@ -4,6 +4,8 @@
 // The habits that let every version read every log: events found by `index(in:)`, fields by `value(_:)`; wire ids from
 // the beginning; a default wherever another version may have nothing.
 
+import TestSupport
+
 @testable import Weir
 
 /// A version of the program: its events, and what it captures into its golden log.

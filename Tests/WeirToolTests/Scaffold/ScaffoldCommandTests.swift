@@ -1,5 +1,6 @@
 // ScaffoldCommandTests: where the files go, and what the command says where it can't know.
 
+import ArgumentParser
 import Foundation
 import Testing
 

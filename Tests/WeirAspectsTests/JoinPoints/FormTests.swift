@@ -1,0 +1,244 @@
+// Join points in every kind of function: asynchronous, throwing, mutating, of actors, free, with any parameters.
+
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Weir
+@testable import WeirAspects
+@testable import WeirScopes
+
+private struct Large: Equatable {
+  var a = (1, 2, 3, 4, 5, 6, 7, 8), b = (1, 2, 3, 4, 5, 6, 7, 8), c = (1, 2, 3, 4, 5, 6, 7, 8), d = (1, 2, 3, 4, 5, 6)
+  var last: Int
+
+  init(_ last: Int) { self.last = last }
+
+  static func == (a: Large, b: Large) -> Bool { a.last == b.last && a.a.7 == b.a.7 && a.d.5 == b.d.5 }
+}
+
+private let freePoint = JoinPoint<Void, (name: String, ()), Int>("count(_:)")
+
+private func count(_ name: String) -> Int { withJoinPoint(freePoint, (), (name: name, ())) { name.count } }
+
+private let rethrowingPoint = JoinPoint<Void, (), Int>("rethrowing(_:)")
+
+private func rethrowing(_ body: () throws -> Int) rethrows -> Int {
+  var weirCall = rethrowingPoint.call()
+  if weirCall.isObserved { weirCall.begin((), (), in: Void.self) }
+  defer { if weirCall.isObserved { weirCall.end(()) } }
+  do { return weirCall.returned(try body()) } catch {
+    weirCall.threw(error)
+    throw error
+  }
+}
+
+private struct Basket {
+  static let addPoint = JoinPoint<Basket, (item: Int, ()), Void>("Basket.add(_:)")
+  static let emptyPoint = JoinPoint<Basket.Type, (), Basket>("Basket.empty()")
+  var items: [Int] = []
+
+  mutating func add(_ item: Int) {
+    var weirCall = Self.addPoint.call()
+    if weirCall.isObserved { weirCall.begin(self, (item: item, ()), in: Basket.self) }
+    defer { if weirCall.isObserved { weirCall.end(self) } }
+    items.append(item)
+  }
+
+  static func empty() -> Basket {
+    var weirCall = Self.emptyPoint.call()
+    if weirCall.isObserved { weirCall.begin(self, (), in: Basket.self) }
+    defer { if weirCall.isObserved { weirCall.end(self) } }
+    return weirCall.returned(Basket())
+  }
+}
+
+private actor Account {
+  static let payPoint = JoinPoint<Account, (amount: Int, ()), Int>("Account.pay(_:)")
+  var balance = 10
+
+  func pay(_ amount: Int) async throws -> Int {
+    try await withJoinPoint(Self.payPoint, self, (amount: amount, ())) {
+      await Task.yield()
+      try Task.checkCancellation()
+      balance -= amount
+      return balance
+    }
+  }
+}
+
+@MainActor private final class Screen {
+  nonisolated static let showPoint = JoinPoint<Screen, (), Bool>("Screen.show()")
+
+  func show() -> Bool { withJoinPoint(Self.showPoint, self, ()) { true } }
+}
+
+private let largePoint = JoinPoint<Void, (large: Large, ()), Large>("large(_:)")
+private let alignedPoint = JoinPoint<Void, (vector: SIMD8<Float>, wide: SIMD16<Double>), SIMD8<Float>>("aligned(_:_:)")
+private let heldPoint = JoinPoint<Void, (held: Held, ()), Held>("held(_:)")
+private let anyPoint = JoinPoint<Void, (), Any>("any()")
+
+extension AspectTests {
+  @Suite struct Forms {
+    @Test func freeFunctions() {
+      let heard = Heard()
+      let hook = freePoint.after { _, call, outcome in heard.say("\(call.name) \((try? outcome.get()) ?? -1)") }
+      #expect(count("three") == 5)
+      #expect(heard.all == ["three 5"])
+      hook.detach()
+    }
+
+    @Test func rethrowingFunctions() {
+      let heard = Heard()
+      let hook = rethrowingPoint.after { _, _, outcome in heard.say("\(outcome)") }
+      #expect(rethrowing { 1 } == 1)
+      #expect(throws: Refused.self) { try rethrowing { throw Refused(item: 2) } }
+      #expect(heard.all == ["success(1)", "failure(WeirTests.Refused(item: 2))"])
+      hook.detach()
+    }
+
+    @Test func mutatingAndStaticMethodsOfStructures() {
+      let heard = Heard()
+      let hooks = [
+        Basket.addPoint.before { basket, call in heard.say("\(basket.items) + \(call.item)") },
+        Basket.addPoint.after { basket, call, _ in heard.say("\(basket.items)") },
+        Basket.emptyPoint.after { type, _, outcome in heard.say("\(type) \((try? outcome.get())?.items ?? [9])") },
+      ]
+      var basket = Basket.empty()
+      basket.add(1)
+      basket.add(2)
+      #expect(heard.all == ["Basket []", "[] + 1", "[1]", "[1] + 2", "[1, 2]"])
+      for hook in hooks { hook.detach() }
+    }
+
+    @Test func actorsAndCancelledTasks() async {
+      let heard = Heard()
+      let account = Account()
+      let hooks = [
+        Account.payPoint.before(on: account) { _, call in heard.say("pay \(call.amount)") },
+        Account.payPoint.after(exactly: Account.self) { _, call, outcome in heard.say("\(call.amount) \(outcome)") },
+      ]
+      #expect(await (try? account.pay(3)) == 7)
+      let task = Task {
+        try? await Task.sleep(for: .seconds(600))
+        return try await account.pay(2)
+      }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(heard.all == ["pay 3", "3 success(7)", "pay 2", "2 failure(Swift.CancellationError())"])
+      for hook in hooks { hook.detach() }
+    }
+
+    @Test func theMainActor() async {
+      let heard = Heard()
+      let hook = Screen.showPoint.before { screen, _ in
+        MainActor.assumeIsolated { heard.say("\(type(of: screen))") }
+      }
+      #expect(await MainActor.run { Screen().show() })
+      #expect(heard.all == ["Screen"])
+      hook.detach()
+    }
+
+    /// Calls that begin on one thread and end on another, many at once.
+    @Test func asynchronousCallsChangeThreads() async {
+      let before = Count()
+      let after = Count()
+      let gone = Count()
+      let hooks = [
+        Parent.loadPoint.before { _, _ in before.up() },
+        Parent.loadPoint.after { _, call, outcome in if (try? outcome.get()) != nil { after.up() } },
+      ]
+      await withTaskGroup(of: Void.self) { group in
+        for index in 0..<500 {
+          group.addTask { _ = await [Parent(), Calling(), Replacing(), OfCalling()][index % 4].load(index % 3) }
+        }
+      }
+      // Parent and Replacing recurse through self; of Calling the parent's body does, which calls the override again.
+      let expected = (0..<500).reduce(0) { $0 + $1 % 3 + 1 }
+      #expect(before.value == expected && after.value == expected)
+      for hook in hooks { hook.detach() }
+      #expect(gone.value == 0)
+    }
+
+    // MARK: Parameters
+
+    @Test func largeParameters() {
+      #expect(MemoryLayout<CallState<Void, (large: Large, ()), Large>>.size > 256)
+      let heard = Heard()
+      let hook = largePoint.after { _, call, outcome in heard.say("\(call.large.last) \((try? outcome.get())!.last)") }
+      for item in 0..<20 {
+        #expect(withJoinPoint(largePoint, (), (large: Large(item), ())) { Large(item + 1) } == Large(item + 1))
+      }
+      #expect(heard.all == (0..<20).map { "\($0) \($0 + 1)" })
+      hook.detach()
+    }
+
+    @Test func parametersOfLargeAlignment() {
+      let missed = JoinPointListing().missedCalls
+      let heard = Heard()
+      let hook = alignedPoint.after { _, call, outcome in
+        heard.say("\(call.vector.sum()) \(call.wide.sum()) \((try? outcome.get())!.sum())")
+      }
+      for item in 0..<20 {
+        let vector = SIMD8<Float>(repeating: Float(item))
+        let wide = SIMD16<Double>(repeating: Double(item))
+        _ = withJoinPoint(alignedPoint, (), (vector: vector, wide: wide)) { vector + vector }
+      }
+      #expect(heard.all == (0..<20).map { "\(Float(8 * $0)) \(Double(16 * $0)) \(Float(16 * $0))" })
+      #expect(JoinPointListing().missedCalls == missed)
+      hook.detach()
+    }
+
+    /// What a call's state holds goes with the call, whether its end was heard or the hook was gone by then.
+    @Test func whatACallHoldsIsReleased() throws {
+      let gone = Count()
+      let hook = heldPoint.after { _, call, _ in call.held.use() }
+      for _ in 0..<10 {
+        _ = withJoinPoint(heldPoint, (), (held: Held(gone), ())) { Held(gone) }
+      }
+      #expect(gone.value == 20)
+      hook.detach()
+      for _ in 0..<10 {
+        let during = [heldPoint.after { _, call, _ in call.held.use() }, heldPoint.after { _, _, _ in }]
+        _ = withJoinPoint(heldPoint, (), (held: Held(gone), ())) {
+          for hook in during { hook.detach() }
+          return Held(gone)
+        }
+      }
+      #expect(gone.value == 40)
+      let failing = heldPoint.after { _, _, _ in }
+      #expect(throws: Refused.self) {
+        _ = try withJoinPoint(heldPoint, (), (held: Held(gone), ())) { throw Refused(item: 1) }
+      }
+      #expect(gone.value == 41)
+      failing.detach()
+    }
+
+    @Test func parametersAreNotEvaluatedForNobody() {
+      let count = Count()
+      func item() -> String {
+        count.up()
+        return "item"
+      }
+      #expect(withJoinPoint(freePoint, (), (name: item(), ())) { 1 } == 1)
+      #expect(count.value == 0)
+    }
+
+    /// A result that is kept as Any, and one that is nil.
+    @Test func resultsOfAnyType() {
+      let heard = Heard()
+      let hook = anyPoint.after { _, _, outcome in heard.say("\((try? outcome.get()) ?? "none")") }
+      var call = anyPoint.call()
+      call.begin((), (), in: Void.self)
+      _ = call.returned(7)
+      call.end(())
+      call = anyPoint.call()
+      call.begin((), (), in: Void.self)
+      _ = call.returned(Int?.none as Any)
+      call.end(())
+      #expect(heard.all == ["7", "nil"])
+      hook.detach()
+    }
+  }
+}

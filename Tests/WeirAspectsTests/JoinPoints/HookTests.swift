@@ -1,0 +1,354 @@
+// What advice hears, in which order, and what attaching and detaching in the midst of calls do.
+
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Weir
+@testable import WeirAspects
+@testable import WeirScopes
+
+struct Refused: Error, Equatable { let item: Int }
+
+/// Everything that a method can be, by hand.
+private final class Shop: Sendable {
+  static let buyPoint = JoinPoint<Shop, (item: Int, count: Int), Int?>("Shop.buy(_:count:)")
+  static let askPoint = JoinPoint<Shop, (), Void>("Shop.ask()")
+
+  static var isAsked: Bool { askPoint.isObserved }
+
+  func buy(_ item: Int, count: Int) throws(Refused) -> Int? {
+    try withJoinPoint(Self.buyPoint, self, (item: item, count: count)) { () throws(Refused) -> Int? in
+      if count < 0 { throw Refused(item: item) }
+      return count == 0 ? nil : item * count
+    }
+  }
+
+  func ask(_ body: () -> Void = {}) {
+    var weirCall = Self.askPoint.call()
+    if weirCall.isObserved { weirCall.begin(self, (), in: Shop.self) }
+    defer { if weirCall.isObserved { weirCall.end(self) } }
+    body()
+  }
+}
+
+extension AspectTests {
+  @Suite struct Hooks {
+    @Test func adviceHearsWhatHappened() throws {
+      let heard = Heard()
+      let shop = Shop()
+      let hooks = [
+        Shop.buyPoint.before { owner, call in
+          #expect(owner === shop)
+          heard.say("before \(call.item) \(call.count)")
+        },
+        Shop.buyPoint.after { owner, call, outcome in
+          #expect(owner === shop)
+          switch outcome {
+          case .success(let price): heard.say("after \(call.item) \(call.count) \(price.map(String.init) ?? "nil")")
+          case .failure(let error): heard.say("after \(call.item) \(call.count) \(error)")
+          }
+        },
+        Shop.buyPoint.after { _, _, _, duration in
+          #expect(duration > .zero && duration < .seconds(600))
+          heard.say("timed")
+        },
+      ]
+      #expect(try shop.buy(3, count: 2) == 6)
+      #expect(heard.take() == ["before 3 2", "after 3 2 6", "timed"])
+      #expect(try shop.buy(3, count: 0) == nil)
+      #expect(heard.take() == ["before 3 0", "after 3 0 nil", "timed"])
+      #expect(throws: Refused(item: 4)) { try shop.buy(4, count: -1) }
+      #expect(heard.take() == ["before 4 -1", "after 4 -1 Refused(item: 4)", "timed"])
+      for hook in hooks { hook.detach() }
+      #expect(try shop.buy(3, count: 2) == 6)
+      #expect(heard.take() == [])
+    }
+
+    @Test func durationIsThatOfTheCall() {
+      let took = Heard()
+      let hook = Shop.askPoint.after { _, _, _, duration in took.say("\(duration >= .milliseconds(20))") }
+      Shop().ask { usleep(21_000) }
+      #expect(took.all == ["true"])
+      hook.detach()
+    }
+
+    @Test func nothingSaidIsNothingReturned() {
+      let heard = Heard()
+      let hook = Shop.askPoint.after { _, _, outcome in
+        if case .success(()) = outcome { heard.say("nothing") }
+      }
+      Shop().ask()
+      #expect(heard.all == ["nothing"])
+      hook.detach()
+    }
+
+    @Test func hooksFireInTheOrderOfAttaching() {
+      let heard = Heard()
+      let shop = Shop()
+      let hooks = [
+        Shop.askPoint.after { _, _, _ in heard.say("after 1") }, Shop.askPoint.before { _, _ in heard.say("before 1") },
+        Shop.askPoint.before(on: shop) { _, _ in heard.say("before 2") },
+        Shop.askPoint.after(in: Shop.self) { _, _, _ in heard.say("after 2") },
+        Shop.askPoint.before(exactly: Shop.self) { _, _ in heard.say("before 3") },
+      ]
+      shop.ask { heard.say("body") }
+      #expect(heard.take() == ["before 1", "before 2", "before 3", "body", "after 1", "after 2"])
+      hooks[1].detach()
+      hooks[0].detach()
+      shop.ask { heard.say("body") }
+      #expect(heard.take() == ["before 2", "before 3", "body", "after 2"])
+      for hook in hooks { hook.detach() }
+    }
+
+    @Test func detachingTwiceIsDetachingOnce() {
+      let count = Count()
+      let other = Count()
+      let hook = Shop.askPoint.before { _, _ in count.up() }
+      let stays = Shop.askPoint.before { _, _ in other.up() }
+      Shop().ask()
+      hook.detach()
+      hook.detach()
+      #expect(!hook.isAttached && stays.isAttached)
+      Shop().ask()
+      #expect(count.value == 1 && other.value == 2)
+      stays.detach()
+      #expect(!Shop.isAsked)
+    }
+
+    @Test func aReleasedHookIsDetached() {
+      let count = Count()
+      let gone = Count()
+      var hook: Hook? = { [held = Held(gone)] in
+        Shop.askPoint.before { _, _ in
+          held.use()
+          count.up()
+        }
+      }()
+      Shop().ask()
+      withExtendedLifetime(hook) {}
+      hook = nil
+      #expect(!Shop.isAsked && gone.value == 1)
+      Shop().ask()
+      #expect(count.value == 1)
+    }
+
+    @Test func aHookThatIsKeptStaysUntilDetached() throws {
+      let count = Count()
+      weak var kept: Hook?
+      do {
+        kept = Shop.askPoint.before { _, _ in count.up() }.keep().keep()
+      }
+      Shop().ask()
+      #expect(count.value == 1)
+      try #require(kept).detach()
+      #expect(kept == nil && !Shop.isAsked)
+      // Nor is one kept that is detached already.
+      do {
+        let late = Shop.askPoint.before { _, _ in count.up() }
+        late.detach()
+        late.keep()
+        kept = late
+      }
+      #expect(kept == nil)
+    }
+
+    @Test func whatAdviceHeldIsReleasedWhenDetachReturns() {
+      let gone = Count()
+      let hook = { [held = Held(gone)] in Shop.askPoint.after { _, _, _ in held.use() } }()
+      Shop().ask()
+      // Whoever looks on meanwhile holds nothing up.
+      let listing = JoinPointListing()
+      hook.detach()
+      #expect(gone.value == 1)
+      withExtendedLifetime((hook, listing)) {}
+    }
+
+    // MARK: In the midst of a call
+
+    @Test func attachedDuringACallHearsTheNext() {
+      let heard = Heard()
+      let before = Shop.askPoint.after { _, _, _ in heard.say("first") }
+      var late: Hook?
+      Shop().ask { late = Shop.askPoint.after { _, _, _ in heard.say("late") } }
+      #expect(heard.take() == ["first"])
+      Shop().ask()
+      #expect(heard.take() == ["first", "late"])
+      late?.detach()
+      before.detach()
+      // And where nobody listened when the call began.
+      Shop().ask { late = Shop.askPoint.after { _, _, _ in heard.say("late") } }
+      #expect(heard.take() == [])
+      late?.detach()
+    }
+
+    @Test func detachedDuringACallDoesNotHearItsEnd() {
+      let heard = Heard()
+      let hook = Shop.askPoint.after { _, _, _ in heard.say("gone") }
+      let stays = Shop.askPoint.after { _, _, _ in heard.say("stays") }
+      Shop().ask { hook.detach() }
+      #expect(heard.take() == ["stays"])
+      Shop().ask { stays.detach() }
+      #expect(heard.take() == [])
+    }
+
+    @Test func adviceDetachesItself() {
+      let count = Count()
+      let gone = Count()
+      let slot = Mutex<Hook?>(nil)
+      let hook = { [held = Held(gone)] in
+        Shop.askPoint.before { _, _ in
+          held.use()
+          count.up()
+          slot.withLock { $0 }?.detach()
+          // It still has what it holds.
+          #expect(gone.value == 0)
+          held.use()
+        }
+      }()
+      slot.withLock { $0 = hook }
+      Shop().ask()
+      #expect(gone.value == 1 && !hook.isAttached)
+      Shop().ask()
+      #expect(count.value == 1)
+      slot.withLock { $0 = nil }
+    }
+
+    @Test func adviceDetachesAnother() {
+      let count = Count()
+      let gone = Count()
+      let shop = Shop()
+      let slot = Mutex<Hook?>(nil)
+      let first = Shop.askPoint.before { _, _ in slot.withLock { $0 }?.detach() }
+      let second = { [held = Held(gone)] in
+        Shop.askPoint.before { _, _ in
+          held.use()
+          count.up()
+        }
+      }()
+      slot.withLock { $0 = second }
+      shop.ask()
+      // It comes later in the same call, and is detached by then.
+      #expect(count.value == 0 && gone.value == 1)
+      first.detach()
+      slot.withLock { $0 = nil }
+    }
+
+    @Test func adviceAttachesAnother() {
+      let heard = Heard()
+      let slot = Mutex<Hook?>(nil)
+      let hook = Shop.askPoint.before { _, _ in
+        slot.withLock { slot in
+          if slot == nil { slot = Shop.askPoint.before { _, _ in heard.say("attached") } }
+        }
+      }
+      Shop().ask()
+      #expect(heard.take() == [])
+      Shop().ask()
+      #expect(heard.take() == ["attached"])
+      hook.detach()
+      slot.withLock { $0 }?.detach()
+    }
+
+    @Test func adviceIsNotCalledForCallsOfItsOwn() throws {
+      let heard = Heard()
+      let shop = Shop()
+      let asking = Shop.askPoint.before { owner, _ in
+        heard.say("ask")
+        owner.ask()
+        _ = try? owner.buy(1, count: 1)
+      }
+      let other = Shop.askPoint.before { _, _ in heard.say("other") }
+      let buying = Shop.buyPoint.before { owner, _ in
+        heard.say("buy")
+        owner.ask()
+      }
+      shop.ask()
+      // ask → (ask: other), buy → (ask: other); then the call's own other.
+      #expect(heard.take() == ["ask", "other", "buy", "other", "other"])
+      for hook in [asking, other, buying] { hook.detach() }
+    }
+
+    // MARK: Objects
+
+    @Test func noOtherObjectIsTakenForOneThatEnded() {
+      let count = Count()
+      var hooks: [Hook] = []
+      var addresses: Set<UInt> = []
+      for _ in 0..<2000 {
+        let shop = Shop()
+        hooks.append(Shop.askPoint.before(on: shop) { _, _ in count.up() })
+        addresses.insert(UInt(bitPattern: Unmanaged.passUnretained(shop).toOpaque()))
+      }
+      // The hooks keep their objects' memory: it becomes no other's.
+      for _ in 0..<5000 {
+        let shop = Shop()
+        #expect(!addresses.contains(UInt(bitPattern: Unmanaged.passUnretained(shop).toOpaque())))
+        shop.ask()
+      }
+      #expect(count.value == 0)
+      hooks = []
+    }
+
+    @Test func aHookKeepsNoObjectAlive() {
+      weak var seen: Shop?
+      var hook: Hook?
+      do {
+        let shop = Shop()
+        seen = shop
+        hook = Shop.askPoint.before(on: shop) { _, _ in }
+        shop.ask()
+      }
+      #expect(seen == nil)
+      hook?.detach()
+    }
+
+    @Test func typesThatAreNotOfTheJoinPointTrap() async {
+      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(exactly: Held.self) { _, _ in } }
+      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.after(in: Held.self) { _, _, _ in } }
+      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(on: Count()) { _, _ in } }
+      await #expect(processExitsWith: .failure) { _ = Parent.makePoint.before(in: Held.self) { _, _ in } }
+      await #expect(processExitsWith: .success) { _ = Parent.lookPoint.before(exactly: Calling.self) { _, _ in } }
+    }
+
+    // MARK: Descriptors and the listing
+
+    @Test func aDescriptorThatEndsLetsItsHooksGo() {
+      final class Owner: Sendable {
+        let point = JoinPoint<Void, (), Void>("Owner.point")
+      }
+      let gone = Count()
+      var hooks: [Hook] = []
+      for _ in 0..<50 {
+        let owner = Owner()
+        let before = { [held = Held(gone)] in owner.point.before { _, _ in held.use() } }()
+        hooks += [before, owner.point.after { _, _, _ in }]
+        withJoinPoint(owner.point, (), ()) {}
+      }
+      #expect(gone.value == 50)
+      #expect(hooks.allSatisfy { !$0.isAttached })
+      #expect(!JoinPointListing().joinPoints.contains { $0.name == "Owner.point" })
+      for hook in hooks { hook.detach() }
+    }
+
+    @Test func theListingSaysWhoListens() throws {
+      let hooks = [
+        Parent.lookPoint.before(exactly: Calling.self, file: "Shop/Tracking.swift", line: 9) { _, _ in },
+        Parent.lookPoint.after(in: Calling.self, file: "Shop/Tracking.swift", line: 10) { _, _, _ in },
+        Parent.lookPoint.after(on: Parent(), file: "Shop/Tracking.swift", line: 11) { _, _, _ in },
+        Parent.lookPoint.before(file: "Shop/Tracking.swift", line: 12) { _, _ in },
+      ]
+      let listed = try #require(JoinPointListing().joinPoints.first { $0.name == "Parent.look(_:)" })
+      #expect(listed.owner == "Parent" && listed.file == "WeirTests/Families.swift")
+      #expect(
+        listed.hooks.map { "\($0.time) \($0.target) \($0.line)" } == [
+          "before exactly Calling 9", "after Calling and its subclasses 10", "after one Parent 11",
+          "before every call 12",
+        ])
+      #expect(JoinPointListing().description.contains("  before, exactly Calling   Shop/Tracking.swift:9"))
+      for hook in hooks { hook.detach() }
+      #expect(JoinPointListing().joinPoints.first { $0.name == "Parent.look(_:)" }?.hooks == [])
+    }
+  }
+}

@@ -1,0 +1,184 @@
+// What differs between two contracts: a table of single changes, and that no change which breaks is called fine.
+
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Weir
+@testable import WeirContracts
+@testable import WeirJSON
+
+struct ContractChangeTests {
+  private func changes(
+    _ old: [FieldRule], _ new: [FieldRule], open: Bool = false, newOpen: Bool? = nil
+  ) throws -> [String] {
+    let before = Contract("c", version: "1", events: [EventRule("e", open: open, fields: old)])
+    let after = Contract("c", version: "1", events: [EventRule("e", open: newOpen ?? open, fields: new)])
+    return try before.compiled().changes(to: after.compiled()).map { change in
+      #expect(change.event == "e" && !change.why.isEmpty)
+      return "\(change.isBreaking ? "!" : "")\(change.field) \(change.what.words)"
+    }
+  }
+
+  private func one(_ old: FieldRule, _ new: FieldRule) throws -> [String] { try changes([old], [new]) }
+
+  private func field(
+    _ type: FieldRule.ValueType = .any, _ clauses: FieldRule.Clause..., mandatory: Bool = true,
+    default value: FieldValue? = nil
+  ) -> FieldRule {
+    FieldRule("f", mandatory: mandatory, type, clauses, default: value)
+  }
+
+  @Test func `the contract and its events`() throws {
+    let old = Contract("shop", version: "1") {
+      EventRule("a", kind: .pageView)
+      EventRule("gone", deprecated: true)
+      EventRule("b")
+    }
+    let new = Contract("store", version: "2", allowsUnknownEvents: true) {
+      EventRule("b", open: true, deprecated: true, description: "new")
+      EventRule("a", kind: .pageAction)
+      EventRule("c") { Mandatory("x") }
+    }
+    func text(_ old: Contract, _ new: Contract) throws -> [String] {
+      try old.compiled().changes(to: new.compiled()).map {
+        "\($0.isBreaking ? "!" : "")\($0.event) \($0.what.rawValue)"
+      }
+    }
+    #expect(
+      try text(old, new) == [
+        " contract_renamed", " version_changed", " unknown_events_changed", "!a event_kind_changed",
+        "gone event_removed",
+        "b event_opened", "b deprecation_changed", "b description_changed", "c event_added",
+      ])
+    #expect(
+      try text(new, old) == [
+        " contract_renamed", " version_changed", "! unknown_events_changed", "!b event_closed", "b deprecation_changed",
+        "b description_changed", "!a event_kind_changed", "!c event_removed", "!gone event_added",
+      ])
+    #expect(try text(old, old) == [])
+  }
+
+  @Test func `fields come and go`() throws {
+    let x = FieldRule("x", mandatory: true)
+    #expect(try changes([x], [x, field()]) == ["!f field added"])
+    #expect(try changes([x], [x, field(default: 1)]) == ["f field added"])
+    #expect(try changes([x], [x, field(mandatory: false)]) == ["f field added"])
+    #expect(try changes([x, field()], [x]) == ["!f field removed"])
+    #expect(try changes([x, field()], [x], open: true) == ["f field removed"])
+    #expect(try changes([x, field(.any, .sensitive)], [x], open: true) == ["!f field removed"])
+    #expect(try changes([x], [x, field(.string, mandatory: false)], open: true) == ["!f field added"])
+    #expect(try changes([x], [x, field(mandatory: false)], open: true) == ["f field added"])
+    #expect(try changes([x], [x, FieldRule("o.p", mandatory: false)], open: true) == ["!o.p field added"])
+    #expect(
+      try changes([], [FieldRule("o.p", mandatory: false), FieldRule("o.q", mandatory: true)])
+        == ["o.p field added", "!o.q field added"])
+    let object = FieldRule("f", mandatory: true, .object)
+    let closed = FieldRule("f", mandatory: true, .object, fields: [FieldRule("p", mandatory: false)])
+    #expect(try one(object, closed) == ["f.p field added", "!f type changed"])
+    #expect(try one(closed, object) == ["f.p field removed"])
+  }
+
+  @Test func `mandatory, optional, defaults`() throws {
+    #expect(try one(field(mandatory: false), field()) == ["!f field made mandatory"])
+    #expect(try one(field(mandatory: false), field(default: 1)) == ["f field made mandatory"])
+    #expect(try one(field(), field(mandatory: false)) == ["f field made optional"])
+    #expect(try one(field(default: 1), field(mandatory: false)) == ["f field made optional", "f default changed"])
+    #expect(try one(field(default: 1), field()) == ["!f default changed"])
+    #expect(try one(field(), field(default: 1)) == ["f default changed"])
+    #expect(try one(field(default: 1), field(default: 2)) == ["f default changed"])
+    let implied = FieldRule("o.p", mandatory: true, default: 1)
+    let explicit = FieldRule("o", mandatory: true, .object, fields: [FieldRule("p", mandatory: true, default: 1)])
+    #expect(try one(implied, explicit) == ["!o field made mandatory"], "it was made, and is flagged now")
+    #expect(try one(explicit, implied) == [])
+  }
+
+  @Test func `types and clauses`() throws {
+    #expect(try one(field(.integer), field(.number)) == ["f type changed"])
+    #expect(try one(field(.integer), field(.any)) == ["f type changed"])
+    #expect(try one(field(.number), field(.integer)) == ["!f type changed"])
+    #expect(try one(field(.any), field(.string)) == ["!f type changed"])
+    #expect(try one(field(.string), field(.bytes)) == ["!f type changed"])
+    #expect(
+      try one(field(.string, .oneOf("a", "b")), field(.string, .oneOf("b", "c")))
+        == ["!f values removed", "f values added"])
+    #expect(try one(field(.string), field(.string, .oneOf("a"))) == ["!f values removed"])
+    #expect(try one(field(.string, .oneOf("a")), field(.string)) == ["f values added"])
+    #expect(try one(field(.number, .oneOf(1)), field(.number, .oneOf(1.0))) == [])
+    #expect(try one(field(.integer, .range(1...)), field(.integer, .range(0...9))) == ["!f range changed"])
+    #expect(try one(field(.integer, .range(1...9)), field(.integer, .range(0...))) == ["f range changed"])
+    #expect(try one(field(.integer, .range(1...)), field(.integer)) == ["f range changed"])
+    #expect(try one(field(.number), field(.number, .range(1...))) == ["!f range changed"])
+    #expect(try one(field(.number, .range(0...1)), field(.number, .range(0..<1))) == ["!f range changed"])
+    #expect(try one(field(.number, .range(0..<1)), field(.number, .range(0...1))) == ["f range changed"])
+    #expect(try one(field(.number), field(.number, .finite)) == ["!f finite changed"])
+    #expect(try one(field(.integer), field(.number, .finite)) == ["f type changed", "f finite changed"])
+    #expect(try one(field(.number, .finite), field(.number)) == ["f finite changed"])
+    #expect(try one(field(.string, .length(1...)), field(.string, .length(2...))) == ["!f length changed"])
+    #expect(try one(field(.string, .length(1...5)), field(.string, .length(...6))) == ["f length changed"])
+    #expect(try one(field(.string), field(.string, .length(0...))) == ["f length changed"])
+    #expect(try one(field(.string, .matches("a")), field(.string, .matches("a|b"))) == ["!f pattern changed"])
+    #expect(try one(field(.string, .matches("a")), field(.string)) == ["f pattern changed"])
+    #expect(
+      try one(field(.string, .oneOf("a")), field(.string, .oneOf("a", "b"), .matches("a|b")))
+        == ["f values added", "f pattern changed"])
+  }
+
+  @Test func `marks and words`() throws {
+    #expect(try one(field(), field(.any, .sensitive)) == ["f marked sensitive"])
+    #expect(try one(field(.any, .sensitive), field()) == ["!f unmarked sensitive"])
+    #expect(try one(field(), field(.any, .deprecated)) == ["f deprecation changed"])
+    #expect(try one(field(), field(.any, .description("d"))) == ["f description changed"])
+    let inner = FieldRule("f", mandatory: true, .object, fields: [FieldRule("p", mandatory: true, .any, [.sensitive])])
+    let outer = FieldRule("f", mandatory: true, .object, [.sensitive], fields: [FieldRule("p", mandatory: true)])
+    #expect(try one(inner, outer) == ["f marked sensitive"])
+    #expect(try one(outer, inner) == ["!f unmarked sensitive"])
+  }
+
+  @Test func `arrays`() throws {
+    let array = field(.array)
+    let strings = FieldRule("f[]", mandatory: false, .string)
+    #expect(try one(array, strings).contains("!f[] field added"))
+    #expect(try changes([array, strings], [array]) == ["f[] field removed"])
+    #expect(
+      try changes([array, strings], [array, FieldRule("f[]", mandatory: true, .string)])
+        == ["!f[] field made mandatory"])
+  }
+
+  /// A default of a field of each element can't be filled in where the array itself is missing.
+  @Test func `arrays that have to be there`() throws {
+    let inner = FieldRule("l[].x", mandatory: true, .integer, default: 7)
+    #expect(try changes([], [inner]) == ["!l[].x field added"])
+    #expect(try changes([FieldRule("l[].x", mandatory: false, .integer)], [inner]).contains("!l field made mandatory"))
+  }
+
+  /// Random pairs of contracts and random events: what is right under the old one and flagged by the new one is broken.
+  @Test func `nothing that breaks is called fine`() throws {
+    let seed = testSeed()
+    print("ContractChangeTests.random: WEIR_SEED=\(seed)")
+    var random = RandomContracts(seed: seed)
+    var (broken, fine) = (0, 0)
+    for _ in 0..<1_500 {
+      let (before, after) = (random.contract(), random.contract())
+      let (old, new) = (try before.compiled(), try after.compiled())
+      let changes = old.changes(to: new)
+      #expect(old.changes(to: old).isEmpty)
+      for _ in 0..<25 {
+        let fields = random.fields()
+        let name = ["a", "b.c", "d\u{1}\"", "unknown"].randomElement(using: &random.random) ?? ""
+        guard old.check(name: name, fields: fields).violations.isEmpty else { continue }
+        let violations = new.check(name: name, fields: fields).violations
+        guard let violation = violations.first else {
+          fine += 1
+          continue
+        }
+        broken += 1
+        let isTold = changes.contains { $0.isBreaking && ($0.event == name || $0.event.isEmpty) }
+        #expect(
+          isTold,
+          "WEIR_SEED=\(seed): \(violation), of \(fields)\n\(changes.map(\.description).joined(separator: "\n"))")
+      }
+    }
+    #expect(broken > 500 && fine > 500, "\(broken) and \(fine): enough of each for this to say something")
+  }
+}

@@ -1,0 +1,56 @@
+// Losses that no delivery comes by: the ledger has them from the log.
+
+import TestSupport
+import Testing
+import WeirTesting
+
+@testable import Weir
+@testable import WeirContracts
+@testable import WeirDelivery
+
+struct LedgerTests {
+  /// Captures into a lane of 128 events until some took the place of others; answers how many were accepted.
+  private func overwrite(_ tracker: Tracker) throws -> UInt64 {
+    let text = FieldValue.string(String(repeating: "x", count: 1_000))
+    let before = tracker.counters.overwritten
+    var accepted: UInt64 = 0
+    // The drainer may keep up for a while; it can't for ever.
+    for _ in 0..<1_000_000 where tracker.counters.overwritten == before {
+      if tracker.track("e", fields: ["text": text]).isAccepted { accepted += 1 }
+    }
+    try tracker.drain()
+    try #require(tracker.counters.overwritten > before)
+    return accepted
+  }
+
+  @Test func `what later events took the place of is lost, but not to whoever began after that`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(
+        directory,
+        tracker: {
+          $0.laneBytes = 128 << 10
+          $0.drainInterval = .seconds(10)
+          $0.whenFull = .dropOldest
+        })
+      try stage.dispatcher.add(ScriptedProvider(name: "early"))
+      let before = try overwrite(stage.tracker)
+      let lostBefore = stage.tracker.counters.overwritten
+      var options = DeliveryOptions()
+      options.start = .end
+      try stage.dispatcher.add(ScriptedProvider(name: "late"), options: options)
+      let after = try overwrite(stage.tracker)
+      let lost = stage.tracker.counters.overwritten
+      #expect(await stage.run { stage.dispatcher.ledger.entries.allSatisfy { $0.pending == 0 } })
+      #expect(await stage.run { stage.entry("late").offset == stage.entry("early").offset })
+      for ledger in [stage.dispatcher.ledger, try LogDirectory(directory).ledger()] {
+        let early = try #require(ledger["early"])
+        #expect(early.accepted == before + after && early.lost == [.overwritten: lost] && early.isBalanced, "\(early)")
+        let late = try #require(ledger["late"])
+        #expect(late.accepted == after && late.lost == [.overwritten: lost - lostBefore] && late.isBalanced, "\(late)")
+      }
+      // Each tells of what it came by.
+      let reported = Dictionary(uniqueKeysWithValues: stage.dispatcher.report.entries.map { ($0.provider, $0.lost) })
+      #expect(reported["early"] == [.overwritten: lost] && reported["late"] == [.overwritten: lost - lostBefore])
+    }
+  }
+}

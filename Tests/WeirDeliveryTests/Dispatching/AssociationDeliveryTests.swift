@@ -1,0 +1,145 @@
+// Changes of the default user are told in order with the events, once more after a restart, and redacted.
+
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import WeirTesting
+
+@testable import Weir
+@testable import WeirContracts
+@testable import WeirDelivery
+
+struct AssociationDeliveryTests {
+  private typealias Call = ScriptedProvider.Call
+
+  /// What a provider was told, with events as their numbers.
+  private func story(_ provider: ScriptedProvider, _ numbers: [EventID: Int]) -> [String] {
+    provider.calls.map { call in
+      switch call {
+      case .setup: "setup"
+      case .associate(let user): "user \(user.id)"
+      case .disassociate: "nobody"
+      case .deliver(let ids): ids.map { "\(numbers[$0] ?? -1)" }.joined(separator: " ")
+      case .shutdown: "shutdown"
+      }
+    }
+  }
+
+  private func numbered(_ ids: [EventID]) -> [EventID: Int] {
+    Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($1, $0) })
+  }
+
+  @Test func `in order, the events before it first`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(answers: [.each { $0.fields["n"] == .int(0) ? .retry(after: nil) : .accepted }])
+      var ids = try stage.capture(2)
+      try stage.tracker.associate("ann", traits: ["plan": "paid"])
+      ids += try stage.capture(2, from: 2)
+      try stage.tracker.disassociate()
+      try stage.tracker.associate("bob")
+      ids += try stage.capture(1, from: 4)
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { stage.entry().offset == 8 })
+      #expect(
+        story(provider, numbered(ids)) == ["setup", "0 1", "0", "user ann", "2 3", "nobody", "user bob", "4"])
+      // Each change is an event that was accepted.
+      #expect(stage.entry().acknowledged == 8 && stage.entry().accepted == 8 && stage.entry().isBalanced)
+    }
+  }
+
+  @Test func `a change that could not be told is told again, and nothing goes past it`() async throws {
+    struct Picky: Provider {
+      let inner: ScriptedProvider
+      var name: String { inner.name }
+      let failures: Shared
+      final class Shared: Sendable {
+        let left = Mutex(2)
+      }
+      func associate(_ user: EventUser) async throws {
+        try await inner.associate(user)
+        if failures.left.withLock({ left in
+          left -= 1
+          return left >= 0
+        }) {
+          throw ScriptedProvider.Failure("not now")
+        }
+      }
+      func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] { try await inner.deliver(events) }
+    }
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let inner = ScriptedProvider()
+      try stage.tracker.associate("ann")
+      try stage.capture(3)
+      try stage.dispatcher.add(Picky(inner: inner, failures: Picky.Shared()))
+      #expect(await stage.run { stage.entry().offset == 4 })
+      let user = Call.associate(EventUser(id: "ann"))
+      #expect(inner.calls.prefix(3) == [user, user, user] && inner.callSizes == [3])
+      #expect(stage.clock.now.sinceStart >= .milliseconds(750))
+    }
+  }
+
+  @Test func `after a restart the last one is told once more, before anything else`() async throws {
+    try await withDirectoryAsync { directory in
+      do {
+        let stage = try DeliveryStage(directory)
+        let provider = ScriptedProvider()
+        try stage.dispatcher.add(provider)
+        try stage.tracker.associate("ann")
+        try stage.tracker.associate("bob", traits: ["plan": "paid", "email": "b@example.com"], sensitive: ["email"])
+        try stage.capture(2)
+        #expect(await stage.run { stage.entry().offset == 4 })
+        try await stage.close()
+      }
+      for round in 0..<2 {
+        let stage = try DeliveryStage(directory)
+        let provider = ScriptedProvider()
+        try stage.dispatcher.add(provider)
+        let ids = try stage.capture(1, from: round)
+        #expect(await stage.run { stage.entry().offset == UInt64(5 + round) })
+        let bob = EventUser(id: "bob", traits: ["plan": "paid", "email": .redacted])
+        #expect(provider.calls == [.setup, .associate(bob), .deliver(ids)])
+        #expect(stage.entry().acknowledged == UInt64(5 + round) && stage.entry().isBalanced)
+        try await stage.close()
+      }
+      // Without the file the log tells, and with neither nobody does.
+      try FileManager.default.removeItem(atPath: directory + "/cursors/scripted.user")
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      try stage.dispatcher.add(provider)
+      try stage.capture(1)
+      #expect(await stage.run { stage.entry().offset == 7 })
+      #expect(provider.calls.contains(.associate(EventUser(id: "bob", traits: ["plan": "paid", "email": .redacted]))))
+    }
+  }
+
+  @Test func `the file beside the cursor, whole and damaged`() throws {
+    try withDirectory { directory in
+      try withDirectory { _ in }
+      _ = try Tracker(directory: directory, configuration: quiet())
+      _ = try CursorLock("p", of: directory, calls: SystemCalls())
+      var file = try AssociationFile("p", of: directory, calls: SystemCalls())
+      let users: [EventUser?] = [EventUser(id: "a", traits: ["x": 1]), nil, EventUser(id: "ü", traits: [:])]
+      for (offset, user) in users.enumerated() {
+        file.add(HeldAssociation(offset: Offset(offset), bytes: 0, user: user))
+        try file.write(upTo: Offset(offset))
+      }
+      let read = try AssociationFile("p", of: directory, calls: SystemCalls())
+      #expect(read.find(2)?.user == users[2] && read.find(2)?.isRepeated == true)
+      #expect(read.find(1)?.offset == 1 && read.find(1)?.user == nil)
+      #expect(read.find(nil) == nil)
+      let url = URL(filePath: directory + "/cursors/p.user")
+      let whole = try Data(contentsOf: url)
+      for place in whole.indices {
+        var bytes = whole
+        bytes[place] ^= 0x41
+        try bytes.write(to: url)
+        #expect(try AssociationFile("p", of: directory, calls: SystemCalls()).find(2) == nil, "\(place)")
+        try whole[..<place].write(to: url)
+        #expect(try AssociationFile("p", of: directory, calls: SystemCalls()).find(2) == nil, "\(place)")
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// Scopes whose view does not fit into what can be bound. In the suite that alone looks at the process's counter of that.
+
+import TestSupport
+import Testing
+
+@testable import Weir
+@testable import WeirScopes
+
+extension EncodedScopeLimitTests {
+  @Test func namesOfAnyLength() throws {
+    try ScopeLog.with { log throws in
+      let tracker = log.tracker
+      let refused = tracker.counters.scopesRefused
+      tracker.withScope("") { #expect(currentView == EventView(id: $0.id, name: "")) }
+      // Too long to be bound: the scope is there, and its view is left out; never is it the outer one's.
+      let long = String(repeating: "x", count: 5_000)
+      withView("outer") {
+        tracker.withScope(long) { scope in
+          #expect(Scope.current === scope && currentView?.name == "outer")
+          tracker.track("inside")
+        }
+      }
+      // Too long for an event as well.
+      let endless = String(repeating: "y", count: 1 << 20)
+      // Once where it began, and once where it was bound.
+      #expect(tracker.counters.scopesRefused - refused == 2)
+      let scope = tracker.beginScope(endless, parent: endless)
+      #expect(scope.entered == .dropped(.tooLarge) && scope.end() == .dropped(.tooLarge))
+      // What was dropped is counted, and in the log as a gap, whose place is the drainer's to say.
+      #expect(tracker.counters.dropped[.tooLarge] == 2)
+      let lines = try log.lines().filter { $0 != "weir.gap" }
+      #expect(lines == ["entered ", "exited  end", "entered \(long)", "inside", "exited \(long) end"])
+      let views = try tracker.events().filter { !$0.isNotice }.map(\.context.view?.name)
+      #expect(views == ["", "", nil, "outer", nil])
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// Batch segments and the removal of what was delivered, as Swift sees them: options, counters, tallies.
+
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Weir
+
+struct BatchSegmentTests {
+  /// A log that rolls often: segments of 256 KiB.
+  private func rolling(_ change: (inout Tracker.Configuration) -> Void = { _ in }) -> Tracker.Configuration {
+    quiet { configuration in
+      configuration.laneBytes = 16384
+      configuration.maximumEventBytes = 2048
+      configuration.segmentBytes = 1 << 18
+      configuration.whenFull = .block
+      change(&configuration)
+    }
+  }
+
+  private func fill(_ tracker: Tracker, _ count: Int) {
+    let fields: FieldObject = ["text": .string(String(repeating: "weir ", count: 200))]
+    for _ in 0..<count { #expect(tracker.track("filled", fields: fields).isAccepted) }
+  }
+
+  private func files(_ directory: String, _ suffix: String) throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: directory).count { $0.hasSuffix(suffix) }
+  }
+
+  @Test func threadsOfAnOpenLog() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: rolling { $0.batchThreads = 2 })
+      fill(tracker, 2000)
+      try tracker.sync()
+      #expect(await eventually { tracker.counters.batched > 5 && tracker.counters.batchWaiting == 0 })
+      let counters = tracker.counters
+      #expect(try files(directory, ".weir.lz4") == Int(counters.batched))
+      #expect(counters.batchInput > 4 * counters.batchOutput && counters.batchOutput > 0)
+      #expect(counters.unbatched == 0 && counters.batchFailures == 0 && counters.batching == nil)
+      #expect(try tracker.events().count == 2000)
+      try tracker.close()
+      #expect(try LogDirectory(directory).verify().findings == 0)
+    }
+  }
+
+  @Test func logThatNobodyHasOpen() throws {
+    try withDirectory { directory in
+      let log = LogDirectory(directory)
+      let tracker = try Tracker(directory: directory, configuration: rolling())
+      fill(tracker, 1000)
+      #expect(throws: WeirError.self) { try log.batch() }
+      try tracker.close()
+      let before = try log.statistics()
+      let done = try log.batch(threads: 2)
+      #expect(done.segments == before.segments && done.batched == before.segments && done.outputBytes > 0)
+      #expect(try files(directory, ".weir") == 0)
+      let after = try log.statistics()
+      #expect(after.events == 1000 && after.segments == before.segments && after.totalBytes < before.totalBytes)
+      #expect(try log.verify().findings == 0)
+      for threads in [0, -1, 65] {
+        #expect(throws: WeirError.self) { try log.batch(threads: threads) }
+      }
+    }
+  }
+
+  @Test func removingWhatWasDelivered() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: rolling { $0.removeDelivered = true })
+      fill(tracker, 2000)
+      try tracker.sync()
+      let log = LogDirectory(directory)
+      #expect(try log.statistics().removed == 0)
+      tracker.handle.setDelivered(1500)
+      #expect(
+        await eventually {
+          tracker.counters.deliveredRemoved > 1000 && (try? log.statistics().firstOffset) ?? 0 > 1000
+        })
+      let statistics = try log.statistics()
+      #expect(statistics.removed <= 1500 && statistics.dropped == [:])
+      #expect(tracker.counters.deliveredRemoved == statistics.removed)
+      try tracker.close()
+    }
+  }
+
+  @Test func tally() throws {
+    try withDirectory { directory in
+      let log = LogDirectory(directory)
+      let tracker = try Tracker(directory: directory, configuration: rolling())
+      fill(tracker, 1000)
+      var tally = try log.tally(from: 300)
+      #expect(tally.accepted == 1000 && tally.below == 300 && tally.pending == 700 && tally.missing == 0)
+      try tracker.close()
+      tally = try log.tally(from: 1000)
+      #expect(tally.accepted == 1000 && tally.below == 1000 && tally.pending == 0 && tally.nextOffset == 1000)
+      #expect(throws: WeirError.self) { try LogDirectory(directory + "/none").tally(from: 0) }
+    }
+  }
+}

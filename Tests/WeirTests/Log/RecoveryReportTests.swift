@@ -1,0 +1,90 @@
+// Opening a log whose process died, as the tracker reports and logs it.
+
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Weir
+
+struct RecoveryReportTests {
+  /// A copy of a live log's files is what its process would leave if it were killed now.
+  private func copy(_ directory: String, to other: String) throws {
+    for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+      try FileManager.default.copyItem(atPath: directory + "/" + name, toPath: other + "/" + name)
+    }
+  }
+
+  @Test func whatADeadProcessCapturedIsRecovered() throws {
+    try withDirectory { directory in
+      try withDirectory { dead in
+        let tracker = try Tracker(directory: directory, configuration: quiet { $0.drainInterval = .seconds(10) })
+        var ids: [EventID] = []
+        for number in 0..<500 as Range<UInt64> {
+          ids.append(try #require(tracker.track(Checkout.started(cart: number)).id))
+          ids.append(try #require(tracker.track(Visit.plan(plan: .paid)).id))
+          if number == 250 { try tracker.drain() }
+        }
+        tracker.track("")
+        try copy(directory, to: dead)
+
+        let reader = try EventReader(directory: dead)
+        #expect(!reader.isLive)
+        let before = try reader.all()
+        #expect(before.filter { !$0.isNotice }.map(\.id) == ids)
+        let drained = try EventReader(directory: dead, includeLanes: false).all()
+        #expect(drained.count >= 502 && drained == Array(before.prefix(drained.count)))
+
+        let lines = LoggedLines()
+        let recovered = try Tracker(directory: dead, configuration: quiet { $0.logger = lines.logger })
+        let report = recovered.recovery
+        #expect(!report.wasClean && report.isComplete)
+        #expect(report.eventsInSegments + report.eventsFromLanes == 1_000)
+        #expect(report.dropped == 1)
+        #expect(report.previousOpening == tracker.opening && report.opening == recovered.opening)
+        #expect(report.firstOffset >= UInt64(before.count))
+        #expect(lines.levels == [.info])
+        #expect(lines.last.contains("recovered \(report.eventsInSegments) events from segments"))
+        #expect(try recovered.events() == before)
+        #expect(try recovered.events(of: Checkout.self).count == 500)
+      }
+    }
+  }
+
+  @Test func aLostRingIsReported() throws {
+    try withDirectory { directory in
+      try withDirectory { dead in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        tracker.track(Visit.opened)
+        try tracker.drain()
+        try copy(directory, to: dead)
+        try Data(repeating: 7, count: 1_000).write(to: URL(filePath: dead + "/ring"))
+        let lines = LoggedLines()
+        let recovered = try Tracker(directory: dead, configuration: quiet { $0.logger = lines.logger })
+        #expect(recovered.recovery.ringReplaced && !recovered.recovery.isComplete)
+        #expect(lines.levels == [.warning])
+        #expect(lines.last.contains("what it held is lost, how much is unknown"))
+        #expect(try recovered.events(of: Visit.self).map(\.event) == [.opened])
+      }
+    }
+  }
+
+  @Test func refusedTypesAreLoggedOnce() throws {
+    try withDirectory { directory in
+      let lines = LoggedLines()
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.logger = lines.logger })
+      #expect(lines.levels == [.info])
+      #expect(lines.last == "opened \(directory): nothing to recover")
+      for _ in 0..<10 { tracker.track(Loose { _ in }) }
+      #expect(lines.levels == [.info, .error])
+      #expect(lines.last.contains("events of Loose are dropped"))
+    }
+  }
+
+  @Test func theReportIsCodable() throws {
+    try withDirectory { directory in
+      let report = try Tracker(directory: directory, configuration: quiet()).recovery
+      let json = try JSONEncoder().encode(report)
+      #expect(try JSONDecoder().decode(RecoveryReport.self, from: json) == report)
+    }
+  }
+}
