@@ -39,7 +39,7 @@ extension EndToEnd {
       return lines
     }
 
-    @Test func `a segment cut short anywhere`() throws {
+    @Test func `a segment cut short anywhere costs no more than what it lost`() throws {
       let scratch = try Scratch()
       let clean = try log(scratch)
       let names = try Files.segments(in: scratch("log"))
@@ -60,7 +60,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a segment that is not there any more`() throws {
+    @Test func `a segment that is not there any more costs its own events, and is found`() throws {
       let scratch = try Scratch()
       let clean = try log(scratch)
       let names = try Files.segments(in: scratch("log"))
@@ -71,7 +71,7 @@ extension EndToEnd {
       #expect(verified.code == 1, "\(verified.text)")
     }
 
-    @Test func `foreign files that only look like a log's`() throws {
+    @Test func `foreign files that only look like a log's change nothing that is read`() throws {
       let scratch = try Scratch()
       let clean = try log(scratch)
       var random = SeededRandom(seed: 7)
@@ -119,7 +119,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: ["ring", "lock", "segment"])
-    func `a symbolic link in place of a file`(_ place: String) throws {
+    func `a symbolic link in place of a file is refused, and nothing is written through it`(_ place: String) throws {
       let scratch = try Scratch()
       let clean = try log(scratch)
       let name = try place == "segment" ? Files.segments(in: scratch("log"))[1] : place
@@ -140,7 +140,7 @@ extension EndToEnd {
       #expect(try Files.read(scratch("elsewhere")) == before, "written through the link")
     }
 
-    @Test func `a damaged ring of a dead process`() throws {
+    @Test func `a damaged ring of a dead process is recovered as far as it is whole`() throws {
       let seed = Run.seed()
       var random = SeededRandom(seed: seed)
       let scratch = try Scratch()

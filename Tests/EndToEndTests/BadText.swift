@@ -68,7 +68,7 @@ extension EndToEnd {
       #expect(line.event == "malformed" && exact(line) == Data(bytes), "\(line.fields)")
     }
 
-    @Test func `json that is no event is kept, and said to be malformed`() throws {
+    @Test func `JSON that is no event is kept, and said to be malformed`() throws {
       let bad = [
         "", "null", "[]", "7", "{", "{}", #"{"event":7,"fields":{}}"#, #"{"event":"a","fields":[]}"#, "not json",
         #"{"event":"a","fields":{}} {}"#,

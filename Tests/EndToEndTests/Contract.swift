@@ -6,7 +6,7 @@ extension EndToEnd {
   @Suite struct Contract {
     static let commands = ["record", "cat", "verify", "recover", "stat", "schema", "contract", "demo"]
 
-    @Test func `help is complete`() throws {
+    @Test func `the help is complete`() throws {
       let whole = try Tool.run("--help")
       #expect(whole.code == 0 && whole.errors.isEmpty)
       for command in Self.commands {
@@ -50,7 +50,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `from and limit`() throws {
+    @Test func `cat prints from the offset and up to the limit that it is told`() throws {
       let scratch = try Scratch()
       try Tool.record(
         scratch("log"), ["--format", "lines", "--segment-bytes", "320K"], sending: Numbered.lines(1...3000))
@@ -65,7 +65,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `csv has a header and quotes as RFC 4180 asks`() throws {
+    @Test func `CSV has a header and quotes as RFC 4180 asks`() throws {
       let scratch = try Scratch()
       let texts = ["plain", "comma, comma", "say \"so\"", "", "a\tb", "semi;colon"]
       try Tool.record(
@@ -199,7 +199,7 @@ extension EndToEnd {
       try Tool.require(writer.wait(), code: 0, "weir record")
     }
 
-    @Test func `acknowledgements, repeats and the summary`() throws {
+    @Test func `a recording is repeated, acknowledged and summed up`() throws {
       let scratch = try Scratch()
       let input = try scratch.file("input", "a\nb\nc\n")
       let arguments = ["record", scratch("log"), input, "--format", "lines", "--repeat", "3", "--acknowledge"]
@@ -244,7 +244,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `help has at most 80 columns`() throws {
+    @Test func `the help has at most 80 columns`() throws {
       for command in [[]] + Self.commands.map({ [$0] }) {
         for line in try Tool.run(command + ["--help"]).text.split(separator: "\n") {
           #expect(line.count <= 80, "weir \(command.first ?? ""): \(line)")

@@ -118,7 +118,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a log as it should be, an empty one, a damaged one, none`() throws {
+    @Test func `a check tells a log as it should be from an empty, a damaged and a missing one`() throws {
       let scratch = try Scratch()
       let contract = try scratch.file(
         "contract.json",
@@ -169,7 +169,7 @@ extension EndToEnd {
       #expect(each.code == 1 && each.text.isEmpty && each.errors.contains("50 events are not checked"))
     }
 
-    @Test func `files that are no contracts`() throws {
+    @Test func `files that are no contracts are refused with their line`() throws {
       let scratch = try Scratch()
       let wrong = try scratch.file("wrong.json", "{\"contract\": 1,\n\"version\": \"1\",\n\"evnts\": {}}")
       let outcome = try Tool.run("contract", "diff", wrong, wrong)
@@ -188,7 +188,7 @@ extension EndToEnd {
       #expect(isRead || isRefused, "\(yaml.text) \(yaml.errors)")
     }
 
-    @Test func `two contracts compared`() throws {
+    @Test func `a comparison of two contracts says what breaks`() throws {
       let scratch = try Scratch()
       func contract(_ name: String, _ fields: String) throws -> String {
         try scratch.file(

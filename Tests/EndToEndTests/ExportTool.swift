@@ -10,7 +10,7 @@ extension EndToEnd {
       return scratch("log")
     }
 
-    @Test func `what is exported is what cat prints`() throws {
+    @Test func `an export has what cat prints`() throws {
       let scratch = try Scratch()
       let log = try log(scratch, lines: 500)
       let ids = try Tool.cat(log).map(\.id)
@@ -30,7 +30,7 @@ extension EndToEnd {
       #expect(table.text.hasPrefix("offset,id,time,name,"))
     }
 
-    @Test func `a reader that has seen enough`() throws {
+    @Test func `an export ends without complaint when its reader has seen enough`() throws {
       let scratch = try Scratch()
       let log = try log(scratch, lines: 20_000)
       for format in ["jsonl", "csv"] {
@@ -41,7 +41,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `what can't be done is said, and leaves nothing behind`() throws {
+    @Test func `an export that can't be made says so, and leaves nothing behind`() throws {
       let scratch = try Scratch()
       let log = try log(scratch, lines: 50)
       let bad = [

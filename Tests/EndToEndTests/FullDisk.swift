@@ -17,7 +17,8 @@ extension EndToEnd {
     }
 
     @Test(arguments: Run.isLong ? ["22m", "24m", "27m", "30m", "34m", "40m", "48m"] : ["24m", "31m"])
-    func `a disk that fills up while recording`(_ size: String) throws {
+    func `a disk that fills up while recording ends it, and costs nothing that was acknowledged`(_ size: String) throws
+    {
       let scratch = try Scratch()
       let input = try scratch.file("input", Numbered.lines(1...(Run.isLong ? 400_000 : 150_000)))
       let script = """
@@ -56,7 +57,7 @@ extension EndToEnd {
       Run.say("a disk of \(size): \(life.acknowledged.count) acknowledged, \(after.count) kept")
     }
 
-    @Test func `a disk too small to begin with`() throws {
+    @Test func `a disk too small to begin with is an error in one line`() throws {
       let scratch = try Scratch()
       for size in ["64k", "1m", "4m", "16m"] {
         let script = """

@@ -8,7 +8,7 @@ extension EndToEnd {
   @Suite struct Types {
     // MARK: Schemas
 
-    @Test func `schema prints what was declared`() throws {
+    @Test func `the schema is what was declared`() throws {
       let scratch = try Scratch()
       try record(Account.captured, scratch("log"))
       let outcome = try Tool.run("schema", scratch("log"))
@@ -26,7 +26,7 @@ extension EndToEnd {
           """)
     }
 
-    @Test func `schema of events without a declaration`() throws {
+    @Test func `the schema of events without a declaration is what was seen of them`() throws {
       let scratch = try Scratch()
       let lines = #"{"event":"a","fields":{"n":1,"s":"x"}}"# + "\n" + #"{"event":"a","fields":{"n":2}}"# + "\n"
       try Tool.record(scratch("log"), ["--format", "jsonl"], sending: Data(lines.utf8))
@@ -35,7 +35,7 @@ extension EndToEnd {
     }
 
     /// The same of a live log, of one whose writer has died, and after recovery.
-    @Test func `schema of a live and of a dead log`() throws {
+    @Test func `the schema of a log is the same live, dead and recovered`() throws {
       let scratch = try Scratch()
       let writer = try Child(Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
       writer.send(Numbered.lines(1...100))
@@ -55,7 +55,7 @@ extension EndToEnd {
       #expect(try events().first?["event"] as? String == "line")
     }
 
-    @Test func `the keys of schema`() throws {
+    @Test func `the help tells of every key of a schema`() throws {
       let scratch = try Scratch()
       try record(Account.captured, scratch("log"))
       let outcome = try Tool.run("schema", scratch("log"), "--format", "json")
@@ -96,7 +96,7 @@ extension EndToEnd {
       #expect(object["breaking"] as? Int == 2 && (object["changes"] as? [Any])?.count == 4)
     }
 
-    @Test func `diff of what is no schema`() throws {
+    @Test func `a file that is no schema is refused by diff`() throws {
       let scratch = try Scratch()
       let files = ["", "[]", "{\"events\":[{\"event\":\"e\",\"fields\":[{\"name\":\"a\",\"kind\":\"text\"}]}]}"]
       for (index, text) in files.enumerated() {
@@ -110,7 +110,7 @@ extension EndToEnd {
     }
 
     /// Damage costs what it hits, is said, and is an exit code of its own.
-    @Test func `schema of a damaged log`() throws {
+    @Test func `the schema of a damaged log has what is whole, and says what is missing`() throws {
       let scratch = try Scratch()
       let tracker = try Tracker(directory: scratch("log"), configuration: quiet())
       for event in Account.captured { #expect(tracker.track(event).isAccepted) }

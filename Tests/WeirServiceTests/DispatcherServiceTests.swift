@@ -73,7 +73,7 @@
       #expect(try LogDirectory(spy.tracker.directory).ledger()["scripted"]?.pending == 5)
     }
 
-    @Test func `SIGTERM to a process of its own, under a service group`() async {
+    @Test func `SIGTERM to a process under a service group delivers, and ends it in order`() async {
       await #expect(processExitsWith: .success) {
         let spy = try SpyTracker()
         let provider = ScriptedProvider()

@@ -22,7 +22,7 @@ import WeirTesting
     return accepted
   }
 
-  @Test func aFullDiskRefusesAndKeepsWhatWasAccepted() throws {
+  @Test func `a full disk refuses, and keeps what was accepted`() throws {
     let disk = try FailingDisk()
     let spy = try SpyTracker(on: disk)
     spy.tracker.track(Order.paid(number: 1))
@@ -44,7 +44,7 @@ import WeirTesting
     #expect(spy.notices.contains { $0.name == "weir.gap" })
   }
 
-  @Test func aDiskThatCanNotSyncSaysSoAndLosesNothing() async throws {
+  @Test func `a disk that cannot sync says so, and loses nothing`() async throws {
     let disk = try FailingDisk()
     let spy = try SpyTracker(on: disk)
     let first = try #require(spy.tracker.track(Order.paid(number: 1)).id)
@@ -60,7 +60,7 @@ import WeirTesting
     #expect(spy.events(of: Order.self) == [.paid(number: 1)])
   }
 
-  @Test func aLogThatCanNotBeMadeIsAnErrorOfTheOpening() throws {
+  @Test func `a log that cannot be made is an error of the opening`() throws {
     for (fault, code) in [(FailingDisk.Fault.noSpace, WeirError.Code.noSpace), (.readOnly, .access), (.io, .io)] {
       let disk = try FailingDisk()
       disk.fail(.create, with: fault)
@@ -72,7 +72,7 @@ import WeirTesting
     }
   }
 
-  @Test func failsSoManyCallsAfterSoMany() throws {
+  @Test func `a disk fails so many calls after so many`() throws {
     for passing in 0..<3 {
       let disk = try FailingDisk()
       disk.fail(.create, with: .noSpace, after: passing, times: 1)
@@ -87,7 +87,7 @@ import WeirTesting
     }
   }
 
-  @Test func aLogThatCanNotBeReadIsAFailureOfTheSpy() throws {
+  @Test func `a log that cannot be read is a failure of the spy`() throws {
     let disk = try FailingDisk()
     let spy = try SpyTracker(on: disk)
     spy.tracker.track(Order.paid(number: 1))
@@ -98,7 +98,7 @@ import WeirTesting
     #expect(spy.events(of: Order.self) == [.paid(number: 1)])
   }
 
-  @Test func otherDirectoriesDoNotFail() throws {
+  @Test func `other directories do not fail`() throws {
     let disk = try FailingDisk()
     let other = try FailingDisk()
     disk.fail([.changes, .read], with: .io)
@@ -112,7 +112,7 @@ import WeirTesting
     #expect(disk.failures == 0)
   }
 
-  @Test func aDiskThatIsGoneFailsNothingAnyMore() throws {
+  @Test func `a disk that is gone fails nothing any more`() throws {
     for _ in 0..<40 {
       let disk = try FailingDisk()
       disk.fill()

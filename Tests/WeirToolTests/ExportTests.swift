@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `times choose`() throws {
+  @Test func `times choose the events`() throws {
     let scratch = try Scratch()
     let stored = try log(scratch, (0..<5).map { ("e", ["n": .int($0)]) })
     let times = stored.map(\.time)
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func `names without end`() throws {
+  @Test func `a table of names without end is refused`() throws {
     var columns = CSVColumns()
     let error = #expect(throws: ToolError.self) {
       for number in 0..<20_000 {

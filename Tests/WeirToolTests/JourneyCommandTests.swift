@@ -38,7 +38,7 @@ struct JourneyCommandTests {
     return try LogDirectory(spy.tracker.directory).journey(of: id)
   }
 
-  @Test func `for people`() async throws {
+  @Test func `a journey is told to people in lines`() async throws {
     let spy = try SpyTracker()
     let text = JourneyReport.text(try await journey(spy))
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -51,7 +51,7 @@ struct JourneyCommandTests {
     #expect(lines.contains { $0.hasPrefix("shop  ") && $0.hasSuffix("  rejected: no \"such\" place") })
   }
 
-  @Test func `for programs`() async throws {
+  @Test func `a journey is told to programs as JSON`() async throws {
     let spy = try SpyTracker()
     let journey = try await journey(spy)
     let text = JourneyReport.json(journey)
@@ -74,7 +74,7 @@ struct JourneyCommandTests {
   }
 
   /// Its segment was packed since: the event is at the same offset, in another file.
-  @Test func `of an event in a batch segment`() throws {
+  @Test func `a journey of an event in a batch segment is told`() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "weir-journey-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
     var configuration = Tracker.Configuration()

@@ -73,7 +73,7 @@ import Testing
         #expect(try Tool.cat(scratch("workers/live")).count == 110)
       }
 
-      @Test func `a log stays that somebody else is yet to get, or that holds more than events`() throws {
+      @Test func `a log that somebody else is yet to get, or that holds more than events, stays`() throws {
         let scratch = try Scratch()
         try FileManager.default.createDirectory(atPath: scratch("workers"), withIntermediateDirectories: true)
         for name in ["another", "damaged"] {
@@ -94,7 +94,7 @@ import Testing
         #expect(try Files.names(in: scratch("workers")) == ["another", "damaged"])
       }
 
-      @Test func `whoever read the output ends neither the delivery nor has it answer that all is well`() throws {
+      @Test func `a delivery goes on without a reader of its output, and does not say that all is well`() throws {
         let scratch = try Scratch()
         try FileManager.default.createDirectory(atPath: scratch("workers"), withIntermediateDirectories: true)
         for name in ["a", "b", "c"] { try Tool.record(scratch("workers/\(name)"), sending: Numbered.lines(1...10)) }

@@ -32,7 +32,7 @@ import Testing
         return numbers
       }
 
-      @Test func `it begins where it is told to, the first time only`() throws {
+      @Test func `a delivery begins where it is told to, the first time only`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
         let between = try #require(try Tool.cat(scratch("log")).last?.time)
@@ -48,7 +48,7 @@ import Testing
         }
       }
 
-      @Test func `a second one of the same name is refused as locked, one of another name is not`() throws {
+      @Test func `a second delivery of the same name is refused as locked, one of another name is not`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
         let first = try Child(
@@ -64,7 +64,7 @@ import Testing
         #expect(outcome.code == 143 && outcome.text.contains("10 acknowledged"), "\(outcome.text)\(outcome.errors)")
       }
 
-      @Test func `whoever follows gets what comes, beside a writer that removes what was delivered`() throws {
+      @Test func `a follower gets what comes, beside a writer that removes what was delivered`() throws {
         let scratch = try Scratch()
         let arguments = ["record", scratch("log"), "--acknowledge", "--segment-bytes", "1M", "--remove-delivered"]
         let writer = try Child(Tool.path, arguments, input: .pipe)
@@ -157,7 +157,7 @@ import Testing
         #expect(after.lost[reason] == lost && after.pending == 0 && after.balanced, "\(after)")
       }
 
-      @Test func `of several destinations one that stops is told at once and shown, and the others go on`() throws {
+      @Test func `a destination that stops is told at once and shown, and the others go on`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...20))
         let collector = try Collecting(log: scratch("collected"), faults: "status=404")
@@ -193,7 +193,7 @@ import Testing
         #expect(try LedgerLine.read(scratch("log"), "down").balanced)
       }
 
-      @Test func `what cannot begin says so in one line, and touches nothing`() throws {
+      @Test func `a delivery that cannot begin says so in one line, and touches nothing`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
         _ = try scratch.file("file", "x")
@@ -217,7 +217,7 @@ import Testing
         #expect(try Files.fingerprint(scratch("log")) == before)
       }
 
-      @Test func `what is rejected is kept with its reason, and is given again once that is mended`() throws {
+      @Test func `a rejected event is kept with its reason, and is given again once that is mended`() throws {
         let scratch = try Scratch()
         let lines = try RealLines()
         try Tool.record(scratch("log"), sending: lines.lines(1..<101))

@@ -21,7 +21,7 @@
       }
     }
 
-    @Test func requestsGoThroughIt() async throws {
+    @Test func `requests go through the proxy`() async throws {
       let proxy = try TestServer(.answer(200))
       defer { proxy.stop() }
       let verdicts = try await deliver(
@@ -35,7 +35,7 @@
       #expect(passwords == ["Basic cm9ib3Q6aHVzaC1odXNo", nil])
     }
 
-    @Test func aWrongPasswordForItStops() async throws {
+    @Test func `a wrong password for the proxy stops delivery`() async throws {
       let proxy = try TestServer(.answer(407, body: "hush-hush is wrong"))
       defer { proxy.stop() }
       for endpoint in ["http://weir.invalid/in", "https://weir.invalid/in"] {
@@ -48,7 +48,7 @@
       #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT"])
     }
 
-    @Test func oneThatIsDownIsAFailure() async throws {
+    @Test func `a proxy that is down is a failure`() async throws {
       let proxy = try TestServer.refusing()
       defer { proxy.stop() }
       #expect(

@@ -78,7 +78,7 @@ private let anyPoint = JoinPoint<Void, (), Any>("any()")
 
 extension AspectTests {
   @Suite struct Forms {
-    @Test func freeFunctions() {
+    @Test func `a free function is heard`() {
       let heard = Heard()
       let hook = freePoint.after { _, call, outcome in heard.say("\(call.name) \((try? outcome.get()) ?? -1)") }
       #expect(count("three") == 5)
@@ -86,7 +86,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func rethrowingFunctions() {
+    @Test func `a rethrowing function is heard, and its error`() {
       let heard = Heard()
       let hook = rethrowingPoint.after { _, _, outcome in heard.say("\(outcome)") }
       #expect(rethrowing { 1 } == 1)
@@ -95,7 +95,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func mutatingAndStaticMethodsOfStructures() {
+    @Test func `mutating and static methods of structures are heard`() {
       let heard = Heard()
       let hooks = [
         Basket.addPoint.before { basket, call in heard.say("\(basket.items) + \(call.item)") },
@@ -109,7 +109,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func actorsAndCancelledTasks() async {
+    @Test func `an actor's method is heard, and that its task was cancelled`() async {
       let heard = Heard()
       let account = Account()
       let hooks = [
@@ -127,7 +127,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func theMainActor() async {
+    @Test func `a method of the main actor is heard on it`() async {
       let heard = Heard()
       let hook = Screen.showPoint.before { screen, _ in
         MainActor.assumeIsolated { heard.say("\(type(of: screen))") }
@@ -138,7 +138,7 @@ extension AspectTests {
     }
 
     /// Calls that begin on one thread and end on another, many at once.
-    @Test func asynchronousCallsChangeThreads() async {
+    @Test func `an asynchronous call may change threads`() async {
       let before = Count()
       let after = Count()
       let gone = Count()
@@ -160,7 +160,7 @@ extension AspectTests {
 
     // MARK: Parameters
 
-    @Test func largeParameters() {
+    @Test func `large parameters are heard whole`() {
       #expect(MemoryLayout<CallState<Void, (large: Large, ()), Large>>.size > 256)
       let heard = Heard()
       let hook = largePoint.after { _, call, outcome in heard.say("\(call.large.last) \((try? outcome.get())!.last)") }
@@ -171,7 +171,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func parametersOfLargeAlignment() {
+    @Test func `parameters of large alignment are heard whole`() {
       let missed = JoinPointListing().missedCalls
       let heard = Heard()
       let hook = alignedPoint.after { _, call, outcome in
@@ -188,7 +188,7 @@ extension AspectTests {
     }
 
     /// What a call's state holds goes with the call, whether its end was heard or the hook was gone by then.
-    @Test func whatACallHoldsIsReleased() throws {
+    @Test func `the objects that a call holds are released`() throws {
       let gone = Count()
       let hook = heldPoint.after { _, call, _ in call.held.use() }
       for _ in 0..<10 {
@@ -212,7 +212,7 @@ extension AspectTests {
       failing.detach()
     }
 
-    @Test func parametersAreNotEvaluatedForNobody() {
+    @Test func `parameters are not evaluated for nobody`() {
       let count = Count()
       func item() -> String {
         count.up()
@@ -223,7 +223,7 @@ extension AspectTests {
     }
 
     /// A result that is kept as Any, and one that is nil.
-    @Test func resultsOfAnyType() {
+    @Test func `a result of type Any is heard, one that is nil, too`() {
       let heard = Heard()
       let hook = anyPoint.after { _, _, outcome in heard.say("\((try? outcome.get()) ?? "none")") }
       var call = anyPoint.call()

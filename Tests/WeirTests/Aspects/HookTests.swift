@@ -32,7 +32,7 @@ private final class Shop: Sendable {
 
 extension AspectTests {
   @Suite struct Hooks {
-    @Test func adviceHearsWhatHappened() throws {
+    @Test func `advice hears what happened`() throws {
       let heard = Heard()
       let shop = Shop()
       let hooks = [
@@ -63,7 +63,7 @@ extension AspectTests {
       #expect(heard.take() == [])
     }
 
-    @Test func durationIsThatOfTheCall() {
+    @Test func `the duration is that of the call`() {
       let took = Heard()
       let hook = Shop.askPoint.after { _, _, _, duration in took.say("\(duration >= .milliseconds(20))") }
       Shop().ask { usleep(21_000) }
@@ -71,7 +71,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func nothingSaidIsNothingReturned() {
+    @Test func `a call that says no result has returned nothing`() {
       let heard = Heard()
       let hook = Shop.askPoint.after { _, _, outcome in
         if case .success(()) = outcome { heard.say("nothing") }
@@ -81,7 +81,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func hooksFireInTheOrderOfAttaching() {
+    @Test func `hooks fire in the order of attaching`() {
       let heard = Heard()
       let shop = Shop()
       let hooks = [
@@ -99,7 +99,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func detachingTwiceIsDetachingOnce() {
+    @Test func `detaching twice is detaching once`() {
       let count = Count()
       let other = Count()
       let hook = Shop.askPoint.before { _, _ in count.up() }
@@ -114,7 +114,7 @@ extension AspectTests {
       #expect(!Shop.isAsked)
     }
 
-    @Test func aReleasedHookIsDetached() {
+    @Test func `a released hook is detached`() {
       let count = Count()
       let gone = Count()
       var hook: Hook? = { [held = Held(gone)] in
@@ -131,7 +131,7 @@ extension AspectTests {
       #expect(count.value == 1)
     }
 
-    @Test func aHookThatIsKeptStaysUntilDetached() throws {
+    @Test func `a hook that is kept stays until detached`() throws {
       let count = Count()
       weak var kept: Hook?
       do {
@@ -151,7 +151,7 @@ extension AspectTests {
       #expect(kept == nil)
     }
 
-    @Test func whatAdviceHeldIsReleasedWhenDetachReturns() {
+    @Test func `the objects that advice held are released when detach returns`() {
       let gone = Count()
       let hook = { [held = Held(gone)] in Shop.askPoint.after { _, _, _ in held.use() } }()
       Shop().ask()
@@ -164,7 +164,7 @@ extension AspectTests {
 
     // MARK: In the midst of a call
 
-    @Test func attachedDuringACallHearsTheNext() {
+    @Test func `a hook attached during a call hears the next`() {
       let heard = Heard()
       let before = Shop.askPoint.after { _, _, _ in heard.say("first") }
       var late: Hook?
@@ -180,7 +180,7 @@ extension AspectTests {
       late?.detach()
     }
 
-    @Test func detachedDuringACallDoesNotHearItsEnd() {
+    @Test func `a hook detached during a call does not hear its end`() {
       let heard = Heard()
       let hook = Shop.askPoint.after { _, _, _ in heard.say("gone") }
       let stays = Shop.askPoint.after { _, _, _ in heard.say("stays") }
@@ -190,7 +190,7 @@ extension AspectTests {
       #expect(heard.take() == [])
     }
 
-    @Test func adviceDetachesItself() {
+    @Test func `advice may detach itself`() {
       let count = Count()
       let gone = Count()
       let slot = Mutex<Hook?>(nil)
@@ -212,7 +212,7 @@ extension AspectTests {
       slot.withLock { $0 = nil }
     }
 
-    @Test func adviceDetachesAnother() {
+    @Test func `advice may detach another hook`() {
       let count = Count()
       let gone = Count()
       let shop = Shop()
@@ -232,7 +232,7 @@ extension AspectTests {
       slot.withLock { $0 = nil }
     }
 
-    @Test func adviceAttachesAnother() {
+    @Test func `advice may attach another hook`() {
       let heard = Heard()
       let slot = Mutex<Hook?>(nil)
       let hook = Shop.askPoint.before { _, _ in
@@ -248,7 +248,7 @@ extension AspectTests {
       slot.withLock { $0 }?.detach()
     }
 
-    @Test func adviceIsNotCalledForCallsOfItsOwn() throws {
+    @Test func `advice is not called for calls of its own`() throws {
       let heard = Heard()
       let shop = Shop()
       let asking = Shop.askPoint.before { owner, _ in
@@ -269,7 +269,7 @@ extension AspectTests {
 
     // MARK: Objects
 
-    @Test func noOtherObjectIsTakenForOneThatEnded() {
+    @Test func `no other object is taken for one that ended`() {
       let count = Count()
       var hooks: [Hook] = []
       var addresses: Set<UInt> = []
@@ -288,7 +288,7 @@ extension AspectTests {
       hooks = []
     }
 
-    @Test func aHookKeepsNoObjectAlive() {
+    @Test func `a hook keeps no object alive`() {
       weak var seen: Shop?
       var hook: Hook?
       do {
@@ -301,7 +301,7 @@ extension AspectTests {
       hook?.detach()
     }
 
-    @Test func typesThatAreNotOfTheJoinPointTrap() async {
+    @Test func `a type that is not of the join point traps`() async {
       await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(exactly: Held.self) { _, _ in } }
       await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.after(in: Held.self) { _, _, _ in } }
       await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(on: Count()) { _, _ in } }
@@ -311,7 +311,7 @@ extension AspectTests {
 
     // MARK: Descriptors and the listing
 
-    @Test func aDescriptorThatEndsLetsItsHooksGo() {
+    @Test func `a descriptor that ends lets its hooks go`() {
       final class Owner: Sendable {
         let point = JoinPoint<Void, (), Void>("Owner.point")
       }
@@ -329,7 +329,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func theListingSaysWhoListens() throws {
+    @Test func `the listing says who listens`() throws {
       let hooks = [
         Parent.lookPoint.before(exactly: Calling.self, file: "Shop/Tracking.swift", line: 9) { _, _ in },
         Parent.lookPoint.after(in: Calling.self, file: "Shop/Tracking.swift", line: 10) { _, _, _ in },

@@ -25,7 +25,7 @@ struct BoundsTests {
     return (0..<count).count(where: { _ in tracker.track("filled", fields: fields).id != nil })
   }
 
-  @Test func displacing() throws {
+  @Test func `the oldest events are displaced at the byte limit, and counted`() throws {
     try withDirectory { directory in
       var configuration = small()
       configuration.byteLimit = 4 << 20
@@ -44,7 +44,7 @@ struct BoundsTests {
     }
   }
 
-  @Test func refusing() throws {
+  @Test func `new events are refused at the byte limit, and counted`() throws {
     try withDirectory { directory in
       var configuration = small()
       configuration.byteLimit = 4 << 20
@@ -62,7 +62,7 @@ struct BoundsTests {
     }
   }
 
-  @Test func tooLittle() throws {
+  @Test func `a byte limit that is too small for a log is refused`() throws {
     try withDirectory { directory in
       var configuration = small()
       for limit in [0, 1, 1 << 19] {
@@ -75,7 +75,7 @@ struct BoundsTests {
     }
   }
 
-  @Test func retaining() throws {
+  @Test func `events that are older than retention expire, and are counted`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: small())
       let accepted = fill(tracker, 1000)
@@ -95,7 +95,7 @@ struct BoundsTests {
   }
 
   /// The ring is cut short while the log is open: the next store to it is a SIGBUS.
-  @Test func guarding() async throws {
+  @Test func `a ring that is cut short while the log is open ends the process by SIGBUS`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "weir-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: directory) }
     await #expect(processExitsWith: .signal(SIGBUS)) { [directory = directory as String] in

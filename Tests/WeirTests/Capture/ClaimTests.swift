@@ -32,7 +32,7 @@ struct ClaimTests {
     }
   }
 
-  @Test func aWireIDIsTheFirstOnes() throws {
+  @Test func `a wire ID is the first type's that claims it`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<3 {
@@ -60,7 +60,7 @@ struct ClaimTests {
     init?(_ stored: StoredEvent) throws { return nil }
   }
 
-  @Test func twiceInOneType() throws {
+  @Test func `a wire ID that is twice in one type is the first event's`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(Twice(index: 0))
@@ -70,7 +70,7 @@ struct ClaimTests {
     }
   }
 
-  @Test func namesMayBeHadTwice() throws {
+  @Test func `two types of one name collide if declared differently, and both are captured`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       #expect(tracker.track(Single(1 as Int64)).isAccepted)
@@ -90,7 +90,7 @@ struct ClaimTests {
     var user: String
   }
 
-  @Test func namesOfCodableTypes() throws {
+  @Test func `two Codable types of one name collide, and say so`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<2 { #expect(tracker.track(Login(user: "x", attempts: 1)).isAccepted) }
@@ -100,7 +100,7 @@ struct ClaimTests {
     }
   }
 
-  @Test func eachTrackerHasItsOwn() throws {
+  @Test func `each tracker has claims of its own`() throws {
     try withDirectory { first in
       try withDirectory { second in
         let one = try Tracker(directory: first, configuration: quiet())

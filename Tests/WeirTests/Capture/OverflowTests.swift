@@ -18,7 +18,7 @@ struct OverflowTests {
 
   private static let text = String(repeating: "x", count: 1_000)
 
-  @Test func theOldestAreOverwrittenAndCounted() throws {
+  @Test func `the oldest events are overwritten, and counted`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: small(.dropOldest))
       var ids: [EventID] = []
@@ -58,7 +58,7 @@ struct OverflowTests {
     }
   }
 
-  @Test func nothingIsOverwrittenUnlessAskedFor() throws {
+  @Test func `nothing is overwritten unless asked for`() throws {
     for policy in [.dropNewest, .block, .block(upTo: .milliseconds(1))] as [Tracker.OverflowPolicy] {
       try withDirectory { directory in
         let tracker = try Tracker(directory: directory, configuration: small(policy))
@@ -74,7 +74,7 @@ struct OverflowTests {
     }
   }
 
-  @Test func policiesAndWaits() {
+  @Test func `a policy that waits no time drops, and one that waits for ever blocks`() {
     #expect(Tracker.Configuration().whenFull == .dropNewest)
     #expect(Tracker.OverflowPolicy.dropOldest != .dropNewest)
     #expect(Tracker.OverflowPolicy.block(upTo: .zero) == .dropNewest)
@@ -83,7 +83,7 @@ struct OverflowTests {
   }
 
   /// Every number of the core arrives under its own name.
-  @Test func reportsOfTheCoreKeepTheirNumbers() {
+  @Test func `reports of the core keep their numbers`() {
     var core = weir_counters()
     core.accepted = 9
     core.drained = 5

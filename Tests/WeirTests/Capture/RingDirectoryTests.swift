@@ -10,7 +10,7 @@ struct RingDirectoryTests {
     try FileManager.default.contentsOfDirectory(atPath: directory)
   }
 
-  @Test func theRingIsThereWhileTheLogIsOpen() throws {
+  @Test func `the ring is there while the log is open`() throws {
     try withDirectory { directory in
       try withDirectory { memory in
         let rings = memory + "/rings"
@@ -34,7 +34,7 @@ struct RingDirectoryTests {
     }
   }
 
-  @Test func aVanishedRingIsReported() throws {
+  @Test func `a vanished ring is reported`() throws {
     try withDirectory { directory in
       try withDirectory { memory in
         try withDirectory { dead in
@@ -60,7 +60,7 @@ struct RingDirectoryTests {
     }
   }
 
-  @Test func aRelativePathIsTakenFromTheWorkingDirectory() throws {
+  @Test func `a relative path is taken from the working directory`() throws {
     try withDirectory { directory in
       let rings = "weir-rings-\(UUID().uuidString)"
       defer { try? FileManager.default.removeItem(atPath: rings) }
@@ -70,7 +70,7 @@ struct RingDirectoryTests {
     }
   }
 
-  @Test func unsafeDirectoriesAreRefused() throws {
+  @Test func `unsafe directories are refused`() throws {
     try withDirectory { directory in
       try withDirectory { memory in
         try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: memory)

@@ -20,7 +20,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func globalFieldsOfTheOpening() throws {
+  @Test func `global fields are in the context of each event of the opening`() throws {
     let globals = GlobalFields(
       app: "shop", version: "1.2", environment: "test", consent: "all", fields: ["region": "eu", "app": "other"],
       sensitive: ["region"])
@@ -38,7 +38,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func theyAreNotCopiedIntoTheEvents() throws {
+  @Test func `global fields are not copied into the events`() throws {
     try withTracker(GlobalFields(fields: ["large": .string(String(repeating: "x", count: 10_000))])) { tracker in
       for number in 0..<1_000 as Range<UInt64> { tracker.track(Checkout.started(cart: number)) }
       try tracker.sync()
@@ -50,7 +50,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func changingThem() throws {
+  @Test func `a change of the global fields holds from then on`() throws {
     try withTracker { tracker in
       tracker.track("0")
       try tracker.setGlobals(GlobalFields(app: "a"))
@@ -67,7 +67,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func updatesFromManyThreadsAllHold() throws {
+  @Test func `updates from many threads all hold`() throws {
     try withTracker { tracker in
       DispatchQueue.concurrentPerform(iterations: 8) { thread in
         for number in 0..<5 {
@@ -84,7 +84,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func anUpdateOverAnother() throws {
+  @Test func `an update that was overtaken by another is made again`() throws {
     try withTracker { tracker in
       var calls = 0
       try tracker.updateGlobals { globals in
@@ -97,14 +97,14 @@ struct AssociationTests {
     }
   }
 
-  @Test func standardGlobals() {
+  @Test func `the standard global fields are those of the process`() {
     let globals = GlobalFields.standard()
     #expect(globals.app?.isEmpty == false && globals.host?.isEmpty == false && globals.session?.count == 36)
     #expect(globals.version == nil && GlobalFields().host == nil)
     #expect(GlobalFields.standard().session != globals.session)
   }
 
-  @Test func associating() throws {
+  @Test func `an association holds until the next one`() throws {
     try withTracker(GlobalFields(app: "shop")) { tracker in
       tracker.track("before")
       try tracker.associate("ada", traits: ["plan": "paid", "email": "a@b"], sensitive: ["email"])
@@ -136,7 +136,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func itBelongsToItsOpening() throws {
+  @Test func `an association belongs to its opening`() throws {
     try withDirectory { directory in
       let first = try Tracker(directory: directory, configuration: quiet { $0.globals.app = "first" })
       try first.associate("ada")
@@ -150,7 +150,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func whatIsTooLargeChangesNothing() throws {
+  @Test func `a change that is too large changes nothing`() throws {
     try withTracker(GlobalFields(app: "shop")) { tracker in
       try tracker.associate("ada")
       let large = FieldValue.string(String(repeating: "x", count: 17_000))
@@ -170,7 +170,7 @@ struct AssociationTests {
   }
 
   /// Who comes next is not known to the log: that it is not the one before must be.
-  @Test func aUserWhoIsTooLargeLeavesNobody() throws {
+  @Test func `a user who is too large leaves nobody`() throws {
     try withTracker(GlobalFields(app: "shop")) { tracker in
       try tracker.associate("ada")
       let large = FieldValue.string(String(repeating: "x", count: 17_000))
@@ -184,7 +184,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func theyAreTooLargeForAnOpening() throws {
+  @Test func `global fields that are too large fail the opening`() throws {
     try withDirectory { directory in
       let large = quiet { $0.globals.fields = ["large": .string(String(repeating: "x", count: 17_000))] }
       let error = #expect(throws: WeirError.self) { try Tracker(directory: directory, configuration: large) }
@@ -196,7 +196,7 @@ struct AssociationTests {
   }
 
   /// The room for definitions ends: nobody is the user then, rather than the former one.
-  @Test func noRoomForMoreContexts() throws {
+  @Test func `nobody is the user once there is no room for more contexts`() throws {
     try withTracker { tracker in
       var last = ""
       var error: WeirError?
@@ -220,7 +220,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func aChangeThatCannotBeCapturedDoesNotHold() throws {
+  @Test func `a change that cannot be captured does not hold`() throws {
     try withTracker(largestEvent: 256) { tracker in
       try tracker.associate("ada")
       let error = #expect(throws: WeirError.self) {
@@ -233,7 +233,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func afterClosing() throws {
+  @Test func `an association or a change after closing is refused`() throws {
     try withTracker { tracker in
       try tracker.close()
       for call in [
@@ -247,7 +247,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func theOrderOfOneThread() throws {
+  @Test func `the changes and events of one thread keep their order`() throws {
     try withTracker(blocks: true) { tracker in
       DispatchQueue.concurrentPerform(iterations: 3) { thread in
         for number in 0..<200 as Range<UInt64> {

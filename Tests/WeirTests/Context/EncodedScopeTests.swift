@@ -69,7 +69,7 @@ struct EncodedScopeTests {
     }
   }
 
-  @Test func nothingIsBoundOutside() throws {
+  @Test func `nothing is bound outside`() throws {
     let found = try contexts { tracker in
       tracker.track(Checkout.started(cart: 1))
       withUser("ada") { _ = tracker.track(Checkout.started(cart: 2)) }
@@ -79,7 +79,7 @@ struct EncodedScopeTests {
     #expect(currentUser == nil && currentView == nil && currentContext.isEmpty)
   }
 
-  @Test func everyKindOfEventHasTheScope() throws {
+  @Test func `every kind of event has the scope`() throws {
     let expected = EventContext(
       user: EventUser(id: "ada", traits: ["plan": "paid"]), fields: ["route": "/cart", "tries": .uint(2)],
       sensitive: ["email"])
@@ -103,7 +103,7 @@ struct EncodedScopeTests {
     #expect(found[3].fields == ["a": 1] && found[4].fields == ["cart": .uint(7)])
   }
 
-  @Test func innerOverOuter() throws {
+  @Test func `inner bindings stand over outer ones`() throws {
     let found = try contexts { tracker in
       withUser("outer", traits: ["plan": "paid"]) {
         withContext(["a": 1, "b": 1], sensitive: ["b"]) {
@@ -124,7 +124,7 @@ struct EncodedScopeTests {
       ])
   }
 
-  @Test func nobodyIsNotTheDefaultUser() throws {
+  @Test func `nobody is not the default user`() throws {
     let found = try contexts { tracker in
       try tracker.associate("default")
       tracker.track("1")
@@ -136,7 +136,7 @@ struct EncodedScopeTests {
   }
 
   /// Readers keep what came of the last scope: not beyond a change of what is around it.
-  @Test func theSameScopeAmongOtherGlobals() throws {
+  @Test func `the same scope stands among other global fields after a change of them`() throws {
     let found = try contexts { tracker in
       try withContext(["a": 1]) {
         tracker.track("1")
@@ -150,7 +150,7 @@ struct EncodedScopeTests {
     #expect(found.allSatisfy { $0.fields == ["a": 1] })
   }
 
-  @Test func viewsHaveIdsOfTheirOwn() throws {
+  @Test func `views have ids of their own`() throws {
     var ids: [String] = []
     let found = try contexts { tracker in
       for _ in 0..<2 {
@@ -168,7 +168,7 @@ struct EncodedScopeTests {
     #expect(views.map(\.parent) == [nil, ids[0], nil, ids[1]])
   }
 
-  @Test func errorsKeepTheirType() throws {
+  @Test func `an error keeps its type`() throws {
     struct Failed: Error, Equatable { var code: Int }
     func fails() throws(Failed) {
       try withUser("ada") { () throws(Failed) in throw Failed(code: 7) }
@@ -179,7 +179,7 @@ struct EncodedScopeTests {
     #expect(currentUser == nil)
   }
 
-  @Test func asynchronousWorkKeepsItsScope() async throws {
+  @Test func `asynchronous work keeps its scope`() async throws {
     struct Failed: Error {}
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
@@ -219,7 +219,7 @@ struct EncodedScopeTests {
   }
 
   @MainActor
-  @Test func itStaysOnItsActor() async throws {
+  @Test func `work in a scope stays on its actor`() async throws {
     var count = 0
     await withUser("ada") {
       MainActor.assertIsolated()
@@ -233,14 +233,14 @@ struct EncodedScopeTests {
 
   /// What waits for the actor gets it when the work is done, and not at the binding's beginning or end.
   @Test(arguments: ["withUser", "withContext", "withView", "run", "withScope"])
-  func noOtherWorkOfAnActorComesInBetween(form: String) async throws {
+  func `no other work of an actor comes in between`(form: String) async throws {
     let spy = try SpyTracker()
     await ActorWork().checkOrder(form, spy.tracker)
     await MainActorWork().checkOrder(form, spy.tracker)
   }
 
   /// Each thread binds users of its own, over and over: no event may have another's.
-  @Test func threadsDoNotMixTheirUsers() throws {
+  @Test func `threads do not mix their users`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       let each = 2_000
@@ -264,7 +264,7 @@ struct EncodedScopeTests {
   }
 
   /// The same with tasks, which change threads in the midst of a scope.
-  @Test func tasksDoNotMixTheirUsers() async throws {
+  @Test func `tasks do not mix their users`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       await withTaskGroup(of: Void.self) { group in
@@ -291,7 +291,7 @@ struct EncodedScopeTests {
   }
 
   /// An event that captures another one while it is written: both have the scope that they were captured in.
-  @Test func capturesWithinACapture() throws {
+  @Test func `a capture within a capture has the scope that it was made in`() throws {
     struct Outer: Event {
       let tracker: Tracker
       static let eventTypes = [EventType("outer", [Field("a", .int64)])]
@@ -311,7 +311,7 @@ struct EncodedScopeTests {
     }
   }
 
-  @Test func whatTextsAndNumbersHoldIsKept() throws {
+  @Test func `texts and numbers of any content are kept`() throws {
     let text = "a\0b\u{FEFF}ö\u{1F600}"
     let fields: FieldObject = [
       "nan": .double(Double(bitPattern: 0x7ff8_dead_beef_0001)), "infinity": .double(-.infinity), "text": .string(text),
@@ -330,7 +330,7 @@ struct EncodedScopeTests {
     #expect(found[1].user?.id == "" && found[1].view?.name == "")
   }
 
-  @Test func itSurvivesClosingAndOtherReaders() throws {
+  @Test func `a scope survives closing, and is there for other readers`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.globals.app = "shop" })
       withUser("ada") { withView("/cart") { _ = tracker.track(Checkout.started(cart: 1)) } }

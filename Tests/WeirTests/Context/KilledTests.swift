@@ -20,7 +20,7 @@ struct KilledTests {
     }
   }
 
-  @Test func contextsSurviveAKill() async throws {
+  @Test func `contexts survive a kill`() async throws {
     let directory = Self.directory(of: getpid())
     defer { try? FileManager.default.removeItem(atPath: directory) }
     await #expect(processExitsWith: .signal(SIGKILL)) {

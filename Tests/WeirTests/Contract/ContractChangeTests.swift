@@ -26,7 +26,7 @@ struct ContractChangeTests {
     FieldRule("f", mandatory: mandatory, type, clauses, default: value)
   }
 
-  @Test func `the contract and its events`() throws {
+  @Test func `changes of the contract and its events are told`() throws {
     let old = Contract("shop", version: "1") {
       EventRule("a", kind: .pageView)
       EventRule("gone", deprecated: true)
@@ -56,7 +56,7 @@ struct ContractChangeTests {
     #expect(try text(old, old) == [])
   }
 
-  @Test func `fields come and go`() throws {
+  @Test func `fields that come and go are told`() throws {
     let x = FieldRule("x", mandatory: true)
     #expect(try changes([x], [x, field()]) == ["!f field added"])
     #expect(try changes([x], [x, field(default: 1)]) == ["f field added"])
@@ -76,7 +76,7 @@ struct ContractChangeTests {
     #expect(try one(closed, object) == ["f.p field removed"])
   }
 
-  @Test func `mandatory, optional, defaults`() throws {
+  @Test func `changes of mandatory, optional and default are told with what they break`() throws {
     #expect(try one(field(mandatory: false), field()) == ["!f field made mandatory"])
     #expect(try one(field(mandatory: false), field(default: 1)) == ["f field made mandatory"])
     #expect(try one(field(), field(mandatory: false)) == ["f field made optional"])
@@ -90,7 +90,7 @@ struct ContractChangeTests {
     #expect(try one(explicit, implied) == [])
   }
 
-  @Test func `types and clauses`() throws {
+  @Test func `changes of types and clauses are told with what they break`() throws {
     #expect(try one(field(.integer), field(.number)) == ["f type changed"])
     #expect(try one(field(.integer), field(.any)) == ["f type changed"])
     #expect(try one(field(.number), field(.integer)) == ["!f type changed"])
@@ -121,7 +121,7 @@ struct ContractChangeTests {
         == ["f values added", "f pattern changed"])
   }
 
-  @Test func `marks and words`() throws {
+  @Test func `changes of marks and words are told with what they break`() throws {
     #expect(try one(field(), field(.any, .sensitive)) == ["f marked sensitive"])
     #expect(try one(field(.any, .sensitive), field()) == ["!f unmarked sensitive"])
     #expect(try one(field(), field(.any, .deprecated)) == ["f deprecation changed"])
@@ -132,7 +132,7 @@ struct ContractChangeTests {
     #expect(try one(outer, inner) == ["!f unmarked sensitive"])
   }
 
-  @Test func `arrays`() throws {
+  @Test func `changes of arrays are told`() throws {
     let array = field(.array)
     let strings = FieldRule("f[]", mandatory: false, .string)
     #expect(try one(array, strings).contains("!f[] field added"))
@@ -143,7 +143,7 @@ struct ContractChangeTests {
   }
 
   /// A default of a field of each element can't be filled in where the array itself is missing.
-  @Test func `arrays that have to be there`() throws {
+  @Test func `changes of arrays that have to be there are told`() throws {
     let inner = FieldRule("l[].x", mandatory: true, .integer, default: 7)
     #expect(try changes([], [inner]) == ["!l[].x field added"])
     #expect(try changes([FieldRule("l[].x", mandatory: false, .integer)], [inner]).contains("!l field made mandatory"))

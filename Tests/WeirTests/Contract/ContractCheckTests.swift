@@ -53,7 +53,7 @@ struct ContractCheckTests {
     return fields
   }
 
-  @Test func `an event as it should be`() throws {
+  @Test func `an event as it should be is clean`() throws {
     #expect(try check("checkout.completed", Self.good).isClean)
     #expect(try check("checkout.completed", FieldObject(Self.good.reversed())).isClean, "in any order")
     #expect(try check("empty", [:]).isClean)
@@ -65,7 +65,7 @@ struct ContractCheckTests {
     #expect(try check("checkout.completed", good(["coupon": .some(nil)])).isClean, "null is missing")
   }
 
-  @Test func `what is missing`() throws {
+  @Test func `a mandatory field that is missing is found`() throws {
     #expect(try found(good(["order": nil])) == ["order: mandatory"])
     #expect(try found(good(["order": .some(.null)])) == ["order: mandatory"])
     #expect(try found([:]) == ["order: mandatory", "total: mandatory", "items: mandatory"])
@@ -75,7 +75,7 @@ struct ContractCheckTests {
     #expect(try found(["a": nil], "open") == ["a.b: mandatory"])
   }
 
-  @Test func `types`() throws {
+  @Test func `a value of another type is found`() throws {
     #expect(try found(good(["order": "41"])) == ["order: type integer = \"41\""])
     #expect(try found(good(["order": 41.0])) == ["order: type integer = 41.0"])
     #expect(try found(good(["order": .uint(.max)])) == [])
@@ -99,7 +99,7 @@ struct ContractCheckTests {
     }
   }
 
-  @Test func `values, ranges, lengths, patterns`() throws {
+  @Test func `a value against its clauses is found`() throws {
     #expect(try found(good(["order": 0])) == ["order: range 1... = 0"])
     #expect(try found(good(["total": 10_000])) == ["total: range 0.0..<10000.0 = 10000"])
     #expect(try found(good(["total": -1])) == ["total: range 0.0..<10000.0 = -1"])
@@ -161,7 +161,7 @@ struct ContractCheckTests {
     #expect(try takes([.uuid(id)], .uuid(id)) && !takes([.uuid(id)], .uuid(UUID())))
   }
 
-  @Test func `unknown events and fields`() throws {
+  @Test func `unknown events and fields are found`() throws {
     #expect(try found(good(["color": "red"])) == ["color: unknown field = \"red\""])
     #expect(try found(good(["a.b": nil, "a.c": 1])) == ["a\\.c: unknown field = 1"])
     #expect(try found(good(["address": ["street": "s", "zip": 1]])) == ["address.zip: unknown field = 1"])
@@ -186,7 +186,7 @@ struct ContractCheckTests {
     #expect(try check("checkout.completed", fields).defaults.map(\.field) == ["currency"])
   }
 
-  @Test func `defaults`() throws {
+  @Test func `defaults are filled in where they are missing`() throws {
     let outcome = try check(
       "checkout.completed",
       good([
@@ -210,7 +210,7 @@ struct ContractCheckTests {
     #expect(try check("checkout.completed", Self.good).completed(Self.good) == Self.good)
   }
 
-  @Test func `a default in an object that nobody declared`() throws {
+  @Test func `a default makes the objects that lead to it`() throws {
     let contract = try Contract("t", version: "1") {
       EventRule("e") { Mandatory("a.b.c", .integer, default: 7) }
     }.compiled()
@@ -232,7 +232,7 @@ struct ContractCheckTests {
     #expect(outcome.completed(nulls)["currency"] == "EUR" && outcome.defaults.count == 1)
   }
 
-  @Test func `the kind`() throws {
+  @Test func `an event of another kind is found`() throws {
     let contract = try Self.shop.compiled()
     func rules(_ kind: EventKind?) -> [String] {
       let declaration = EventType("checkout.completed", kind: kind)
@@ -286,7 +286,7 @@ struct ContractCheckTests {
     #expect(defaults.violations.map(\.rule) == Array(repeating: "mandatory", count: 5))
   }
 
-  @Test func `a payload that can't be read`() throws {
+  @Test func `a payload that can't be read is found`() throws {
     let declaration = EventType("checkout.completed", [Field("email", .string, sensitive: true)])
     let event = StoredEvent(
       offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0),

@@ -14,7 +14,7 @@ struct ExactNumberTests {
   }
 
   /// Each is less than the next; where a double would round two of them together, this would fail.
-  @Test func `an ascending row`() throws {
+  @Test func `each number of an ascending row is less than the next`() throws {
     let row: [FieldValue] = [
       .double(-.infinity), .double(-1e300), .double((-0x1p63).nextDown), .int(.min), .int(.min + 1),
       .int(-(1 << 53) - 1), .int(-(1 << 53)), .double(-1.5), .int(-1), .float(-0.5), .int(0),
@@ -55,7 +55,7 @@ struct ExactNumberTests {
     #expect(!many.contains(.int(2)) && !many.contains("2") && !many.contains(.double(0.25)))
   }
 
-  @Test func `the same number in different kinds`() throws {
+  @Test func `the same number in different kinds is equal`() throws {
     let equal: [[FieldValue]] = [
       [.int(0), .uint(0), .float(0), .double(-0.0)], [.int(7), .uint(7), .float(7), .double(7)],
       [.int(1 << 53), .uint(1 << 53), .double(0x1p53)], [.int(.min), .double(-0x1p63), .float(-0x1p63)],

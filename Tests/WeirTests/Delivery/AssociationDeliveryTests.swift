@@ -27,7 +27,7 @@ struct AssociationDeliveryTests {
     Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($1, $0) })
   }
 
-  @Test func `in order, the events before it first`() async throws {
+  @Test func `an association is told in order, after the events before it`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(answers: [.each { $0.fields["n"] == .int(0) ? .retry(after: nil) : .accepted }])
@@ -78,7 +78,7 @@ struct AssociationDeliveryTests {
     }
   }
 
-  @Test func `after a restart the last one is told once more, before anything else`() async throws {
+  @Test func `the last association is told once more after a restart, before anything else`() async throws {
     try await withDirectoryAsync { directory in
       do {
         let stage = try DeliveryStage(directory)
@@ -112,7 +112,7 @@ struct AssociationDeliveryTests {
     }
   }
 
-  @Test func `the file beside the cursor, whole and damaged`() throws {
+  @Test func `the file beside the cursor is read whole, and passed over damaged`() throws {
     try withDirectory { directory in
       try withDirectory { _ in }
       _ = try Tracker(directory: directory, configuration: quiet())

@@ -13,14 +13,14 @@ struct OffsetRangesTests {
     #expect(OffsetRanges([.max - 1, .max, .max]).numbers == [.max - 1, .max])
   }
 
-  @Test func `what is in them`() {
+  @Test func `ranges contain their offsets, and no others`() {
     let ranges = OffsetRanges([5, 6, 7, 9])
     #expect(ranges.contains(4) == false && ranges.contains(8) == false && ranges.contains(10) == false)
     #expect(ranges.contains(5) == true && ranges.contains(7) == true && ranges.contains(9) == true)
     #expect(OffsetRanges([]).contains(0) == false)
   }
 
-  @Test func `more than there is room for`() {
+  @Test func `ranges that find no room make the rest unknown`() {
     let room = OffsetRanges.maximumRanges
     let full = OffsetRanges((0..<room).map { UInt64($0 * 2) })
     #expect(full.isComplete && full.ranges.count == room && full.contains(.max) == false)
@@ -32,7 +32,7 @@ struct OffsetRangesTests {
     #expect(OffsetRanges(numbers: full.numbers) == full)
   }
 
-  @Test func `numbers that can't be ranges`() {
+  @Test func `numbers that can't be ranges are refused`() {
     #expect(OffsetRanges(numbers: [5, 4]) == nil)
     #expect(OffsetRanges(numbers: Array(repeating: 1, count: OffsetRanges.maximumRanges * 2 + 2)) == nil)
     #expect(OffsetRanges(numbers: [1, 2, 0])?.isComplete == false)
@@ -56,7 +56,7 @@ struct AttemptLogTests {
     return notes
   }
 
-  @Test func `what is noted is read back`() throws {
+  @Test func `notes are read back`() throws {
     try withDirectory { directory in
       var attempt = attempt(2, [7, 8, 10])
       attempt.rejected = [8]
@@ -106,7 +106,7 @@ struct AttemptLogTests {
     }
   }
 
-  @Test func `the oldest make room`() async throws {
+  @Test func `the oldest notes make room`() async throws {
     try await withDirectoryAsync { directory in
       let log = AttemptLog(in: directory, provider: "shop", byteLimit: AttemptLog.leastBytes)
       let text = String(repeating: "x", count: 1000)
@@ -126,7 +126,7 @@ struct AttemptLogTests {
     }
   }
 
-  @Test func `where it can't be written, delivery is not held up`() throws {
+  @Test func `an attempt log that can't be written does not hold delivery up`() throws {
     try withDirectory { directory in
       // Something else is in the place of the directory.
       try Data().write(to: URL(filePath: directory + "/attempts"))

@@ -9,7 +9,7 @@ import WeirTesting
 struct CallSizeTests {
   private let limit = Duration.seconds(16)
 
-  @Test func `what timed out makes the next call a quarter, down to one`() {
+  @Test func `a call that timed out makes the next one a quarter, down to one event`() {
     var size = CallSize()
     #expect(size.most == nil)
     var sizes: [Int?] = []
@@ -20,7 +20,7 @@ struct CallSizeTests {
     #expect(sizes == [250, 62, 15, 3, 1, 1])
   }
 
-  @Test func `it stays as long as calls take more than a quarter of their time`() {
+  @Test func `the size stays as long as calls take more than a quarter of their time`() {
     var size = CallSize()
     size.timedOut(1000)
     for _ in 0..<1000 { size.succeeded(250, in: .seconds(5), of: limit) }
@@ -30,7 +30,7 @@ struct CallSizeTests {
     #expect(size.most == 250)
   }
 
-  @Test func `it grows back after several calls in a row that left time`() {
+  @Test func `the size grows back after several calls in a row that left time`() {
     var size = CallSize()
     size.timedOut(1000)
     for _ in 0..<3 { size.succeeded(250, in: .seconds(4), of: limit) }
@@ -56,7 +56,7 @@ struct CallSizeTests {
     return .max
   }
 
-  @Test func `each time that growing led to a time-out it takes twice as many calls`() {
+  @Test func `growing takes twice as many calls each time that it led to a time-out`() {
     var size = CallSize()
     size.timedOut(1000)
     var calls: [Int] = []
@@ -72,7 +72,7 @@ struct CallSizeTests {
     #expect(callsUntilGrowth(&hung) == 4)
   }
 
-  @Test func `extremes`() {
+  @Test func `extreme sizes do not trap`() {
     var size = CallSize()
     size.timedOut(.max)
     for _ in 0..<100 { size.succeeded(size.most ?? 0, in: .zero, of: .zero) }
@@ -108,7 +108,7 @@ struct CallSizeTests {
   }
 
   /// A call has no time for most of what it was given, again and again.
-  @Test func `what a call did not come to is not waited for longer and longer`() async throws {
+  @Test func `the events that a call did not come to are not waited for longer and longer`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let count = 60

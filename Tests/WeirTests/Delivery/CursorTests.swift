@@ -23,7 +23,7 @@ struct CursorTests {
     return directory + "/cursors/provider"
   }
 
-  @Test func `what is kept is found`() throws {
+  @Test func `a kept position is found`() throws {
     try withDirectory { directory in
       #expect(try found(directory) == .nothing)
       // Opening leaves no cursor behind.
@@ -54,7 +54,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `every byte flipped`() throws {
+  @Test func `a flip of any byte leaves one of the last two positions`() throws {
     try withDirectory { directory in
       let file = URL(filePath: try made(directory, moves: 4))
       let whole = try Data(contentsOf: file)
@@ -80,7 +80,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `every length`() throws {
+  @Test func `a file cut to any length gives the last whole slot`() throws {
     try withDirectory { directory in
       let file = URL(filePath: try made(directory, moves: 4))
       let whole = try Data(contentsOf: file)
@@ -110,7 +110,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `what can't be true does not count, though its checksum is right`() throws {
+  @Test func `a slot that can't be true does not count, though its checksum is right`() throws {
     func slot(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
       var bytes = CursorSlot(sequence: 5, position: position(3)).bytes
       change(&bytes)
@@ -197,7 +197,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `something else in the place of the file`() throws {
+  @Test func `something else in the place of the file is refused, and named`() throws {
     try withDirectory { directory in
       let path = try made(directory, moves: 1)
       try FileManager.default.removeItem(atPath: path)
@@ -263,7 +263,7 @@ struct CursorFaultTests {
     return (done, begun)
   }
 
-  @Test func `what is kept is synced before it counts, and a new name before it is relied on`() throws {
+  @Test func `a position is synced before it counts, and a new name before it is relied on`() throws {
     try withDirectory { directory in
       let made = Mutex<[SystemCalls.Call]>([])
       let calls = SystemCalls(fault: { call in
@@ -282,7 +282,7 @@ struct CursorFaultTests {
   }
 
   @Test(arguments: [ENOSPC, EIO])
-  func `killed before any call, over two lives`(error: Int32) throws {
+  func `a cursor killed before any call gives its last position or the next, over two lives`(error: Int32) throws {
     var first = 0
     while true {
       first += 1
@@ -323,7 +323,7 @@ struct CursorFaultTests {
     }
   }
 
-  @Test func `killed before any call while a damaged cursor is made anew`() throws {
+  @Test func `a damaged cursor may be killed before any call while it is made anew`() throws {
     for at in 1..<20 {
       try withDirectory { directory in
         let file = URL(filePath: directory + "/cursors/c")
@@ -340,7 +340,7 @@ struct CursorFaultTests {
     }
   }
 
-  @Test func `one call fails, and the next move makes up for it`() throws {
+  @Test func `a move makes up for one that failed at any call`() throws {
     for at in 1..<30 {
       for error in [ENOSPC, EIO, EINTR] {
         try withDirectory { directory in
@@ -362,7 +362,7 @@ struct CursorFaultTests {
     }
   }
 
-  @Test func `a slot half written`() throws {
+  @Test func `a slot half written leaves the one before it`() throws {
     try withDirectory { directory in
       let file = URL(filePath: directory + "/cursors/c")
       var cursor = try Cursor("c", of: directory)

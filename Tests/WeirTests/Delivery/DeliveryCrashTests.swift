@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
-    func `case 6, 7, 10 and 28: killed at each call from the cursor's making to the removal of what was delivered`()
+    func `case 6, 7, 10 and 28: a kill at any call from the cursor's making to a removal loses nothing`()
       async throws
     {
       let seed = testSeed()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
-    func `case 53: random kills together with random lost answers, again and again: conservation holds`() async throws {
+    func `case 53: conservation holds over random kills together with random lost answers`() async throws {
       let seed = testSeed()
       var random = SplitMix(seed)
       try await VictimWorld.with { world in

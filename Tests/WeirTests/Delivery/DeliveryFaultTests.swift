@@ -156,7 +156,7 @@ struct DeliveryFaultTests {
   }
 
   /// The provider that a listing leaves out would not have had what is removed then.
-  @Test func `a listing of the cursors that fails half-way removes nothing`() async throws {
+  @Test func `a listing of the cursors that fails half way removes nothing`() async throws {
     try await withDirectoryAsync { directory in
       let failing = Mutex(0)
       let listings = Mutex(0)
@@ -209,7 +209,7 @@ struct DeliveryFaultTests {
     }
   }
 
-  @Test func `the log's removal while it is delivered is an error that is told, and no more`() async throws {
+  @Test func `a removal of the log while it is delivered is an error that is told, and no more`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider()

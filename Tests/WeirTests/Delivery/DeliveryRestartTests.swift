@@ -19,7 +19,7 @@ struct DeliveryRestartTests {
     }
   }
 
-  @Test func `what was settled after the cursor's last move comes again, and counts once`() async throws {
+  @Test func `an event settled after the cursor's last move comes again, and counts once`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       let first = ScriptedProvider()
@@ -47,7 +47,7 @@ struct DeliveryRestartTests {
     FileManager.default.temporaryDirectory.appending(path: "weir-holes-\(process)").path
   }
 
-  @Test func `what damage took from a dead process's lane is lost, and counted`() async throws {
+  @Test func `an event that damage took from a dead process's lane is lost, and counted`() async throws {
     let directory = Self.directory(of: getpid())
     defer { try? FileManager.default.removeItem(atPath: directory) }
     await #expect(processExitsWith: .signal(SIGKILL)) { () async throws in
@@ -156,7 +156,7 @@ struct DeliveryRestartTests {
 
   // MARK: Cursors that are worth nothing
 
-  @Test func `both slots bad: it starts over, says so, and counts anew`() async throws {
+  @Test func `a cursor with both slots bad starts over, says so, and counts anew`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       var stage = try DeliveryStage(on: tracker)
@@ -175,7 +175,7 @@ struct DeliveryRestartTests {
     }
   }
 
-  @Test func `a cursor beyond the end, and one of another log`() async throws {
+  @Test func `a cursor beyond the end, or of another log, is not believed`() async throws {
     for offset in [4, 9000] as [Offset] {
       try await withDirectoryAsync { directory in
         let stage = try DeliveryStage(directory)
@@ -197,7 +197,7 @@ struct DeliveryRestartTests {
     }
   }
 
-  @Test func `a log that was emptied beside its cursor`() async throws {
+  @Test func `a log that was emptied beside its cursor is delivered from its beginning`() async throws {
     try await withDirectoryAsync { directory in
       do {
         let stage = try DeliveryStage(directory)
@@ -243,7 +243,7 @@ struct DeliveryRestartTests {
     return lost
   }
 
-  @Test func `damage is counted exactly, before and after it is come by`() async throws {
+  @Test func `damage is counted exactly, before delivery comes by it and after`() async throws {
     try await withDirectoryAsync { directory in
       let lost = try makeDamaged(directory)
       let stage = try DeliveryStage(directory)
@@ -287,7 +287,7 @@ struct DeliveryRestartTests {
     }
   }
 
-  @Test func `what the byte limit removes is counted for whom had it not`() async throws {
+  @Test func `an event that the byte limit removes is lost to each provider that did not have it`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(
         directory,

@@ -9,7 +9,7 @@ import WeirTesting
 @testable import Weir
 
 struct DispatcherTests {
-  @Test func `what is captured is delivered in order, and accounted for`() async throws {
+  @Test func `captured events are delivered in order, and accounted for`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider()
@@ -46,7 +46,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `a name is delivered to by one at a time`() async throws {
+  @Test func `one dispatcher at a time delivers to a name`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       try stage.dispatcher.add(ScriptedProvider())
@@ -81,7 +81,7 @@ struct DispatcherTests {
 
   // MARK: Where a provider begins
 
-  @Test func `beginning, end and time`() async throws {
+  @Test func `a provider begins at the beginning, the end or a time, as its options say`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       try stage.capture(30)
@@ -125,7 +125,7 @@ struct DispatcherTests {
 
   /// `there` events were captured when the provider was added, and some of `after` too before its first look.
   @Test(arguments: [(1, 400), (150, 400), (150, 70)])
-  func `what is removed before the first look is the provider's loss if it was captured after the provider came`(
+  func `an event removed before a provider's first look is its loss if captured after it came`(
     _ there: Int, _ after: Int
   ) async throws {
     try await withDirectoryAsync { directory in
@@ -225,7 +225,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `removing waits for the call in progress, and believes it`() async throws {
+  @Test func `a removal waits for the call in progress, and believes it`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(answers: [.stubborn(then: .accept)])
@@ -275,7 +275,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `what only a provider that is removed did not have is removed at once`() async throws {
+  @Test func `an event that only a removed provider lacked is removed at once`() async throws {
     try await withDirectoryAsync { directory in
       // Nothing delivers here: no worker comes by it.
       let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true })
@@ -292,7 +292,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `what every provider has is removed, and is no loss`() async throws {
+  @Test func `an event that every provider has is removed, and is no loss`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true })
       let providers = [ScriptedProvider(name: "one"), ScriptedProvider(name: "two", finally: .fail("down"))]
@@ -435,7 +435,7 @@ struct DispatcherTests {
   // MARK: News of the log
 
   @Test(arguments: [false, true])
-  func `what is captured ends a worker's sleep, and does not wait for its next look`(isSecond: Bool) async throws {
+  func `a capture ends a worker's sleep, and does not wait for its next look`(isSecond: Bool) async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       var configuration = Dispatcher.Configuration()
@@ -533,7 +533,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `beside the process that captures, nothing is removed`() async throws {
+  @Test func `nothing is removed beside the process that captures`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(
         directory: directory,

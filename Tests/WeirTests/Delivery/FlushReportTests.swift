@@ -40,7 +40,7 @@ struct FlushReportTests {
   }
 
   @Test(.enabled(if: FailingDisk.isAvailable))
-  func `what is still in the lanes is pending, and the reason is told`() async throws {
+  func `an event still in the lanes is pending, and the reason is told`() async throws {
     let flood = try await Flood()
     let stage = flood.stage
     for round in 0..<2 {
@@ -115,7 +115,7 @@ struct FlushReportTests {
     }
   }
 
-  @Test func `what was looked for and can't be read is not waited for`() {
+  @Test func `an event that was looked for and can't be read is not waited for`() {
     var report = WorkerReport()
     (report.position, report.end, report.seenEnd) = (5, 5, 9)
     #expect(report.hasSettled(below: 5) && report.hasSettled(below: 9) && !report.hasSettled(below: 10))
@@ -124,7 +124,7 @@ struct FlushReportTests {
     #expect(report.hasSettled(below: 5) && !report.hasSettled(below: 9))
   }
 
-  @Test func `a flush ends when its task is cancelled, that of a provider's call too`() async throws {
+  @Test func `a flush ends when its task is cancelled, inside of a provider's call too`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = Reentrant(stage.dispatcher)

@@ -8,7 +8,7 @@ import Testing
 @testable import Weir
 
 struct InspectorFaultTests {
-  @Test func `a log of violations that can't be opened`() throws {
+  @Test func `a log of violations that can't be opened is told, and holds nothing up`() throws {
     try withDirectory { directory in
       try Data().write(to: URL(filePath: directory + "/violations"))
       let observed = Observed()
@@ -23,7 +23,7 @@ struct InspectorFaultTests {
     }
   }
 
-  @Test func `a cursor that can't be kept`() throws {
+  @Test func `a cursor that can't be kept is told, and holds nothing up`() throws {
     try withDirectory { directory in
       try Data().write(to: URL(filePath: directory + "/cursors"))
       for _ in 0..<2 {
@@ -246,7 +246,7 @@ struct InspectorFaultTests {
     }
   }
 
-  @Test func `it blocks every signal`() async throws {
+  @Test func `the inspector blocks every signal`() async throws {
     try await withDirectoryAsync { directory in
       let seen = Mutex<[[Int32]]>([])
       let configuration = inspected {
@@ -315,7 +315,7 @@ enum LoggedViolationTexts {
 
 /// The core beside directories that are not its own.
 struct NeighbouringDirectoryTests {
-  @Test func `opening, reading, checking, summing up and removing pass over them`() throws {
+  @Test func `the files of the inspector are passed over by all that handles a log`() throws {
     try withDirectory { directory in
       let configuration = inspected {
         $0.byteLimit = 24 << 20

@@ -46,7 +46,7 @@ func loggedViolations(_ directory: String) throws -> [LoggedViolation] {
 }
 
 struct InspectorTests {
-  @Test func `what is against the contract is counted, told and logged, and stays in the log`() throws {
+  @Test func `an event against the contract is counted, told and logged, and stays in the log`() throws {
     try withDirectory { directory in
       let observed = Observed()
       let tracker = try Tracker(
@@ -106,7 +106,7 @@ struct InspectorTests {
     }
   }
 
-  @Test func `every violation of random events, in order, over several openings`() throws {
+  @Test func `every violation of random events is told in order, over several openings`() throws {
     var random = Seeded(seed: UInt64(ProcessInfo.processInfo.environment["WEIR_SEED"] ?? "") ?? 5)
     let contract = try shopContract.compiled()
     try withDirectory { directory in
@@ -135,7 +135,7 @@ struct InspectorTests {
     }
   }
 
-  @Test func `without a contract there is nothing of it`() throws {
+  @Test func `a log without a contract has nothing of the inspector`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track("oder")
@@ -184,7 +184,7 @@ struct InspectorTests {
     }
   }
 
-  @Test func `what a kill left is inspected again, at least once, with the same ids`() async throws {
+  @Test func `the events that a kill left are inspected again, at least once, with the same ids`() async throws {
     try await withDirectoryAsync { directory in
       let live = directory + "/live"
       for round in 0..<4 {

@@ -45,7 +45,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `captured, drained, tried twice, accepted, settled`() async throws {
+  @Test func `a journey tells that an event was captured, drained, tried twice, accepted and settled`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop", answers: [.fail("503 busy")])
       var ids: [EventID] = []
@@ -74,7 +74,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `rejected, given again alone, withheld, before the beginning`() async throws {
+  @Test func `a journey tells of rejections, redrives, withholding and of events before the beginning`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(
         name: "shop",
@@ -116,7 +116,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `given again from the dead letters`() async throws {
+  @Test func `a journey tells that a dead letter was given again`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop", answers: [.reject("unknown product")])
       try await deliver(directory, provider, inOneCall: true) { stage in
@@ -140,7 +140,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `what is still in a lane, what is not there`() async throws {
+  @Test func `a journey tells what is still in a lane, and what is not there`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let id = try #require(tracker.track("e").id)
@@ -159,7 +159,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `sensitive values are replaced, and shown to whoever asks`() async throws {
+  @Test func `sensitive values are replaced, and shown to those who ask`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       try tracker.setGlobals(GlobalFields(fields: ["key": "s3cret"], sensitive: ["key"]))
@@ -183,7 +183,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `what can't be read is said, and the rest told`() async throws {
+  @Test func `a file that can't be read is said, and the rest told`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop")
       try await deliver(directory, provider) { stage in

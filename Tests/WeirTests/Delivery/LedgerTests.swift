@@ -20,7 +20,8 @@ struct LedgerTests {
     return accepted
   }
 
-  @Test func `what later events took the place of is lost, but not to whoever began after that`() async throws {
+  @Test func `an event whose place later ones took is lost, but not to a provider that began after that`() async throws
+  {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(
         directory,

@@ -149,7 +149,7 @@ struct RedriveTests {
     }
   }
 
-  @Test func `what a redrive had accepted is acknowledged, and no longer rejected`() async throws {
+  @Test func `an event that a redrive had accepted is acknowledged, and no longer rejected`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try await withRejected(10, directory)
       try expectLedger(stage, acknowledged: 0, rejected: 10)

@@ -22,7 +22,7 @@ struct ResumptionTests {
     }
   }
 
-  @Test func `after the last event that was done, if it is there`() throws {
+  @Test func `delivery resumes after the last event that was done, if it is there`() throws {
     try withLog { directory, ids in
       func resumed(_ position: CursorPosition, end: Offset = 100) throws -> Resumption {
         try Resumption(.position(position), in: directory, end: end)
@@ -46,7 +46,7 @@ struct ResumptionTests {
     }
   }
 
-  @Test func `a log that ends below the cursor`() throws {
+  @Test func `delivery resumes at what was on the disk if the log ends below the cursor`() throws {
     try withLog { directory, ids in
       let cut = CursorPosition(offset: 150, last: EventID(opening: 1, sequence: 1), certain: 80)
       let resumption = try Resumption(.position(cut), in: directory, end: 100)
@@ -57,7 +57,7 @@ struct ResumptionTests {
     }
   }
 
-  @Test func `no cursor, or a damaged one`() throws {
+  @Test func `delivery begins anew without a cursor, and with a damaged one`() throws {
     try withLog { directory, _ in
       let new = try Resumption(.nothing, in: directory, end: 100)
       #expect(new.offset == 0 && new.warning == nil)
@@ -66,7 +66,7 @@ struct ResumptionTests {
     }
   }
 
-  @Test func `what retention removed was not replaced`() throws {
+  @Test func `events that retention removed were not replaced`() throws {
     try withDirectory { directory in
       let configuration = quiet {
         $0.retention = Tracker.Retention(bytes: 1 << 20)

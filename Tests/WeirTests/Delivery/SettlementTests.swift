@@ -15,7 +15,7 @@ struct SettlementTests {
     }
   }
 
-  @Test func `each verdict`() {
+  @Test func `each verdict settles its event`() {
     let settlement = Settlement(
       batch(4), .verdicts([.accepted, .rejected("no"), .retry(after: .seconds(3)), .retry(after: nil)]))
     #expect(settlement.accepted.map(\.offset) == [0])
@@ -36,7 +36,7 @@ struct SettlementTests {
     }
   }
 
-  @Test func `all to be given again is a failure, with the longest wait that was asked for`() {
+  @Test func `a batch to be given again as a whole is a failure, with the longest wait asked for`() {
     let waits: [Duration?] = [nil, .seconds(9), .seconds(2)]
     let settlement = Settlement(batch(3), .verdicts(waits.map { .retry(after: $0) }))
     #expect(settlement.retried.map(\.event.offset) == [0, 1, 2] && settlement.batches.isEmpty)
@@ -53,7 +53,7 @@ struct SettlementTests {
     #expect(alone.batches.isEmpty && alone.rejected.map(\.reason) == ["bad"])
   }
 
-  @Test func `what was thrown keeps the batch whole`() {
+  @Test func `an error that was thrown keeps the batch whole`() {
     let failed = Settlement(batch(2), .failed(reason: "503"))
     #expect(failed.batches.map(\.count) == [2] && failed.health == .failed(reason: "503", retryAfter: nil))
     let stopped = Settlement(batch(2), .stopped(reason: "401"))
@@ -68,7 +68,7 @@ struct SettledSpanTests {
     SettledSpan(CursorPosition(offset: offset, counts: DeliveryCounts(from: offset, baseline: offset)))
   }
 
-  @Test func `the position is the first that is not settled`() {
+  @Test func `the position is the first event that is not settled`() {
     var span = span(from: 10)
     for offset in 10..<14 as Range<Offset> { span.opened(offset, id: id(offset)) }
     span.settle(12, Outcomes(rejected: 1))
@@ -85,7 +85,7 @@ struct SettledSpanTests {
     #expect(span.counts.acknowledged == 2 && span.open == 1 && span.acceptedBelowEnd == 14)
   }
 
-  @Test func `what is passed over counts as it is`() {
+  @Test func `an event that is passed over counts as it is`() {
     var span = span()
     span.passed(upTo: 5, Outcomes(removed: 4))
     #expect(span.position == 5 && span.counts.removed == 4 && span.last == nil)
@@ -98,7 +98,7 @@ struct SettledSpanTests {
   }
 
   /// Against a model that keeps everything, in random order, and with an event that never gets its verdict.
-  @Test func `any order`() {
+  @Test func `events may be settled in any order`() {
     let seed = testSeed()
     print("WEIR_SEED=\(seed)")
     var random = SplitMix(seed)

@@ -26,7 +26,7 @@ struct StopTests {
     }
   }
 
-  @Test func `extremes`() {
+  @Test func `extreme pauses do not trap`() {
     // However short the breaker's time is, a stop is no failure that may be over at once.
     #expect(StopState("404", options(openFor: .zero, most: .zero), at: .zero, random: 0).nextTry == .milliseconds(500))
     var forever = StopState("404", options(openFor: .seconds(Int64.max), most: .zero), at: .zero, random: 7)
@@ -113,7 +113,7 @@ struct StopTests {
 
   // MARK: Refusals of everything
 
-  @Test func `where nothing was ever accepted, refusals for one reason stop delivery`() async throws {
+  @Test func `refusals for one reason stop delivery where nothing was ever accepted`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(finally: .refuseBatch("400 Bad Request") { _ in true })
@@ -147,7 +147,7 @@ struct StopTests {
     }
   }
 
-  @Test func `refusals count as one reason whatever number or id stands in it`() {
+  @Test func `refusals have one reason, whatever number or id stands in it`() {
     var watch = RefusalStreak(hasAccepted: false)
     for number in 1..<RefusalStreak.limit {
       let isStop = watch.refused(#"400: {"error":"bad form","request":"9f0c-\#(number)","row":\#(number)}"#)

@@ -90,7 +90,7 @@ private final class Machine: Sendable {
 private let look = Duration.milliseconds(60)
 
 struct TriggerTests {
-  @Test func `a count`() async throws {
+  @Test func `a count triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, .count) { $0.flush.queueLimit = 10 }
       try trial.stage.capture(9)
@@ -101,7 +101,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `a byte size`() async throws {
+  @Test func `a byte size triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, .bytes) { $0.flush.deliverySize = 3000 }
       let text = FieldValue.string(String(repeating: "x", count: 2000))
@@ -114,7 +114,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `an interval`() async throws {
+  @Test func `an interval triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, .interval) { $0.flush.interval = .seconds(5) }
       #expect(await trial.staysAt(0))
@@ -127,7 +127,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `the start: all that is there, in as many calls as it takes`() async throws {
+  @Test func `the start triggers delivery of all that is there`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, .start, waiting: 25) { $0.flush.maximumEvents = 10 }
       #expect(try #require(await trial.time(until: 25)) <= look)
@@ -137,7 +137,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `the first events of an opening`() async throws {
+  @Test func `the first events of an opening trigger delivery`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, .firstEvents) { $0.flush.firstEvents = 3 }
       for number in 0..<3 {
@@ -149,7 +149,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `nothing new for a while`() async throws {
+  @Test func `a while without events triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, .idle) { $0.flush.idleAfter = .seconds(1) }
       for number in 0..<4 {
@@ -162,7 +162,9 @@ struct TriggerTests {
     }
   }
 
-  @Test(arguments: [true, false]) func `going on after a stop or a suspension`(_ isSuspension: Bool) async throws {
+  @Test(arguments: [true, false]) func `a process that goes on after a stop or a suspension triggers delivery`(
+    _ isSuspension: Bool
+  ) async throws {
     try await withDirectoryAsync { directory in
       let machine = Machine()
       let trial = try Trial(directory, .resume, machine: machine) { $0.flush.maximumEvents = 3 }
@@ -176,7 +178,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `going on after a stop between two sleeps`() async throws {
+  @Test func `a process that goes on after a stop between two sleeps triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let machine = Machine()
       let trial = try Trial(directory, .resume, machine: machine)
@@ -188,7 +190,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `SIGCONT after SIGSTOP, to a process of its own`() async {
+  @Test func `SIGCONT after SIGSTOP triggers delivery`() async {
     await #expect(processExitsWith: .success) {
       let spy = try SpyTracker()
       let dispatcher = try Dispatcher(spy.tracker)
@@ -217,7 +219,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `a provider that can be reached again`() async throws {
+  @Test func `a provider that can be reached again triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(answers: [.fail("down")])
       let trial = try Trial(directory, [.count, .reachable], provider: provider) {
@@ -239,7 +241,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `a part of the log's byte limit`() async throws {
+  @Test func `a part of the log's byte limit triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let limit = 40 << 20
       let trial = try Trial(directory, .overflow, byteLimit: limit) {
@@ -257,7 +259,7 @@ struct TriggerTests {
     }
   }
 
-  @Test func `a capture that was refused for want of room`() async throws {
+  @Test func `a capture that was refused for want of room triggers delivery`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, .overflow, byteLimit: 24 << 20, whenFull: .dropNewest) {
         $0.flush.overflowThreshold = 1
@@ -275,7 +277,9 @@ struct TriggerTests {
     }
   }
 
-  @Test(arguments: [FlushTriggers.shutdown, .count]) func `the shutdown`(_ trigger: FlushTriggers) async throws {
+  @Test(arguments: [FlushTriggers.shutdown, .count]) func `a shutdown triggers delivery`(_ trigger: FlushTriggers)
+    async throws
+  {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, trigger)
       try trial.stage.capture(5)
@@ -290,7 +294,9 @@ struct TriggerTests {
     }
   }
 
-  @Test(arguments: [FlushTriggers.demand, .count]) func `a demand`(_ trigger: FlushTriggers) async throws {
+  @Test(arguments: [FlushTriggers.demand, .count]) func `a demand triggers delivery`(_ trigger: FlushTriggers)
+    async throws
+  {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, trigger)
       try trial.stage.capture(5)
@@ -306,14 +312,14 @@ struct TriggerTests {
     }
   }
 
-  @Test func `no trigger: nothing goes`() async throws {
+  @Test func `nothing goes without a trigger`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, [], waiting: 900)
       #expect(await trial.staysAt(0, for: .seconds(5)))
     }
   }
 
-  @Test func `several: whichever comes first`() async throws {
+  @Test func `the first of several triggers counts`() async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, [.count, .interval]) {
         $0.flush.queueLimit = 10

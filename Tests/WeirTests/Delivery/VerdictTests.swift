@@ -22,7 +22,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `each verdict in one batch`() async throws {
+  @Test func `each verdict in one batch counts for its own event`() async throws {
     let provider = ScriptedProvider(answers: [
       .each { event in
         switch event.fields["n"] {
@@ -93,7 +93,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `what is asked for is waited for, and no longer than the most`() async throws {
+  @Test func `a wait that is asked for is kept, and no longer than the most`() async throws {
     var options = DeliveryOptions()
     options.backoff.most = .seconds(60)
     let provider = ScriptedProvider(answers: [.retry(after: .seconds(20)), .retry(after: .seconds(86_400))])
@@ -107,7 +107,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `after failures in a row the provider is left alone, and tried with a few`() async throws {
+  @Test func `a provider is left alone after failures in a row, and tried with a few events`() async throws {
     var options = DeliveryOptions()
     options.breaker.failures = 3
     options.breaker.openFor = .seconds(100)
@@ -159,7 +159,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `setting up is tried until it succeeds`() async throws {
+  @Test func `the setup is tried until it succeeds`() async throws {
     let provider = ScriptedProvider(setupFailures: ["not yet", "nor now"])
     try await withStage(provider, 2) { stage in
       #expect(await stage.run { stage.entry().error != nil })
@@ -194,7 +194,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `what arrived though the answer was lost comes again with the same ids`() async throws {
+  @Test func `events that arrived though the answer was lost come again with the same ids`() async throws {
     let provider = ScriptedProvider(answers: [.acceptAndFail("reset by peer")])
     try await withStage(provider, 3) { stage in
       #expect(await stage.run { stage.entry().acknowledged == 3 })

@@ -6,7 +6,7 @@ import Testing
 @testable import Weir
 
 struct DurabilityTests {
-  @Test func theWatermarkFollowsWhoWaits() async throws {
+  @Test func `the watermark follows whoever waits`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       #expect(tracker.durableOffset == 0)
@@ -22,7 +22,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test func manyTasksWaitAtOnce() async throws {
+  @Test func `many tasks may wait at once`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       try await withThrowingTaskGroup { group in
@@ -38,7 +38,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test func anIdOfAnotherOpeningIsRefused() async throws {
+  @Test func `an id of another opening is refused`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let id = try #require(tracker.track(Single("one")).id)
@@ -48,7 +48,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test func aCancelledTaskStopsWaiting() async throws {
+  @Test func `a cancelled task stops waiting`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let id = try #require(tracker.track(Single("one")).id)
@@ -62,7 +62,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test func anIntervalSyncsByItself() async throws {
+  @Test func `an interval syncs by itself`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(
         directory: directory, configuration: quiet { $0.durability = .interval(.milliseconds(2)) })
@@ -72,7 +72,7 @@ struct DurabilityTests {
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1), .microseconds(999), .seconds(3_601)])
-  func anIntervalOutOfRangeIsRefused(_ time: Duration) throws {
+  func `an interval out of range is refused`(_ time: Duration) throws {
     try withDirectory { directory in
       let error = #expect(throws: WeirError.self) {
         try Tracker(directory: directory, configuration: quiet { $0.durability = .interval(time) })

@@ -18,7 +18,7 @@ private final class Kept: @unchecked Sendable {
 
 struct HostileCodableTests {
   /// Else nothing here or in KeptContainerTests would show what using them again does.
-  @Test func containersAreUsedAgain() throws {
+  @Test func `containers are used again`() throws {
     let memory = WriterMemory()
     defer { memory.retire() }
     memory.writer.state.pointee.buffer.start(limit: 1_000)
@@ -33,7 +33,7 @@ struct HostileCodableTests {
   }
 
   /// What a container of an event that is over hands out shares nothing with the container, which may be used again.
-  @Test func whatComesOfKeptContainersDoesNotReachLaterEvents() throws {
+  @Test func `a kept container does not reach later events`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let kept = Kept()
@@ -72,7 +72,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func nestingWithoutEndDoesNotUseUpTheStack() throws {
+  @Test func `nesting without end does not use up the stack`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       #expect(tracker.track(Scripted { try Chain(length: 10_000_000).encode(to: $0) }) == .dropped(.invalid))
@@ -91,7 +91,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func anEventThatIsTooLargeStopsGrowing() throws {
+  @Test func `an event that is too large stops growing`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let many = [Counted](repeating: Counted(), count: 1_000_000)
@@ -117,7 +117,7 @@ struct HostileCodableTests {
     done.wait()
   }
 
-  @Test func encodingMayGoOnOnAnotherThread() throws {
+  @Test func `an encoding may go on on another thread`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       for round in 0..<50 {
@@ -162,7 +162,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func encodingMayCaptureAndFailAtEveryDepth() throws {
+  @Test func `an encoding may capture and fail at every depth`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<20 {
@@ -180,7 +180,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func anErrorThatIsCaughtIsRefusedAllTheSame() throws {
+  @Test func `an error that is caught is refused all the same`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       struct Failing: Encodable {
@@ -203,7 +203,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func encodingMayCloseTheLog() throws {
+  @Test func `an encoding may close the log`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(Visit.opened)
@@ -237,7 +237,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func keysMayCapture() throws {
+  @Test func `a key may capture`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<20 {

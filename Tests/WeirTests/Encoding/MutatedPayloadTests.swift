@@ -117,7 +117,7 @@ struct MutatedPayloadTests {
     "checkout.completed", "single",
   ]
 
-  @Test("case 40: changed tagged payloads decode to something, or are refused") func tagged() {
+  @Test func `case 40: changed tagged payloads decode to something, or are refused`() {
     let seed = Self.seed
     print("MutatedPayloadTests.tagged: WEIR_SEED=\(seed)")
     var mutator = Mutator(seed: seed)
@@ -136,7 +136,7 @@ struct MutatedPayloadTests {
     #expect(decoded > Self.rounds / 20 && decoded < Self.rounds)
   }
 
-  @Test("case 40: changed payloads of changed definitions") func packed() {
+  @Test func `case 40: changed payloads of changed definitions decode to something, or are refused`() {
     let seed = Self.seed
     print("MutatedPayloadTests.packed: WEIR_SEED=\(seed)")
     var mutator = Mutator(seed: seed)

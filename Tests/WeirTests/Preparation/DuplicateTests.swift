@@ -24,7 +24,7 @@ struct DuplicateTests {
     }
   }
 
-  @Test func `the same as a plain model`() {
+  @Test func `the window finds the same duplicates as a plain model`() {
     let seed = UInt64(ProcessInfo.processInfo.environment["WEIR_SEED"] ?? "") ?? 13
     var random = Seeded(seed: seed)
     var flagged = 0
@@ -52,7 +52,7 @@ struct DuplicateTests {
     #expect(flagged > 5000)
   }
 
-  @Test func `the time is counted from the first, so what goes on and on is kept once in each window`() {
+  @Test func `an event that goes on and on is kept once in each window, counted from the first`() {
     var window = DuplicateWindow(DuplicateRule(window: .nanoseconds(100)))
     let times: [Int64] = [0, 90, 150, 200, 240, 260]
     let originals = times.enumerated().map { number, time in
@@ -61,7 +61,7 @@ struct DuplicateTests {
     #expect(originals == [nil, 0, nil, 2, 2, nil])
   }
 
-  @Test func `what counts as the same`() {
+  @Test func `events of equal name, fields and user in a lane are the same`() {
     var window = DuplicateWindow(DuplicateRule())
     var number: UInt64 = 0
     func isDuplicate(

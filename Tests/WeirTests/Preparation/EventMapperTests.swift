@@ -10,7 +10,7 @@ struct EventMapperTests {
     mapper(prepared("e", fields))?.fields
   }
 
-  @Test func `names of nested fields and of the context`() throws {
+  @Test func `names of nested fields and of the context are mapped`() throws {
     let context = EventContext(
       globals: ["appVersion": "1"], user: EventUser(id: "userID", traits: ["planName": "pro"]),
       view: EventView(id: "v", name: "HomePage"), fields: ["requestID": 7])
@@ -28,7 +28,7 @@ struct EventMapperTests {
     #expect(mapped.context.view == context.view && mapped.stored == event.stored)
   }
 
-  @Test func `names that collide`() {
+  @Test func `names that collide are told apart`() {
     let snake = EventMapper.snakeCase()
     #expect(fields(snake, ["userID": 1, "user_id": 2]) == ["user_id_2": 1, "user_id": 2])
     #expect(fields(snake, ["user_id": 2, "userID": 1]) == ["user_id": 2, "user_id_2": 1])
@@ -76,7 +76,7 @@ struct EventMapperTests {
     }
   }
 
-  @Test func `composition`() throws {
+  @Test func `mappers compose in their order`() throws {
     let one = EventMapper(.snakeCase(), .prefixEvents("shop_"), .renameEvents(["shop_a_b": "done"]))
     #expect(one.name("aB") == "done" && one.name("c") == "shop_c")
     #expect(EventMapper.snakeCase().then(.prefixEvents("shop_")).name("aB") == "shop_a_b")
@@ -87,7 +87,7 @@ struct EventMapperTests {
     #expect(nested.name("") == "321")
   }
 
-  @Test func `events that are not for the provider`() {
+  @Test func `events that are not for the provider are dropped`() {
     #expect(EventMapper.keepEvents("a", "b")(prepared("a")) != nil)
     #expect(EventMapper.keepEvents("a", "b")(prepared("c")) == nil)
     #expect(EventMapper.dropEvents("a")(prepared("a")) == nil)
@@ -108,7 +108,7 @@ struct EventMapperTests {
     #expect(own(prepared("a")) == nil)
   }
 
-  @Test func `fields`() {
+  @Test func `fields are kept, removed, set and renamed`() {
     #expect(fields(.onlyFields("a", "c"), ["a": 1, "b": 2, "c": 3]) == ["a": 1, "c": 3])
     #expect(fields(.withoutFields("a", "c"), ["a": 1, "b": 2, "c": 3]) == ["b": 2])
     #expect(fields(.setFields(["source": "weir", "a": nil]), ["a": 1]) == ["a": nil, "source": "weir"])
@@ -123,7 +123,7 @@ struct EventMapperTests {
     #expect(joined?.context == EventContext(user: EventUser(id: "u")))
   }
 
-  @Test func `values for JSON`() throws {
+  @Test func `values become such as JSON has`() throws {
     let date = Date(timeIntervalSince1970: 1_795_219_200.5)
     let id = UUID()
     let all: FieldObject = [
@@ -157,7 +157,7 @@ struct EventMapperTests {
     }
   }
 
-  @Test func `limits`() {
+  @Test func `values and names are cut at their limits`() {
     let long: FieldObject = ["a": "123456", "b": "12345", "c": "aéé€", "d": .bytes([1, 2, 3, 4, 5, 6])]
     let cut: FieldObject = ["a": "12345", "b": "12345", "c": "aéé", "d": .bytes([1, 2, 3, 4, 5])]
     #expect(fields(.limitValues(bytes: 5), long) == cut)
@@ -171,7 +171,7 @@ struct EventMapperTests {
 
   /// The limit is there to end a search that takes time by the square of the fields, here some minutes.
   @Test(.timeLimit(.minutes(1)))
-  func `many long names that begin alike`() throws {
+  func `many long names that begin alike are told apart`() throws {
     let many = 30_000
     let fields = FieldObject((0..<many).map { ("abcdefghi\($0)", FieldValue.int(Int64($0))) })
     let mapped = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", fields)))

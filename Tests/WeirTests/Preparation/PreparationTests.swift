@@ -42,7 +42,7 @@ struct PreparationTests {
     }
   }
 
-  @Test func `nothing to do leaves the event as it is`() {
+  @Test func `a preparation with nothing to do leaves the event as it is`() {
     let event = stored("e", ["a": 1], context: EventContext(globals: ["app": "x"], user: EventUser(id: "u")))
     var preparation = Preparation()
     #expect(preparation.prepare(event) == PreparedEvent(event))
@@ -51,7 +51,7 @@ struct PreparationTests {
     #expect(preparation.counts == counts)
   }
 
-  @Test func `the order of the steps`() throws {
+  @Test func `the steps go in their order`() throws {
     var preparation = Preparation(
       contract: try contract.compiled(), registries: [OrderRegistry.self],
       enrichment: [
@@ -86,7 +86,7 @@ struct PreparationTests {
     #expect(counts.prepared == 1 && counts.violating == 1 && counts.defaulted == 1 && counts.dropped == [:])
   }
 
-  @Test func `what enrichment adds is not unknown to the contract, what the program adds is`() throws {
+  @Test func `a field that enrichment adds is not unknown to the contract, one that the program adds is`() throws {
     var preparation = Preparation(contract: try contract.compiled(), registries: [OrderRegistry.self])
     let fields: FieldObject = ["number": 1, "currency": "USD", "extra": ["a.b": 1], "a.b": 2]
     let event = try preparation.required(stored("order", fields))
@@ -113,7 +113,7 @@ struct PreparationTests {
     #expect(preparation.counts.dropped == ["drop a": 2, "drop b": 1, "drop c": 3] && preparation.counts.prepared == 2)
   }
 
-  @Test func `the mapper's no is counted`() {
+  @Test func `an event that the mapper drops is counted`() {
     var preparation = Preparation(mapper: .dropEvents("a"))
     #expect(preparation.prepare(stored("a")) == nil && preparation.prepare(stored("b")) != nil)
     #expect(preparation.counts.filtered == 1 && preparation.counts.prepared == 1)
@@ -139,7 +139,7 @@ struct PreparationTests {
     #expect((0..<3).allSatisfy { off.prepare(event($0, at: 0))?.flags == [] })
   }
 
-  @Test func `sensitive values by declaration, contract and context`() throws {
+  @Test func `sensitive values are replaced by declaration, contract and context`() throws {
     let declaration = EventType(
       "order",
       [
@@ -182,7 +182,7 @@ struct PreparationTests {
     #expect(open.prepare(event)?.fields == fields && open.prepare(event)?.context == context)
   }
 
-  @Test func `a value of another shape where something sensitive is to be is replaced whole`() throws {
+  @Test func `a value of another shape is replaced whole where something sensitive is to be`() throws {
     let shapes = Contract("shapes", version: "1") {
       EventRule("e") {
         Optionally("address.street", .string, .sensitive)
@@ -209,7 +209,7 @@ struct PreparationTests {
     }
   }
 
-  @Test func `what the log wrote itself is not prepared, and an event without definition is`() throws {
+  @Test func `an event of the log itself is not prepared, and one without definition is`() throws {
     var preparation = Preparation(contract: try contract.compiled(), registries: [OrderRegistry.self])
     for name in ["weir.gap", "weir.hole", "weir.associated", "weir.disassociated"] {
       #expect(preparation.prepare(stored(name)) == nil)

@@ -13,7 +13,7 @@ struct RecoveryReportTests {
     }
   }
 
-  @Test func whatADeadProcessCapturedIsRecovered() throws {
+  @Test func `the events that a dead process captured are recovered`() throws {
     try withDirectory { directory in
       try withDirectory { dead in
         let tracker = try Tracker(directory: directory, configuration: quiet { $0.drainInterval = .seconds(10) })
@@ -49,7 +49,7 @@ struct RecoveryReportTests {
     }
   }
 
-  @Test func aLostRingIsReported() throws {
+  @Test func `a lost ring is reported`() throws {
     try withDirectory { directory in
       try withDirectory { dead in
         let tracker = try Tracker(directory: directory, configuration: quiet())
@@ -67,7 +67,7 @@ struct RecoveryReportTests {
     }
   }
 
-  @Test func refusedTypesAreLoggedOnce() throws {
+  @Test func `refused types are logged once`() throws {
     try withDirectory { directory in
       let lines = LoggedLines()
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.logger = lines.logger })
@@ -79,7 +79,7 @@ struct RecoveryReportTests {
     }
   }
 
-  @Test func theReportIsCodable() throws {
+  @Test func `the report is Codable`() throws {
     try withDirectory { directory in
       let report = try Tracker(directory: directory, configuration: quiet()).recovery
       let json = try JSONEncoder().encode(report)

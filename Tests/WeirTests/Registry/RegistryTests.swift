@@ -35,7 +35,7 @@ private struct SecondRegistry: Registry {
 }
 
 struct RegistryTests {
-  @Test func `events of an area are captured as any others, and derived fields come with preparation`() throws {
+  @Test func `the events of an area are captured as any others, and derived fields come with preparation`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let checkout = CheckoutRegistry(tracker: tracker)
@@ -60,7 +60,7 @@ struct RegistryTests {
     }
   }
 
-  @Test func `what can't be derived is counted, and the event goes on`() {
+  @Test func `a field that can't be derived is counted, and the event goes on`() {
     var preparation = Preparation(registries: [VisitRegistry.self, CheckoutRegistry.self])
     let unlucky = stored("checkout.started", ["cart": .uint(13)])
     #expect(preparation.prepare(unlucky)?.fields == unlucky.fields)
@@ -71,7 +71,7 @@ struct RegistryTests {
     #expect(preparation.counts.underived == ["checkout": 2] && preparation.counts.prepared == 3)
   }
 
-  @Test func `of two registries the first one's field stays`() {
+  @Test func `the first of two registries' fields stays`() {
     var preparation = Preparation(registries: [CheckoutRegistry.self, SecondRegistry.self])
     let event = preparation.prepare(stored("checkout.started", ["cart": .uint(1)]))
     #expect(event?.fields == ["cart": .uint(1), "large": false, "offset": .uint(0)])

@@ -53,7 +53,7 @@ private struct Stage {
 }
 
 struct LifeCycleTests {
-  @Test func theEventsNest() throws {
+  @Test func `the events of the life cycle nest`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let told = Mutex<[LifeCycle.State]>([])
@@ -85,7 +85,7 @@ struct LifeCycleTests {
   }
 
   /// A request notes what becomes of the process: that is no more of this request than of any other.
-  @Test func whatBecomesOfTheProcessIsOfNoRequest() throws {
+  @Test func `the process's own events are of no request`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let observed = Mutex<[String?]>([])
@@ -110,7 +110,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func observersEnd() throws {
+  @Test func `an observer that ended is not told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let told = Mutex(0)
@@ -128,7 +128,7 @@ struct LifeCycleTests {
   }
 
   /// An observer may note a state, and end another's observation: that comes after, and counts at once.
-  @Test func observersThatNote() throws {
+  @Test func `an observer may note a state, and end another's observation`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let others = Mutex<[LifeCycle.Observation]>([])
@@ -146,7 +146,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func aStopIsLeftOutOfOpenScopes() throws {
+  @Test func `a stop is left out of open scopes`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let long = log.tracker.beginScope("long")
@@ -172,7 +172,7 @@ struct LifeCycleTests {
   }
 
   /// Whoever ends a scope, or begins one, before the thread wakes has the clocks looked at.
-  @Test func aStopThatOnlyTheEndNotices() throws {
+  @Test func `a stop that only the end notices is told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
@@ -191,7 +191,7 @@ struct LifeCycleTests {
   }
 
   /// The thread was about to sleep again, having found nothing: told when it wakes.
-  @Test func aStopWhileTheThreadIsAwake() throws {
+  @Test func `a stop while the thread is awake is told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
@@ -205,7 +205,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func theMachineWasSuspended() throws {
+  @Test func `a suspension of the machine is told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
@@ -218,7 +218,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func aSignalAndTheClocksTellOfOneStop() throws {
+  @Test func `a signal and the clocks tell of one stop`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       // The signal first, as when it wakes the thread.
@@ -240,7 +240,7 @@ struct LifeCycleTests {
   }
 
   /// A stop while the host says that the process is suspended is a part of that.
-  @Test func aStopWhileSuspended() throws {
+  @Test func `a stop while suspended is no second suspension`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
@@ -255,7 +255,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func idleOnceUntilSomethingIsCaptured() throws {
+  @Test func `the process is idle once until something is captured`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log) { $0.idleAfter = .seconds(10) }
       func idles() throws -> Int { try stage.processEvents().filter { $0 == .idle }.count }
@@ -291,7 +291,7 @@ struct LifeCycleTests {
   }
 
   /// No later time can be computed from times near the end of what there is: they are no reason to trap.
-  @Test func aPauseForEver() throws {
+  @Test func `a pause may be for ever`() throws {
     try ScopeLog.with { log throws in
       var configuration = LifeCycle.Configuration()
       configuration.pause = .seconds(Int64.max)
@@ -303,7 +303,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func neverIdle() throws {
+  @Test func `a process that is not to be idle never is`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       for _ in 0..<500 { stage.wake(after: 1) }
@@ -312,7 +312,7 @@ struct LifeCycleTests {
   }
 
   /// With a clock that is given everything goes by that, and nothing is noticed but idleness.
-  @Test(.timeLimit(.minutes(15))) func aVirtualClock() async throws {
+  @Test(.timeLimit(.minutes(15))) func `a virtual clock leaves idleness alone to be noticed`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let clock = VirtualClock()
       var configuration = LifeCycle.Configuration()
@@ -336,7 +336,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func oneForATracker() throws {
+  @Test func `a tracker has one life cycle`() throws {
     try ScopeLog.with { log throws in
       var configuration = LifeCycle.Configuration()
       configuration.pause = .seconds(3600)
@@ -353,7 +353,7 @@ struct LifeCycleTests {
   }
 
   /// Its thread, and whatever holds it, is gone with it.
-  @Test(.timeLimit(.minutes(15))) func releasedItKeepsNothing() async throws {
+  @Test(.timeLimit(.minutes(15))) func `a released life cycle keeps nothing`() async throws {
     try await withDirectoryAsync { directory in
       weak var tracker: Tracker?
       do {
@@ -370,7 +370,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func aClosedTracker() throws {
+  @Test func `a life cycle of a closed tracker ends without events`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log) { $0.idleAfter = .seconds(5) }
       let scope = log.tracker.beginScope("s")
@@ -382,7 +382,7 @@ struct LifeCycleTests {
   }
 
   /// Whoever notes a state finds it told when the call returns, though another thread tells it.
-  @Test func manyThreadsNote() throws {
+  @Test func `many threads may note states`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let told = Mutex<[LifeCycle.State]>([])

@@ -5,7 +5,7 @@ import Testing
 @testable import Weir
 
 extension EncodedScopeLimitTests {
-  @Test func namesOfAnyLength() throws {
+  @Test func `a scope whose name is too long is refused, and leaves the outer one`() throws {
     try ScopeLog.with { log throws in
       let tracker = log.tracker
       let refused = tracker.counters.scopesRefused

@@ -43,7 +43,7 @@ struct ScopeLog {
 struct ScopeTests {
   struct Failed: Error, Equatable {}
 
-  @Test func enteredAndExitedAroundWhatIsCaptured() throws {
+  @Test func `a scope is entered and exited around what is captured`() throws {
     try ScopeLog.with { log throws in
       let id = log.tracker.withScope("checkout") { scope in
         #expect(Scope.current === scope && currentView == EventView(id: scope.id, name: "checkout"))
@@ -61,7 +61,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func parents() throws {
+  @Test func `a scope has the view around it for its parent`() throws {
     try ScopeLog.with { log throws in
       let tracker = log.tracker
       withView("page") {
@@ -87,7 +87,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func interactions() async throws {
+  @Test func `an exit tells the interaction that ended the scope`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let tracker = log.tracker
       #expect(throws: Failed()) { try tracker.withScope("1") { _ throws(Failed) in throw Failed() } }
@@ -117,7 +117,7 @@ struct ScopeTests {
   }
 
   /// A function with typed throws keeps its type, and one that can't throw needs no `try`.
-  @Test func errorsKeepTheirType() throws {
+  @Test func `an error keeps its type`() throws {
     try ScopeLog.with { log throws in
       func fails() throws(Failed) {
         let scope = log.tracker.beginScope("typed")
@@ -128,7 +128,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func endingTwiceAndAfterwards() throws {
+  @Test func `a scope that ended does nothing more`() throws {
     try ScopeLog.with { log throws in
       let scope = log.tracker.beginScope("job")
       #expect(scope.entered.isAccepted && !scope.isEnded && !scope.isSuspended)
@@ -153,7 +153,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func releasedWithoutAnEnd() throws {
+  @Test func `a scope released without an end is exited`() throws {
     try ScopeLog.with { log throws in
       var scope: Scope? = log.tracker.beginScope("lost")
       scope?.run { #expect(Scope.current != nil) }
@@ -164,7 +164,7 @@ struct ScopeTests {
   }
 
   /// A task that was made inside of a scope does not keep it; its events carry the id still.
-  @Test func tasksDoNotKeepIt() async throws {
+  @Test func `a task does not keep a scope`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let (gate, opener) = AsyncStream.makeStream(of: Void.self)
       var scope: Scope? = log.tracker.beginScope("parent")
@@ -184,7 +184,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func endedInsideOfItsOwnRunAndByAnother() async throws {
+  @Test func `a scope may end inside of its own run, and by another`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let scope = log.tracker.beginScope("a")
       await scope.run {
@@ -198,7 +198,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func aChildOutlivesItsParent() throws {
+  @Test func `a child outlives its parent`() throws {
     try ScopeLog.with { log throws in
       let parent = log.tracker.beginScope("parent")
       let child = parent.run { log.tracker.beginScope("child") }
@@ -212,7 +212,7 @@ struct ScopeTests {
   }
 
   /// The scope's own events are its beginner's, whoever ends it; what is captured inside is for whom it is captured.
-  @Test func whoseEventsTheyAre() throws {
+  @Test func `events through a scope have the user and fields that it began with`() throws {
     try ScopeLog.with { log throws in
       let scope = withUser("ada") { withContext(["route": "/cart"]) { log.tracker.beginScope("s") } }
       withUser("bob") {
@@ -229,7 +229,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func aClosedTracker() throws {
+  @Test func `a scope of a closed tracker captures nothing`() throws {
     try ScopeLog.with { log throws in
       let before = log.tracker.beginScope("before")
       try log.tracker.close()
@@ -243,7 +243,7 @@ struct ScopeTests {
   }
 
   /// Each task has scopes of its own, begun, suspended and ended on whichever threads.
-  @Test func manyThreads() async throws {
+  @Test func `scopes of many threads keep apart`() async throws {
     try await ScopeLog.withAsync { log async throws in
       await withTaskGroup(of: Void.self) { group in
         for task in 0..<16 {
@@ -273,7 +273,7 @@ struct ScopeTests {
   }
 
   @MainActor
-  @Test func itStaysOnItsActor() async throws {
+  @Test func `work in a scope stays on its actor`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "weir-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let tracker = try Tracker(directory: directory, configuration: quiet())
@@ -288,7 +288,7 @@ struct ScopeTests {
   }
 
   /// A child of a fork can't capture, and can't hang on a lock that nobody lets go of.
-  @Test func inAForkNothingHappens() async throws {
+  @Test func `nothing happens to scopes in a child of a fork`() async throws {
     await #expect(processExitsWith: .exitCode(7)) {
       try ScopeLog.with { log throws in
         let scope = log.tracker.beginScope("parent's")

@@ -7,7 +7,7 @@ import Testing
 struct TimeTrackerTests {
   private func seconds(_ count: Int) -> Duration { .seconds(count) }
 
-  @Test func asInItsDocumentation() {
+  @Test func `the times are those of its documentation`() {
     var time = TimeTracker(at: .seconds(10))
     time.suspend(at: .seconds(12))
     #expect(time.isSuspended)
@@ -18,7 +18,7 @@ struct TimeTrackerTests {
     #expect(time.elapsed(at: .seconds(90)) == .seconds(4) && time.suspended(at: .seconds(90)) == .seconds(8))
   }
 
-  @Test func whatChangesNothingSaysSo() {
+  @Test func `a change that changes nothing says so`() {
     var time = TimeTracker(at: .zero)
     var answers = [time.resume(at: .seconds(1)), time.suspend(at: .seconds(1)), time.suspend(at: .seconds(2))]
     #expect(answers == [false, true, false] && time.elapsed(at: .seconds(9)) == .seconds(1))
@@ -29,7 +29,7 @@ struct TimeTrackerTests {
     #expect(time.elapsed(at: .seconds(9)) == .seconds(1) && time.suspended(at: .seconds(9)) == .seconds(2))
   }
 
-  @Test func afterTheEndNothingChanges() {
+  @Test func `nothing changes after the end`() {
     var time = TimeTracker(at: .zero)
     time.end(at: .seconds(3))
     let answers = [time.suspend(at: .seconds(4)), time.resume(at: .seconds(5)), time.end(at: .seconds(6))]
@@ -40,7 +40,7 @@ struct TimeTrackerTests {
 
   /// A time left out counts from where it ran, and no further back than that.
   @Test(arguments: [(3, 20, 3), (10, 20, 10), (15, 20, 10), (5, 12, 2), (5, 10, 0), (5, 8, 0), (-3, 20, 0), (0, 20, 0)])
-  func leftOut(length: Int, end: Int, cut: Int) {
+  func `a time left out counts from where it ran`(length: Int, end: Int, cut: Int) {
     var time = TimeTracker(at: .seconds(10))
     time.leaveOut(.seconds(length), before: .seconds(end))
     #expect(time.elapsed(at: .seconds(20)) == .seconds(10 - cut))
@@ -51,7 +51,7 @@ struct TimeTrackerTests {
     #expect(time.suspended(at: .seconds(30)) == .seconds(cut + 10))
   }
 
-  @Test func noClockMakesItGoBack() {
+  @Test func `no clock makes a time go back`() {
     var time = TimeTracker(at: .seconds(10))
     #expect(time.elapsed(at: .seconds(3)) == .zero && time.suspended(at: .seconds(3)) == .zero)
     time.suspend(at: .seconds(5))
@@ -66,7 +66,7 @@ struct TimeTrackerTests {
   }
 
   /// One tick at a time, in which it runs, is suspended, or stands still with the process.
-  @Test func anyOrderOfCalls() {
+  @Test func `any order of calls agrees with a model`() {
     let seed = testSeed()
     var random = Seeded(seed: seed)
     for round in 0..<2_000 {

@@ -26,7 +26,7 @@ struct BatchSegmentTests {
     try FileManager.default.contentsOfDirectory(atPath: directory).count { $0.hasSuffix(suffix) }
   }
 
-  @Test func threadsOfAnOpenLog() async throws {
+  @Test func `the threads of an open log batch its segments`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: rolling { $0.batchThreads = 2 })
       fill(tracker, 2000)
@@ -42,7 +42,7 @@ struct BatchSegmentTests {
     }
   }
 
-  @Test func logThatNobodyHasOpen() throws {
+  @Test func `a log that nobody has open is batched`() throws {
     try withDirectory { directory in
       let log = LogDirectory(directory)
       let tracker = try Tracker(directory: directory, configuration: rolling())
@@ -62,7 +62,7 @@ struct BatchSegmentTests {
     }
   }
 
-  @Test func removingWhatWasDelivered() async throws {
+  @Test func `segments that were delivered are removed`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: rolling { $0.removeDelivered = true })
       fill(tracker, 2000)
@@ -81,7 +81,7 @@ struct BatchSegmentTests {
     }
   }
 
-  @Test func tally() throws {
+  @Test func `a tally counts what is below an offset and what is pending`() throws {
     try withDirectory { directory in
       let log = LogDirectory(directory)
       let tracker = try Tracker(directory: directory, configuration: rolling())

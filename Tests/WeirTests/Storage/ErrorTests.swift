@@ -17,7 +17,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func aFileIsNoDirectory() throws {
+  @Test func `a file is no directory`() throws {
     try withDirectory { directory in
       let file = directory + "/file"
       try Data("x".utf8).write(to: URL(filePath: file))
@@ -26,7 +26,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func aPathWithANulNamesNoOtherDirectory() throws {
+  @Test func `a path with a NUL names no other directory`() throws {
     try withDirectory { directory in
       let path = directory + "/log\0.old"
       #expect(code(path) == .invalid)
@@ -36,7 +36,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func aMissingDirectory() throws {
+  @Test func `a missing directory is made, unless it is not to be`() throws {
     try withDirectory { directory in
       #expect(code(directory + "/none", quiet { $0.createDirectory = false }) == .missing)
       #expect(!FileManager.default.fileExists(atPath: directory + "/none"))
@@ -50,7 +50,7 @@ struct ErrorTests {
   @Test(arguments: [
     ("~/no-such-parent/events", "~"), ("file:///no-such-parent/events", "URL"), ("no-such-parent/a~b/events", nil),
   ])
-  func aPathThatIsNoneIsNamed(path: String, word: String?) throws {
+  func `a path that can't be one is named`(path: String, word: String?) throws {
     let errors = [
       #expect(throws: WeirError.self) { try Tracker(directory: path, configuration: quiet()) },
       #expect(throws: WeirError.self) { try EventReader(directory: path) },
@@ -62,7 +62,7 @@ struct ErrorTests {
     }
   }
 
-  @Test(.enabled(if: geteuid() != 0)) func anUnwritableDirectory() throws {
+  @Test(.enabled(if: geteuid() != 0)) func `a directory that can't be written is refused`() throws {
     try withDirectory { directory in
       try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: directory)
       #expect(code(directory) == .access)
@@ -70,14 +70,14 @@ struct ErrorTests {
     }
   }
 
-  @Test func aDirectoryThatOthersMayWriteTo() throws {
+  @Test func `a directory that others may write to is refused`() throws {
     try withDirectory { directory in
       try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
       #expect(code(directory) == .unsafe)
     }
   }
 
-  @Test func anotherWriter() throws {
+  @Test func `a log that another writer has is refused`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       #expect(code(directory) == .locked)
@@ -86,7 +86,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func aNewerVersion() throws {
+  @Test func `a log of a newer version is refused`() throws {
     /// Changes the files whose names end so.
     func change(_ directory: String, _ suffix: String, _ change: (inout Data) -> Void) throws {
       for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name.hasSuffix(suffix) {
@@ -117,7 +117,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func optionsOutOfRange() throws {
+  @Test func `an option out of range is refused`() throws {
     try withDirectory { directory in
       #expect(code(directory, quiet { $0.laneCount = -1 }) == .invalid)
       #expect(code(directory, quiet { $0.laneCount = 1 << 40 }) == .invalid)
@@ -129,7 +129,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func everyClockAndPolicyOpens() throws {
+  @Test func `a log opens with every clock and policy`() throws {
     for clock in Tracker.ClockSource.allCases {
       for policy in [Tracker.OverflowPolicy.dropNewest, .block, .block(upTo: .milliseconds(1))] {
         try withDirectory { directory in
@@ -152,7 +152,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func readersOfNoLog() throws {
+  @Test func `a reader of no log says that it is missing`() throws {
     try withDirectory { directory in
       for call in [
         { _ = try EventReader(directory: directory + "/none") },
@@ -165,7 +165,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func verifyAndStatistics() throws {
+  @Test func `a whole log is verified, and counted`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for number in 0..<100 as Range<UInt64> { tracker.track(Checkout.started(cart: number)) }
@@ -186,7 +186,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func damageIsFoundAndPassedOver() throws {
+  @Test func `damage is found, and passed over`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for round in 0..<5 as Range<UInt64> {

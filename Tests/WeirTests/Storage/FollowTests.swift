@@ -8,7 +8,7 @@ import Testing
 @testable import Weir
 
 struct FollowTests {
-  @Test func `events come as they are captured, through closing and opening anew`() async throws {
+  @Test func `events come as they are captured, through a closing and a new opening`() async throws {
     try await withDirectoryAsync { directory in
       var tracker = try Tracker(directory: directory, configuration: quiet())
       let count = 3000
@@ -80,7 +80,7 @@ struct FollowTests {
     }
   }
 
-  @Test func `what was removed is told of once, and following goes on`() async throws {
+  @Test func `a removal is told once, and following goes on`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let text = String(repeating: "x", count: 60_000)

@@ -14,7 +14,7 @@ import WeirTesting
     return handler
   }
 
-  @Test func tellsOfEnteringAndLeaving() {
+  @Test func `a handler tells of entering and leaving`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     page.open()
@@ -24,7 +24,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func listensToItsOwnPageAlone() {
+  @Test func `a handler listens to its own page alone`() {
     let (page, other, notes) = (ListenedPage(), ListenedPage("other"), Notes())
     let handler = listening(to: page, notes)
     other.open()
@@ -34,7 +34,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func listensToAPageOfASubclass() {
+  @Test func `a handler listens to a page of a subclass`() {
     let (page, notes) = (SpecialPage("special"), Notes())
     let handler = TrackingHandler<SpecialPage, String, Notes>(page, delegate: notes) { $0.title }
     handler.enters(on: ListenedPage.opened)
@@ -42,7 +42,7 @@ import WeirTesting
     #expect(notes.all == ["entered special"])
   }
 
-  @Test func enteringTwiceIsEnteringOnce() {
+  @Test func `entering twice is entering once`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     page.close()
@@ -54,7 +54,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func suspendsAndResumesWhatIsEntered() {
+  @Test func `a handler suspends and resumes what is entered`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     handler.suspend()
@@ -71,7 +71,7 @@ import WeirTesting
       notes.all == ["entered cart", "suspended cart", "resumed cart", "suspended cart", "exited cart by back"])
   }
 
-  @Test func joinPointsSuspendAndResume() {
+  @Test func `a join point may suspend and resume a page`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = Handler(page, delegate: notes) { $0.title }
     handler.enters(on: ListenedPage.bought)
@@ -83,7 +83,7 @@ import WeirTesting
     #expect(notes.all == ["entered cart", "suspended cart", "resumed cart"])
   }
 
-  @Test func adviceGetsTheHandlerThePageAndTheCall() {
+  @Test func `advice gets the handler, the page and the call`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = Handler(page, delegate: notes) { $0.title }
     handler.before(ListenedPage.bought) { handler, page, call in
@@ -96,7 +96,7 @@ import WeirTesting
     #expect(notes.all == ["buying 3 from cart", "bought 3: 6"])
   }
 
-  @Test func itsEndDetachesAndLeavesAnEnteredPage() {
+  @Test func `a handler's end detaches, and leaves an entered page`() {
     let (page, notes) = (ListenedPage(), Notes())
     var handler: Handler? = listening(to: page, notes)
     weak let gone = handler
@@ -108,7 +108,7 @@ import WeirTesting
     #expect(notes.all == ["entered cart", "exited cart by released"])
   }
 
-  @Test func itsEndSaysNothingOfAPageThatIsNotEntered() {
+  @Test func `a handler's end says nothing of a page that is not entered`() {
     let (page, notes) = (ListenedPage(), Notes())
     var handler: Handler? = listening(to: page, notes)
     page.open()
@@ -118,7 +118,7 @@ import WeirTesting
     #expect(notes.all == ["entered cart", "exited cart by back"])
   }
 
-  @Test func thePageIsNotKept() {
+  @Test func `the page is not kept`() {
     let notes = Notes()
     var page: ListenedPage? = ListenedPage()
     let handler = listening(to: page!, notes)
@@ -129,7 +129,7 @@ import WeirTesting
     handler.enters(on: ListenedPage.opened)
   }
 
-  @Test func theProcessSuspendsResumesAndEndsThePage() async throws {
+  @Test func `the process suspends, resumes and ends the page`() async throws {
     let spy = try SpyTracker()
     let lifeCycle = try LifeCycle(spy.tracker)
     let (page, idle, notes) = (ListenedPage(), ListenedPage("idle"), Notes())
@@ -143,7 +143,7 @@ import WeirTesting
     withExtendedLifetime(handlers) {}
   }
 
-  @Test func aPageSuspendedByItselfStaysSoWhenTheProcessGoesOn() {
+  @Test func `a page suspended by itself stays so when the process goes on`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     page.open()
@@ -163,7 +163,7 @@ import WeirTesting
     #expect(notes.all.suffix(3) == ["suspended cart", "exited cart by back", "entered cart"])
   }
 
-  @Test func aPageMayBeAnActor() async {
+  @Test func `a page may be an actor`() async {
     let (cart, notes) = (ListenedCart(), Notes())
     let handler = TrackingHandler<ListenedCart, String, Notes>(cart, delegate: notes) { cart in
       cart.assumeIsolated { "cart of \($0.count)" }
@@ -176,7 +176,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func itsEndDoesNotWaitForAdvice() {
+  @Test func `a handler's end does not wait for advice`() {
     let (page, other, notes) = (ListenedPage(), ListenedPage("other"), Notes())
     let (running, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     // Advice may take a lock under which somebody lets go of a handler.
@@ -198,7 +198,7 @@ import WeirTesting
     withExtendedLifetime(hook) {}
   }
 
-  @Test func aDelegateMayCallTheHandler() {
+  @Test func `a delegate may call the handler`() {
     final class Echo: TrackingDelegate {
       typealias Info = String
       let handler = Mutex<Handle?>(nil)
@@ -219,7 +219,7 @@ import WeirTesting
     #expect(echo.notes.all == ["entered cart", "told", "suspended cart"])
   }
 
-  @Test func manyThreadsAreToldInOrder() async {
+  @Test func `many threads are told in order`() async {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     nonisolated(unsafe) let shared = page
@@ -244,7 +244,9 @@ import WeirTesting
   // MARK: For whom
 
   /// Two requests use one page: while one of them is telling, the other one's news are told on its thread.
-  @Test(arguments: ["bob", nil]) func whatAnotherThreadTellsIsOfTheRequestInWhichItHappened(second: String?) throws {
+  @Test(arguments: ["bob", nil]) func `an event that another thread tells is of the request in which it happened`(
+    second: String?
+  ) throws {
     let spy = try SpyTracker()
     let page = ListenedPage()
     let coordinator = HeldCoordinator(spy.tracker)
@@ -296,7 +298,7 @@ import WeirTesting
 
   // MARK: A plain page
 
-  @Test func aPlainPageTakesThreeLines() throws {
+  @Test func `a plain page takes three lines`() throws {
     let spy = try SpyTracker()
     let page = ListenedPage()
     let tracking = TrackingHandler(page, delegate: PageCoordinator("checkout", tracker: spy.tracker))
@@ -312,7 +314,7 @@ import WeirTesting
     #expect(views[0] == views[1])
   }
 
-  @Test func eachShowingHasAnIdOfItsOwn() throws {
+  @Test func `each showing has an id of its own`() throws {
     let spy = try SpyTracker()
     let slot = ScopeSlot("checkout", tracker: spy.tracker)
     #expect(slot.scope == nil && slot.elapsed == nil)
@@ -327,7 +329,7 @@ import WeirTesting
   }
 
   /// One thread stands still in the midst of beginning; another one begins meanwhile.
-  @Test func whoIsOvertakenInBeginningBeginsNothing() throws {
+  @Test func `a thread that is overtaken in beginning begins nothing`() throws {
     let spy = try SpyTracker()
     let clock = HeldClock()
     var configuration = LifeCycle.Configuration()
@@ -372,7 +374,7 @@ import WeirTesting
     }
   }
 
-  @Test func eventsOfASlotAreInsideOfItsScope() throws {
+  @Test func `events of a slot are inside of its scope`() throws {
     let spy = try SpyTracker()
     let slot = ScopeSlot("checkout", tracker: spy.tracker)
     slot.track(PageView(page: "before"))

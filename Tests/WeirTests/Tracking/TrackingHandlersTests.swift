@@ -19,7 +19,7 @@ import Weir
     }
   }
 
-  @Test func everyPageOfTheClassHasAHandlerWhileItIsEntered() {
+  @Test func `every page of the class has a handler while it is entered`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     let (first, second) = (GalleryPage("a"), GalleryPage("b"))
@@ -39,7 +39,7 @@ import Weir
       ])
   }
 
-  @Test func subclassesAreNotOfTheClass() {
+  @Test func `subclasses are not of the class`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     SpecialGalleryPage().open()
@@ -47,7 +47,7 @@ import Weir
     #expect(notes.all == [])
   }
 
-  @Test func pagesThatEndedWithoutBeingLeftGoWithTheNext() {
+  @Test func `pages that ended without being left go with the next`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     for number in 0..<100 { GalleryPage("\(number)").open() }
@@ -55,7 +55,7 @@ import Weir
     #expect(handlers.count == 1)
   }
 
-  @Test func itsEndDetaches() {
+  @Test func `the end of the handlers detaches`() {
     let notes = Notes()
     var handlers: TrackingHandlers<Handler>? = everyPage(notes)
     let page = GalleryPage()
@@ -67,7 +67,7 @@ import Weir
     #expect(notes.all == ["entered cart", "exited cart by released"])
   }
 
-  @Test func anObjectIsNotTakenForOneThatEndedAtItsAddress() {
+  @Test func `an object is not taken for one that ended at its address`() {
     let notes = Notes()
     // Without hooks of their own, which would keep the objects' memory.
     let handlers = TrackingHandlers(
@@ -82,7 +82,7 @@ import Weir
     #expect(!notes.all.contains { $0.contains("other") })
   }
 
-  @Test func anObjectMayBeLeftAsItEnds() {
+  @Test func `an object may be left as it ends`() {
     final class LeavingPage: ListenedPage {
       deinit { close() }
     }
@@ -95,7 +95,7 @@ import Weir
     #expect(notes.all == ["entered a", "exited a by back"])
   }
 
-  @Test func manyThatEndedAreLookedForNowAndThen() {
+  @Test func `pages that ended are looked for now and then`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     let pages = (0..<100).map { GalleryPage("kept \($0)") }

@@ -34,7 +34,7 @@ struct ScaffoldCommandTests {
 
   private var written: [String] { folder.names.filter { $0.contains("Checkout") } }
 
-  @Test func intoTheOnlyTarget() throws {
+  @Test func `a scaffold goes into the only target`() throws {
     try makePackage(targets: "Shop")
     let said = try run("Checkout")
     #expect(said.output.split(separator: "\n").count == 6 && said.missing.isEmpty)
@@ -57,7 +57,9 @@ struct ScaffoldCommandTests {
     #expect(folder.contents == before)
   }
 
-  @Test(arguments: ["Views/CheckoutInfo.swift", "checkoutinfo.swift"]) func aNameThatTheModuleHas(file: String) throws {
+  @Test(arguments: ["Views/CheckoutInfo.swift", "checkoutinfo.swift"]) func `a name that the module has is refused`(
+    file: String
+  ) throws {
     try makePackage(targets: "Shop")
     try folder.write("Sources/Shop/\(file)", "")
     try folder.write("Sources/Other/CheckoutInfo.swift", "")
@@ -67,7 +69,7 @@ struct ScaffoldCommandTests {
     #expect(folder.contents == before)
   }
 
-  @Test func intoAFolderOfATarget() throws {
+  @Test func `a scaffold goes into a folder of a target`() throws {
     try makePackage(targets: "other", "my-shop")
     try folder.write("Sources/my-shop/Pages/File.swift", "")
     try run("Checkout", ["--enters-on", "open", "--exits-on", "close"], at: "Sources/my-shop/Pages/")
@@ -76,7 +78,7 @@ struct ScaffoldCommandTests {
     #expect(test.contains("@testable import my_shop\n"))
   }
 
-  @Test func byOptionsAlone() throws {
+  @Test func `a scaffold goes by options alone where there is no package`() throws {
     try folder.write("code/File.swift", "")
     try run(
       "Checkout", ["--with-page", "--module", "Shop", "--tests", "\(folder.path)/checks/"], at: "code")
@@ -84,7 +86,7 @@ struct ScaffoldCommandTests {
   }
 
   /// The plugin says first what holds unless the user says otherwise.
-  @Test func theUserHasTheLastWord() throws {
+  @Test func `the user has the last word`() throws {
     try makePackage(targets: "Shop", "Other")
     let first = [
       "page", "--target-directory", "\(folder.path)/Sources/Shop", "--module", "First", "--tests",
@@ -107,7 +109,9 @@ struct ScaffoldCommandTests {
     ("\"WeirMacros\"", [], true), ("\"WeirMacros\"", ["--by-hand"], false), ("\"Weir\"", [], false),
     ("\"Weir\"", ["--macro"], true),
   ])
-  func forms(manifest: String, options: [String], isMacro: Bool) throws {
+  func `the form follows the package, unless an option says it`(manifest: String, options: [String], isMacro: Bool)
+    throws
+  {
     try makePackage(manifest, targets: "Shop")
     let missing = try run("Checkout", ["--with-page"] + options).missing
     let lacks = ["Weir", "WeirTesting", "WeirMacros"].filter { product in
@@ -117,7 +121,7 @@ struct ScaffoldCommandTests {
     #expect(folder.contents["Sources/Shop/CheckoutPage.swift"]?.contains("@Instrumented") == isMacro)
   }
 
-  @Test func aDryRunWritesNothing() throws {
+  @Test func `a dry run writes nothing`() throws {
     try makePackage(targets: "Shop")
     let output = try run("Checkout", ["--with-page", "--dry-run"]).output
     #expect(output.hasPrefix("==> \(folder.path)/Sources/Shop/CheckoutInfo.swift <==\n// CheckoutInfo: "))
@@ -130,7 +134,7 @@ struct ScaffoldCommandTests {
   }
 
   /// Each says what is missing, and leaves the package as it was.
-  @Test func whatIsNotSaid() throws {
+  @Test func `a scaffold that lacks something says what it is`() throws {
     #expect(message { try run("Checkout") }.contains("is not in Sources/TARGET"))
     try folder.write("Package.swift", "")
     #expect(message { try run("Checkout") }.contains("has no folder Sources/TARGET"))
