@@ -40,7 +40,8 @@ import Weir
         "checkout.completed: coupon: matches [A-Z0-9]{4,12}, found \"spring\"",
         "checkout.completed: colour: unknown field, found \"red\"",
       ])
-    #expect(completed["currency"] == "EUR" && outcome.defaults.map(\.field) == ["currency"])
+    #expect(completed["currency"] == "EUR")
+    #expect(outcome.defaults.map(\.field) == ["currency"])
     #expect(completed.count == fields.count + 1)
   }
 

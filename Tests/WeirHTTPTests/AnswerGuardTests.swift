@@ -27,9 +27,7 @@
     ]
 
     @Test(arguments: statuses, forms)
-    func `a status below 200 fails its request alone`(_ status: String, _ form: (start: String, rest: String))
-      async throws
-    {
+    func `a status below 200 fails alone`(_ status: String, _ form: (start: String, rest: String)) async throws {
       for closes in [true, false] {
         let text = "\(form.start) \(status) X\r\n\(form.rest)"
         let server = try TestServer(.raw(text, closes: closes), .answer(200))

@@ -89,7 +89,8 @@
       published.update()
       let rejected = try metrics.expectCounter("weir_rejected_total", [("provider", "a")])
       let acknowledged = try metrics.expectCounter("weir_acknowledged_total", [("provider", "a")])
-      #expect(rejected.totalValue == 0 && acknowledged.totalValue == 40)
+      #expect(rejected.totalValue == 0)
+      #expect(acknowledged.totalValue == 40)
       #expect(try value(metrics, "weir_rejected", "a") == 10)
     }
 

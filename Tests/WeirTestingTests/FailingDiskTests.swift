@@ -29,7 +29,8 @@ import WeirTesting
     disk.fill()
     let accepted = fillUp(spy.tracker)
     // What the segments that are there have room for still goes in.
-    #expect(accepted > 100 && accepted < 100_000)
+    #expect(accepted > 100)
+    #expect(accepted < 100_000)
     #expect(spy.tracker.counters.storage == .noSpace)
     #expect(disk.failures > 0)
 

@@ -38,7 +38,8 @@ struct DemoTests {
     var gap = events(0, 5)
     gap.remove(at: 2)
     let result = compare([gap, events(1, 4), events(2, 4)], acknowledged: Array(1...13))
-    #expect(result.lost > 0 && result.different > 0)
+    #expect(result.lost > 0)
+    #expect(result.different > 0)
   }
 
   @Test func `an event that is there twice is a difference`() {

@@ -30,7 +30,8 @@ struct DestinationTests {
   @Test(arguments: ["localhost:4100", "127.0.0.1:80/v1/batch", "api.example.com:443", "http:/x", "https:", "HTTP:/x/y"])
   func `an address that is not written out is refused`(text: String) throws {
     let error = try #require(throws: ToolError.self) { try Destination(text) }
-    #expect(error.message.contains("http://") && error.message.contains("./\(text)"), "\(error.message)")
+    #expect(error.message.contains("http://"), "\(error.message)")
+    #expect(error.message.contains("./\(text)"), "\(error.message)")
   }
 
   /// Whoever sees the error, in a log for one, must not see the key.
@@ -95,7 +96,8 @@ struct DestinationOptionsTests {
       try name("--table", "c"), try name("--preset", "clickhouse"), try name("--preset", "clickhouse", "--table", "b"),
     ]
     #expect(Set(names).count == names.count, "\(names)")
-    #expect(try name("--table", "events") == names[0] && name("--preset", "json") == names[0])
+    #expect(try name("--table", "events") == names[0])
+    #expect(try name("--preset", "json") == names[0])
     #expect(names[0] == Destination.endpoint("http://host").name(.json))
   }
 
@@ -103,7 +105,8 @@ struct DestinationOptionsTests {
   @Test func `an address with a query wants a name`() throws {
     let to = ["--to", "http://host/a?key=sEcReT"]
     let error = try #require(throws: ToolError.self) { try DestinationOptions.parse(to).destinations() }
-    #expect(error.message.contains("--name") && !error.message.contains("sEcReT"))
+    #expect(error.message.contains("--name"))
+    #expect(!error.message.contains("sEcReT"))
     #expect(try DestinationOptions.parse(to + ["--name", "n"]).destinations().map(\.name) == ["n"])
     #expect(throws: Never.self) { try DestinationOptions.parse(["--to", "http://host/a#b?c"]).destinations() }
   }
@@ -129,7 +132,8 @@ struct DestinationOptionsTests {
       let error = try #require(throws: ToolError.self) {
         try DestinationOptions.parse(["--to", to] + arguments).destinations()
       }
-      #expect(error.message.hasPrefix("\(arguments[0]) goes with") && error.message.contains("https://"))
+      #expect(error.message.hasPrefix("\(arguments[0]) goes with"))
+      #expect(error.message.contains("https://"))
     }
     #expect(throws: Never.self) {
       try DestinationOptions.parse(["--to", "out", "--to", "HTTPS://host"] + arguments).destinations()
@@ -212,7 +216,10 @@ struct StartArgumentTests {
     func words(_ help: String) -> String { help.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
     let helps = [DeliverCommand.helpMessage(), RecordCommand.helpMessage(), RedriveCommand.helpMessage()].map(words)
     #expect(helps[0].contains("2026-11-21T09:30:00Z (default: beginning)"))
-    for help in helps { #expect(!help.contains("StartArgument") && !help.contains("TimeSpan("), "\(help)") }
+    for help in helps {
+      #expect(!help.contains("StartArgument"), "\(help)")
+      #expect(!help.contains("TimeSpan("), "\(help)")
+    }
     #expect(helps[1].components(separatedBy: "a second one ends at once").count == 2)
   }
 

@@ -94,7 +94,9 @@ struct UTCTests {
         let days = timegm(&parts) / 86_400
         #expect(UTC.daysSince1970(year: year, month: month, day: 28) == days)
         let date = UTC.date(daysSince1970: days)
-        #expect(date.year == year && date.month == month && date.day == 28)
+        #expect(date.year == year)
+        #expect(date.month == month)
+        #expect(date.day == 28)
       }
     }
   }
@@ -235,6 +237,7 @@ struct QuantityTests {
       try Tracker(directory: "/nonexistent/log", configuration: configuration)
     }
     let named = try #require(error).named(RecordOptions.names)
-    #expect(named.message.hasPrefix("--max-bytes is 5; ") && named.code == .cannotRun, "\(named.message)")
+    #expect(named.message.hasPrefix("--max-bytes is 5; "), "\(named.message)")
+    #expect(named.code == .cannotRun, "\(named.message)")
   }
 }

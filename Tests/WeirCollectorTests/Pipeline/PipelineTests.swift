@@ -62,7 +62,9 @@
           let answer = try await client.post("/v1/batch", segmentBatch(events))
           let shown = try await client.get("/_weir/stats").json["violations"] as? Int
           let counted = try await collector.statistics().violations
-          #expect(answer.status == 200 && shown == 1_000 * round && counted == UInt64(1_000 * round))
+          #expect(answer.status == 200)
+          #expect(shown == 1_000 * round)
+          #expect(counted == UInt64(1_000 * round))
         }
       }
     }

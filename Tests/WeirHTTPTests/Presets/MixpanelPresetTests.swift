@@ -41,7 +41,8 @@
 
     @Test func `the limits are the vendor's`() {
       #expect(preset.limits == HTTPLimits(events: 2_000, bytes: 10_000_000, eventBytes: 1_048_575))
-      #expect(preset.path == "/import" && preset.endpoint == "https://api.mixpanel.com")
+      #expect(preset.path == "/import")
+      #expect(preset.endpoint == "https://api.mixpanel.com")
     }
 
     private static func failed(_ records: String, imported: Int?) -> HTTPAnswer {

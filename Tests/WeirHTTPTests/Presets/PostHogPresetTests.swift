@@ -21,13 +21,16 @@
     @Test func `an event without a user makes no person`() throws {
       let text = String(decoding: try preset.encode(sampleEvent(0, ["distinct_id": "x"], user: nil)), as: UTF8.self)
       #expect(text.contains(#""distinct_id":"weir-0123456789abcdef""#))
-      #expect(text.contains(#""$process_person_profile":false"#) && text.contains(#""distinct_id_2":"x""#))
+      #expect(text.contains(#""$process_person_profile":false"#))
+      #expect(text.contains(#""distinct_id_2":"x""#))
     }
 
     @Test func `the key stands in the body`() throws {
       let post = preset.post(try sampleBatch(2, for: preset))
       #expect(String(decoding: post.body, as: UTF8.self).hasPrefix(#"{"api_key":"phc-12345","batch":[{"#))
-      #expect(json(post.body) != nil && preset.limits.bytes == 20_000_000 && preset.path == "/batch/")
+      #expect(json(post.body) != nil)
+      #expect(preset.limits.bytes == 20_000_000)
+      #expect(preset.path == "/batch/")
     }
 
     @Test(arguments: [

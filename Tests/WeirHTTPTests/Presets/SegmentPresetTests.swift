@@ -23,7 +23,8 @@
 
     @Test func `an event without a user is anonymous`() throws {
       let text = String(decoding: try preset.encode(sampleEvent(user: nil)), as: UTF8.self)
-      #expect(text.contains(#""anonymousId":"weir-0123456789abcdef""#) && !text.contains("userId"))
+      #expect(text.contains(#""anonymousId":"weir-0123456789abcdef""#))
+      #expect(!text.contains("userId"))
     }
 
     @Test(
@@ -39,7 +40,8 @@
     ) throws {
       let event = sampleEvent(name: "feed.shown", fields, kind: kind)
       let text = String(decoding: try preset.encode(event), as: UTF8.self)
-      #expect(text.contains(type) && text.contains(name))
+      #expect(text.contains(type))
+      #expect(text.contains(name))
     }
 
     @Test func `an event without a name is unfit`() {
@@ -52,13 +54,17 @@
       #expect(post.headers.map(\.name) == ["content-type", "authorization"])
       #expect(post.headers[1].value.withValue { $0 } == "Basic YWJjMTIzOg==")
       let text = String(decoding: post.body, as: UTF8.self)
-      #expect(text.hasPrefix(#"{"batch":[{"type""#) && text.hasSuffix("}]}") && !text.contains("abc123"))
-      #expect(json(post.body) != nil && json(preset.post(HTTPBatch(events: [], encoded: [])).body) != nil)
+      #expect(text.hasPrefix(#"{"batch":[{"type""#))
+      #expect(text.hasSuffix("}]}"))
+      #expect(!text.contains("abc123"))
+      #expect(json(post.body) != nil)
+      #expect(json(preset.post(HTTPBatch(events: [], encoded: [])).body) != nil)
     }
 
     @Test func `the limits are the vendor's`() {
       #expect(preset.limits == HTTPLimits(events: 2_500, bytes: 500_000, eventBytes: 32_768))
-      #expect(preset.path == "/v1/batch" && preset.endpoint == "https://api.segment.io")
+      #expect(preset.path == "/v1/batch")
+      #expect(preset.endpoint == "https://api.segment.io")
     }
 
     @Test(arguments: [
@@ -78,7 +84,8 @@
       let expected = #"""
         {"batch":[{"type":"identify","userId":"u1","traits":{"plan":"pro"},"context":{"library":{"name":"weir"}}}]}
         """#
-      #expect(json(post.body) == json(expected) && post.headers.map(\.name) == ["content-type", "authorization"])
+      #expect(json(post.body) == json(expected))
+      #expect(post.headers.map(\.name) == ["content-type", "authorization"])
     }
   }
 #endif

@@ -66,7 +66,8 @@
       #expect(await thrown { try await provider.associate(user) } is HTTPFailure)
       try await provider.associate(user)
       await provider.shutdown()
-      #expect(provider.counts.refusedAssociations == 0 && server.requests.count == 3)
+      #expect(provider.counts.refusedAssociations == 0)
+      #expect(server.requests.count == 3)
     }
 
     @Test func `a wrong key stops delivery`() async throws {

@@ -140,8 +140,11 @@
       let verdicts = try await provider.deliver([sampleEvent(0), large, sampleEvent(2)])
       await provider.shutdown()
       guard case .rejected(let reason) = verdicts[1] else { return #expect(Bool(false), "\(verdicts)") }
-      #expect(reason.contains("32768") && verdicts[0] == .accepted && verdicts[2] == .accepted)
-      #expect(server.requests.first?.path == "/v1/batch" && server.requests.first?.text.contains("xxx") == false)
+      #expect(reason.contains("32768"))
+      #expect(verdicts[0] == .accepted)
+      #expect(verdicts[2] == .accepted)
+      #expect(server.requests.first?.path == "/v1/batch")
+      #expect(server.requests.first?.text.contains("xxx") == false)
     }
 
     @Test func `a request for Segment has at most 500 KB`() async throws {
@@ -235,7 +238,8 @@
       let provider = try HTTPProvider(OTLPLogsPreset(endpoint: server.url), configuration: .patient)
       #expect(try await provider.deliver(events(5)) == Array(repeating: .accepted, count: 5))
       await provider.shutdown()
-      #expect(provider.counts.unnamedRejections == 2 && server.requests.count == 1)
+      #expect(provider.counts.unnamedRejections == 2)
+      #expect(server.requests.count == 1)
       #expect(server.requests.first?.path == "/v1/logs")
     }
   }

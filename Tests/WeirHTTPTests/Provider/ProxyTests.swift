@@ -39,11 +39,13 @@
       let proxy = try TestServer(.answer(407, body: "hush-hush is wrong"))
       defer { proxy.stop() }
       for endpoint in ["http://weir.invalid/in", "https://weir.invalid/in"] {
-        let error = await thrown {
+        let failure = await thrown {
           try await deliver(
             by: .http(host: "127.0.0.1", port: proxy.port, user: "robot", password: Secret("hush-hush")), to: endpoint)
         }
-        #expect(error is DeliveryStopped && !"\(error!)".contains("hush"), "\(endpoint): \(error!)")
+        let error = try #require(failure, "\(endpoint)")
+        #expect(error is DeliveryStopped, "\(endpoint): \(error)")
+        #expect(!"\(error)".contains("hush"), "\(endpoint): \(error)")
       }
       #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT"])
     }

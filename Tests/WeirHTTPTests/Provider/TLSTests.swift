@@ -165,7 +165,8 @@
       let server = try await TLSServer(certificate)
       for (tls, words) in cases {
         let error = #expect(throws: WeirError.self) { try tls.check() }
-        #expect(error?.code == .invalid && error?.message.contains(words) == true, "\(error?.message ?? "none")")
+        #expect(error?.code == .invalid, "\(error?.message ?? "none")")
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "none")")
         var configuration = HTTPConfiguration.patient
         configuration.tls = tls
         let provider = try HTTPProvider(endpoint: server.url, configuration: configuration)

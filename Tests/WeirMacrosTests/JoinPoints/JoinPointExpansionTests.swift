@@ -59,7 +59,8 @@
         "class Child: Page { @JoinPoint override func like(_ it: Item, at: Int) -> Bool { super.like(it, at: at) } }")
       #expect(text.contains("Self.weirJoinPoint_like___at.call()"))
       #expect(text.contains("weirCall.begin(self, (it, at), in: Child.self)"))
-      #expect(!text.contains("static let") && !text.contains("likeJoinPoint:"))
+      #expect(!text.contains("static let"))
+      #expect(!text.contains("likeJoinPoint:"))
       let root = expand("class Child: Page { @JoinPoint(root: true) override func like(_ it: Item) {} }")
       #expect(root.contains("static let weirJoinPoint_like__ = Weir.JoinPoint<Child, (it: Item, ()), Void>"))
     }
@@ -88,7 +89,9 @@
       #expect(text.contains("  /// The join points of ``Page``.\n  public nonisolated enum JoinPoints {"))
       #expect(text.contains("public nonisolated static var like: Weir.JoinPoint<Page, (item: Item, ()), Void> {"))
       #expect(text.contains("\n    nonisolated static var likeAt: Weir.JoinPoint<Page, (item: Item, at: Int), Void> {"))
-      #expect(!text.contains("left:") && !text.contains("hidden:") && !text.contains("likeJoinPoint"))
+      #expect(!text.contains("left:"))
+      #expect(!text.contains("hidden:"))
+      #expect(!text.contains("likeJoinPoint"))
       // What the attribute then writes, the other tests show.
       #expect(text.split(separator: "@WeirMacros.JoinPoint").count == 3)
     }

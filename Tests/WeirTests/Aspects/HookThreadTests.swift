@@ -27,7 +27,8 @@ extension AspectTests {
         }
         isOver.store(true, ordering: .relaxed)
         _ = Plain().look(0)
-        #expect(gone.value == 1 && late.value == 0)
+        #expect(gone.value == 1)
+        #expect(late.value == 0)
       }
     }
 
@@ -97,7 +98,8 @@ extension AspectTests {
         } else {
           isIn.wait()
           _ = Sibling().look(0)
-          #expect(gone.value == 0 && !hook.isAttached)
+          #expect(gone.value == 0)
+          #expect(!hook.isAttached)
           goOn.signal()
         }
       }
@@ -130,7 +132,8 @@ extension AspectTests {
           }
         }
       }
-      #expect(seen == nil && gone.value == 1)
+      #expect(seen == nil)
+      #expect(gone.value == 1)
     }
 
     @Test func `threads that come and go leave nothing behind`() {
@@ -146,7 +149,8 @@ extension AspectTests {
       let after = Count()
       let hooks = [Parent.lookPoint.before { _, _ in before.up() }, Parent.lookPoint.after { _, _, _ in after.up() }]
       onThread { _ = Calling().look(2000) }
-      #expect(before.value == 2001 && after.value == 2001)
+      #expect(before.value == 2001)
+      #expect(after.value == 2001)
       for hook in hooks { hook.detach() }
     }
 

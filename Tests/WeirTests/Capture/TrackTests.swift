@@ -45,7 +45,8 @@ struct TrackTests {
       for case .completed(let order, _, let items, _) in found.map(\.event) {
         numbers[order, default: []].insert(items)
       }
-      #expect(numbers.count == threads && numbers.values.allSatisfy { $0.count == each })
+      #expect(numbers.count == threads)
+      #expect(numbers.values.allSatisfy { $0.count == each })
     }
   }
 

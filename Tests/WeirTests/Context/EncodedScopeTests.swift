@@ -76,7 +76,9 @@ struct EncodedScopeTests {
       tracker.track(Checkout.started(cart: 3))
     }
     #expect(found == [EventContext(), EventContext(user: EventUser(id: "ada")), EventContext()])
-    #expect(currentUser == nil && currentView == nil && currentContext.isEmpty)
+    #expect(currentUser == nil)
+    #expect(currentView == nil)
+    #expect(currentContext.isEmpty)
   }
 
   @Test func `every kind of event has the scope`() throws {
@@ -100,7 +102,8 @@ struct EncodedScopeTests {
     #expect(found.map(\.name) == ["checkout.completed", "Visit.opened", "login", "dynamic", "checkout.started"])
     #expect(found.map(\.context) == Array(repeating: expected, count: 5))
     // The scope is no part of the fields.
-    #expect(found[3].fields == ["a": 1] && found[4].fields == ["cart": .uint(7)])
+    #expect(found[3].fields == ["a": 1])
+    #expect(found[4].fields == ["cart": .uint(7)])
   }
 
   @Test func `inner bindings stand over outer ones`() throws {
@@ -322,12 +325,15 @@ struct EncodedScopeTests {
       withUser(text, traits: fields) { withContext(fields) { withView(text) { _ = tracker.track("x") } } }
       withUser("") { withView("") { _ = tracker.track("x") } }
     }
-    #expect(found[0].user?.id == text && found[0].view?.name == text)
+    #expect(found[0].user?.id == text)
+    #expect(found[0].view?.name == text)
     // Compared as text and bits, for not-a-number equals nothing.
-    #expect("\(found[0].fields)" == "\(fields)" && "\(found[0].user?.traits ?? [:])" == "\(fields)")
+    #expect("\(found[0].fields)" == "\(fields)")
+    #expect("\(found[0].user?.traits ?? [:])" == "\(fields)")
     guard case .double(let number)? = found[0].fields["nan"] else { return #expect(Bool(false)) }
     #expect(number.bitPattern == 0x7ff8_dead_beef_0001)
-    #expect(found[1].user?.id == "" && found[1].view?.name == "")
+    #expect(found[1].user?.id == "")
+    #expect(found[1].view?.name == "")
   }
 
   @Test func `a scope survives closing, and is there for other readers`() throws {
@@ -337,7 +343,8 @@ struct EncodedScopeTests {
       let before = try tracker.events()
       try tracker.close()
       #expect(try EventReader(directory: directory).all() == before)
-      #expect(before[0].context.user?.id == "ada" && before[0].context.globals == ["app": "shop"])
+      #expect(before[0].context.user?.id == "ada")
+      #expect(before[0].context.globals == ["app": "shop"])
     }
   }
 }

@@ -12,7 +12,8 @@ struct ContractChangeTests {
     let before = Contract("c", version: "1", events: [EventRule("e", open: open, fields: old)])
     let after = Contract("c", version: "1", events: [EventRule("e", open: newOpen ?? open, fields: new)])
     return try before.compiled().changes(to: after.compiled()).map { change in
-      #expect(change.event == "e" && !change.why.isEmpty)
+      #expect(change.event == "e")
+      #expect(!change.why.isEmpty)
       return "\(change.isBreaking ? "!" : "")\(change.field) \(change.what.words)"
     }
   }
@@ -176,6 +177,7 @@ struct ContractChangeTests {
           "WEIR_SEED=\(seed): \(violation), of \(fields)\n\(changes.map(\.description).joined(separator: "\n"))")
       }
     }
-    #expect(broken > 500 && fine > 500, "\(broken) and \(fine): enough of each for this to say something")
+    #expect(broken > 500, "\(broken) and \(fine): enough of each for this to say something")
+    #expect(fine > 500, "\(broken) and \(fine): enough of each for this to say something")
   }
 }

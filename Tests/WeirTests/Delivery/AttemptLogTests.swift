@@ -15,18 +15,26 @@ struct OffsetRangesTests {
 
   @Test func `ranges contain their offsets, and no others`() {
     let ranges = OffsetRanges([5, 6, 7, 9])
-    #expect(ranges.contains(4) == false && ranges.contains(8) == false && ranges.contains(10) == false)
-    #expect(ranges.contains(5) == true && ranges.contains(7) == true && ranges.contains(9) == true)
+    #expect(ranges.contains(4) == false)
+    #expect(ranges.contains(8) == false)
+    #expect(ranges.contains(10) == false)
+    #expect(ranges.contains(5) == true)
+    #expect(ranges.contains(7) == true)
+    #expect(ranges.contains(9) == true)
     #expect(OffsetRanges([]).contains(0) == false)
   }
 
   @Test func `ranges that find no room make the rest unknown`() {
     let room = OffsetRanges.maximumRanges
     let full = OffsetRanges((0..<room).map { UInt64($0 * 2) })
-    #expect(full.isComplete && full.ranges.count == room && full.contains(.max) == false)
+    #expect(full.isComplete)
+    #expect(full.ranges.count == room)
+    #expect(full.contains(.max) == false)
     let over = OffsetRanges((0...room).map { UInt64($0 * 2) })
-    #expect(!over.isComplete && over.ranges.count == room)
-    #expect(over.contains(0) == true && over.contains(1) == false)
+    #expect(!over.isComplete)
+    #expect(over.ranges.count == room)
+    #expect(over.contains(0) == true)
+    #expect(over.contains(1) == false)
     #expect(over.contains(UInt64(room * 2)) == nil)
     #expect(OffsetRanges(numbers: over.numbers) == over)
     #expect(OffsetRanges(numbers: full.numbers) == full)
@@ -72,9 +80,16 @@ struct AttemptLogTests {
       let found = try notes(directory)
       #expect(found == [LoggedAttempt(attempt), .withheld(9), .settled(below: 10)])
       guard case .attempt(let call) = found[0] else { return #expect(Bool(false), "no attempt") }
-      #expect(call.number == 2 && call.first == 7 && call.last == 10 && call.events == 3 && call.bytes == 30)
-      #expect(call.nanoseconds == 5_000_000 && call.outcome == "verdicts" && call.answer == "200 OK")
-      #expect(call.given.ranges == [7...8, 10...10] && call.rejected.ranges == [8...8])
+      #expect(call.number == 2)
+      #expect(call.first == 7)
+      #expect(call.last == 10)
+      #expect(call.events == 3)
+      #expect(call.bytes == 30)
+      #expect(call.nanoseconds == 5_000_000)
+      #expect(call.outcome == "verdicts")
+      #expect(call.answer == "200 OK")
+      #expect(call.given.ranges == [7...8, 10...10])
+      #expect(call.rejected.ranges == [8...8])
     }
   }
 
@@ -82,9 +97,11 @@ struct AttemptLogTests {
     let text = "a\nb\u{7}\u{2028}c\u{202e}" + String(repeating: "é", count: 4000)
     guard case .attempt(let call) = LoggedAttempt(attempt(1, [1], text)) else { return }
     #expect(call.answer.hasPrefix("a b  c é"))
-    #expect(call.answer.utf8.count <= LoggedAttempt.answerBytes && call.answer.utf8.count > 1000)
+    #expect(call.answer.utf8.count <= LoggedAttempt.answerBytes)
+    #expect(call.answer.utf8.count > 1000)
     #expect(call.answer.unicodeScalars.allSatisfy { $0.value >= 0x20 })
-    #expect("".inOneLine(of: 10) == "" && "ab\tcd".inOneLine(of: 3) == "ab ")
+    #expect("".inOneLine(of: 10) == "")
+    #expect("ab\tcd".inOneLine(of: 3) == "ab ")
     // Cut within a character, whose place nothing takes that is longer than it.
     #expect("éééé".inOneLine(of: 5) == "éé")
   }
@@ -119,7 +136,8 @@ struct AttemptLogTests {
       }
       log.close()
       let found = try notes(directory)
-      #expect(found.count < 9_000 && found.count > 1_000)
+      #expect(found.count < 9_000)
+      #expect(found.count > 1_000)
       guard case .attempt(let last)? = found.last else { return #expect(Bool(false), "no attempt") }
       #expect(last.number == 9_999)
       #expect(try LogDirectory(directory + "/attempts/shop").statistics().totalBytes <= UInt64(AttemptLog.leastBytes))
@@ -137,7 +155,8 @@ struct AttemptLogTests {
       log.close()
       let gone = AttemptLog(in: directory + "/nowhere", provider: "shop")
       gone.write(attempt(1, [1]))
-      #expect(gone.unwritten == 1 && gone.error?.code == .missing)
+      #expect(gone.unwritten == 1)
+      #expect(gone.error?.code == .missing)
     }
   }
 

@@ -206,7 +206,8 @@ struct CursorTests {
       unlink(path)
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hostname")
       let link = #expect(throws: WeirError.self) { try found(directory) }
-      #expect(link?.message == "\(path) is a symbolic link, and not a plain file; remove it" && link?.code == .unsafe)
+      #expect(link?.message == "\(path) is a symbolic link, and not a plain file; remove it")
+      #expect(link?.code == .unsafe)
       unlink(path)
       // And of the lock beside it.
       try FileManager.default.createDirectory(atPath: path + ".lock", withIntermediateDirectories: false)
@@ -315,10 +316,13 @@ struct CursorFaultTests {
 
   private func check(_ found: Cursor.Found, _ life: (done: UInt64, begun: UInt64), atLeast: UInt64 = 0) {
     switch found {
-    case .nothing: #expect(life.done == 0 && atLeast == 0)
+    case .nothing:
+      #expect(life.done == 0)
+      #expect(atLeast == 0)
     case .damaged: Issue.record("a kill damaged the cursor")
     case .position(let found):
-      #expect(found.offset >= max(life.done, atLeast) && found.offset <= life.begun)
+      #expect(found.offset >= max(life.done, atLeast))
+      #expect(found.offset <= life.begun)
       #expect(found == position(found.offset))
     }
   }
@@ -334,7 +338,9 @@ struct CursorFaultTests {
         switch try Cursor("c", of: directory).found {
         case .nothing: Issue.record("a damaged cursor was removed, killed before call \(at)")
         case .damaged: #expect(life.done == 0)
-        case .position(let found): #expect(found.offset >= life.done && found.offset <= life.begun)
+        case .position(let found):
+          #expect(found.offset >= life.done)
+          #expect(found.offset <= life.begun)
         }
       }
     }

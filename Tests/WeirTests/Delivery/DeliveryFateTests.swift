@@ -115,9 +115,7 @@ struct DeliveryFateTests {
     }
   }
 
-  @Test func `case 28: an unlink durable before the cursor is counted as removed, and the ledger balances`()
-    async throws
-  {
+  @Test func `case 28: an unlink durable before the cursor counts as removed, and the ledger balances`() async throws {
     try await withDirectoryAsync { directory in
       let moments = try await moments(in: directory, removing: true)
       let last = try #require(moments.last)

@@ -21,10 +21,16 @@ struct DispatcherTests {
       #expect(provider.calls.first == .setup)
       #expect(await stage.run { stage.entry().acknowledged == 1203 })
       let entry = try #require(stage.tracker.ledger["scripted"])
-      #expect(entry.accepted == 1203 && entry.pending == 0 && entry.isBalanced && entry.state == .running)
+      #expect(entry.accepted == 1203)
+      #expect(entry.pending == 0)
+      #expect(entry.isBalanced)
+      #expect(entry.state == .running)
       #expect(await stage.run { stage.entry().offset == 1203 })
       let files = try #require(try LogDirectory(directory).ledger()["scripted"])
-      #expect(files.acknowledged == 1203 && files.isBalanced && files.pending == 0 && files.state == .idle)
+      #expect(files.acknowledged == 1203)
+      #expect(files.isBalanced)
+      #expect(files.pending == 0)
+      #expect(files.state == .idle)
     }
   }
 
@@ -100,12 +106,15 @@ struct DispatcherTests {
       let early = try added("early", .time(Timestamp(nanosecondsSince1970: .min)))
       try stage.capture(2, from: 30)
       #expect(await stage.run { [all, none, some, late, early].allSatisfy { $0.numbers.last == 31 } })
-      #expect(all.numbers == Array(0..<32) && early.numbers == Array(0..<32))
-      #expect(none.numbers == [30, 31] && late.numbers == [30, 31])
+      #expect(all.numbers == Array(0..<32))
+      #expect(early.numbers == Array(0..<32))
+      #expect(none.numbers == [30, 31])
+      #expect(late.numbers == [30, 31])
       #expect(some.numbers.first == 20 || times[20] == times[19])
       #expect(await stage.run { stage.dispatcher.ledger.entries.allSatisfy { $0.pending == 0 } })
       #expect(stage.dispatcher.ledger.isBalanced)
-      #expect(stage.entry("none").accepted == 2 && stage.entry("none").from == 30)
+      #expect(stage.entry("none").accepted == 2)
+      #expect(stage.entry("none").from == 30)
     }
   }
 
@@ -119,7 +128,8 @@ struct DispatcherTests {
       try stage.dispatcher.add(provider, options: options)
       try stage.capture(1, from: 5)
       #expect(await stage.run { !provider.delivered.isEmpty })
-      #expect(provider.numbers == [5] && stage.entry().accepted == 1)
+      #expect(provider.numbers == [5])
+      #expect(stage.entry().accepted == 1)
     }
   }
 
@@ -161,9 +171,11 @@ struct DispatcherTests {
       #expect(await ClockMover(stage.clock, { [worker] }).run { worker.shared.read { $0.report.position } == end })
       let counts = worker.shared.read { $0.report.counts }
       // What was removed by now was at least that, and may have been more at the first look.
-      #expect(counts.from >= min(first, Offset(there)) && counts.from <= Offset(there))
+      #expect(counts.from >= min(first, Offset(there)))
+      #expect(counts.from <= Offset(there))
       #expect(counts.baseline == counts.from)
-      #expect(counts.removed + counts.acknowledged == end - counts.from && counts.damaged == 0)
+      #expect(counts.removed + counts.acknowledged == end - counts.from)
+      #expect(counts.damaged == 0)
       #expect(first <= Offset(there) || counts.removed >= first - counts.from, "\(counts), first \(first)")
       worker.shared.order { $0.ending = .abandonment }
       await running.value
@@ -215,7 +227,8 @@ struct DispatcherTests {
       #expect(await stage.run { stage.entry().offset == 5 })
       try await stage.running { try? await stage.dispatcher.remove("scripted") }
       #expect(first.calls.last == .shutdown)
-      #expect(stage.dispatcher.ledger.entries.isEmpty && stage.dispatcher.providers.isEmpty)
+      #expect(stage.dispatcher.ledger.entries.isEmpty)
+      #expect(stage.dispatcher.providers.isEmpty)
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/cursors") == [])
       #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 1)
       await #expect(throws: WeirError.self) { try await stage.dispatcher.remove("scripted") }
@@ -236,7 +249,8 @@ struct DispatcherTests {
       #expect(await eventually { stage.mover.isWatched })
       provider.release()
       try await removal.value
-      #expect(provider.delivered.count == 2 && provider.calls.last == .shutdown)
+      #expect(provider.delivered.count == 2)
+      #expect(provider.calls.last == .shutdown)
     }
   }
 
@@ -250,7 +264,9 @@ struct DispatcherTests {
       #expect(await stage.run { stage.entry().offset == 3 })
       #expect(try Pins(directory, calls: SystemCalls()).least == 0)
       let absent = stage.entry("absent")
-      #expect(absent.pending == 3 && absent.isBalanced && absent.state == .idle)
+      #expect(absent.pending == 3)
+      #expect(absent.isBalanced)
+      #expect(absent.state == .idle)
       try await stage.running { try? await stage.dispatcher.remove("absent") }
       #expect(try Pins(directory, calls: SystemCalls()).positions == ["scripted": 3])
     }
@@ -306,12 +322,14 @@ struct DispatcherTests {
       #expect(try LogDirectory(directory).statistics().firstOffset == 0)
       try await stage.running { try? await stage.dispatcher.remove("two") }
       #expect(await stage.run { ((try? LogDirectory(directory).statistics().firstOffset) ?? 0) > 50 })
-      #expect(stage.entry("one").isBalanced && stage.entry("one").lost.isEmpty)
+      #expect(stage.entry("one").isBalanced)
+      #expect(stage.entry("one").lost.isEmpty)
       // One that comes now begins with what there is.
       let late = ScriptedProvider(name: "late")
       try stage.dispatcher.add(late)
       #expect(await stage.run { late.numbers.last == 149 })
-      #expect(stage.entry("late").lost.isEmpty && stage.entry("late").isBalanced)
+      #expect(stage.entry("late").lost.isEmpty)
+      #expect(stage.entry("late").isBalanced)
     }
   }
 
@@ -328,14 +346,20 @@ struct DispatcherTests {
       try stage.dispatcher.add(down, options: options)
       for number in 0..<4 { #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted) }
       let report = try await stage.running { await stage.tracker.flush(timeout: .seconds(20)) }
-      #expect(report.entries.map(\.provider) == ["down", "scripted"] && !report.isComplete)
-      #expect(report.entries[1].acknowledged == 3 && report.entries[1].rejected == 1 && report.entries[1].pending == 0)
-      #expect(report.entries[0].pending == 4 && report.entries[0].error?.contains("no route") == true)
+      try #require(report.entries.map(\.provider) == ["down", "scripted"])
+      #expect(!report.isComplete)
+      #expect(report.entries[1].acknowledged == 3)
+      #expect(report.entries[1].rejected == 1)
+      #expect(report.entries[1].pending == 0)
+      #expect(report.entries[0].pending == 4)
+      #expect(report.entries[0].error?.contains("no route") == true)
       #expect(stage.clock.now.sinceStart >= .seconds(20))
       // The next one reports what was settled in its own time.
       try stage.capture(2, from: 4)
       let next = try await stage.running { await stage.tracker.flush(timeout: .seconds(20)) }
-      #expect(next.entries[1].acknowledged == 2 && next.entries[1].rejected == 0 && next.entries[1].pending == 0)
+      #expect(next.entries[1].acknowledged == 2)
+      #expect(next.entries[1].rejected == 0)
+      #expect(next.entries[1].pending == 0)
       #expect(next.entries[0].pending == 6)
     }
   }
@@ -349,7 +373,8 @@ struct DispatcherTests {
       let begin = stage.clock.now
       let report = try await stage.running { await stage.dispatcher.flush(timeout: .seconds(1000)) }
       #expect(begin.duration(to: stage.clock.now) < .seconds(1))
-      #expect(report.entries.map(\.pending) == [2] && report.entries.first?.state == .stopped(reason: "401"))
+      #expect(report.entries.map(\.pending) == [2])
+      #expect(report.entries.first?.state == .stopped(reason: "401"))
     }
   }
 
@@ -361,12 +386,15 @@ struct DispatcherTests {
       #expect(await stage.run { provider.calls == [.setup] })
       let ids = (0..<1500).compactMap { stage.tracker.track("e", fields: ["n": .int($0)]).id }
       let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(5)) }
-      #expect(report.isComplete && report.entries.map(\.acknowledged) == [1500])
-      #expect(provider.delivered.map(\.stored.id) == ids && provider.calls.last == .shutdown)
+      #expect(report.isComplete)
+      #expect(report.entries.map(\.acknowledged) == [1500])
+      #expect(provider.delivered.map(\.stored.id) == ids)
+      #expect(provider.calls.last == .shutdown)
       #expect(provider.calls.filter { $0 == .shutdown }.count == 1)
       #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1500)
       #expect(stage.tracker.track("late") == .dropped(.closed))
-      #expect(stage.entry().state == .idle && stage.entry().isBalanced)
+      #expect(stage.entry().state == .idle)
+      #expect(stage.entry().isBalanced)
       #expect(await stage.dispatcher.shutdown(budget: .seconds(5)).entries.isEmpty)
       #expect(code { () throws(WeirError) in try stage.dispatcher.add(ScriptedProvider(name: "x")) } == .closed)
     }
@@ -388,7 +416,8 @@ struct DispatcherTests {
       }
       #expect(begin.duration(to: stage.clock.now) <= .seconds(15))
       #expect(report.entries.allSatisfy { $0.pending == 3 && $0.error != nil })
-      #expect(report["stopped"] == .stopped(reason: "403") && report["failing"] == .backingOff)
+      #expect(report["stopped"] == .stopped(reason: "403"))
+      #expect(report["failing"] == .backingOff)
       #expect([hanging, failing, stopped].allSatisfy { $0.calls.last == .shutdown })
       #expect(!stubborn.calls.contains(.shutdown))
       stubborn.release()
@@ -407,7 +436,8 @@ struct DispatcherTests {
       let begin = stage.clock.now
       let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(10)) }
       #expect(begin.duration(to: stage.clock.now) == .seconds(10))
-      #expect(report.entries.map(\.pending) == [1] && provider.calls.last == .shutdown)
+      #expect(report.entries.map(\.pending) == [1])
+      #expect(provider.calls.last == .shutdown)
       #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1)
     }
   }
@@ -428,7 +458,8 @@ struct DispatcherTests {
       let begin = stage.clock.now
       let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(10)) }
       #expect(begin.duration(to: stage.clock.now) < .seconds(1))
-      #expect(report.entries.map(\.pending) == [2] && provider.calls.last == .shutdown)
+      #expect(report.entries.map(\.pending) == [2])
+      #expect(provider.calls.last == .shutdown)
     }
   }
 
@@ -470,7 +501,8 @@ struct DispatcherTests {
       try stage.capture(5)
       #expect(await stage.run { stage.entry().acknowledged == 4 })
       let counts = try #require(stage.dispatcher.preparationCounts(of: "scripted"))
-      #expect(counts.prepared == 4 && counts.dropped == ["not 1": 1])
+      #expect(counts.prepared == 4)
+      #expect(counts.dropped == ["not 1": 1])
       #expect(stage.dispatcher.preparationCounts(of: "nobody") == nil)
     }
   }
@@ -485,7 +517,10 @@ struct DispatcherTests {
       try stage.dispatcher.add(provider, options: options)
       #expect(await stage.run { stage.entry().offset == 4 })
       let report = try #require(stage.dispatcher.report.entries.first)
-      #expect(report.acknowledged == 2 && report.rejected == 1 && report.lost == [.withheld: 1] && report.pending == 0)
+      #expect(report.acknowledged == 2)
+      #expect(report.rejected == 1)
+      #expect(report.lost == [.withheld: 1])
+      #expect(report.pending == 0)
       // Another one begins with nothing, whatever the cursor has counted.
       await stage.kill()
       _ = stage.dispatcher.close()
@@ -493,7 +528,9 @@ struct DispatcherTests {
       try second.dispatcher.add(ScriptedProvider(), options: options)
       #expect(await second.run { second.entry().state == .running })
       let again = try #require(second.dispatcher.report.entries.first)
-      #expect(again.acknowledged == 0 && again.rejected == 0 && again.lost.isEmpty, "\(again)")
+      #expect(again.acknowledged == 0, "\(again)")
+      #expect(again.rejected == 0, "\(again)")
+      #expect(again.lost.isEmpty, "\(again)")
       await second.kill()
     }
   }
@@ -528,7 +565,8 @@ struct DispatcherTests {
       tracker = nil
       #expect(await dispatcher.mover(clock).run { provider.delivered.count == 10 })
       #expect(await dispatcher.mover(clock).run { dispatcher.ledger["scripted"]?.acknowledged == 10 })
-      #expect(dispatcher.ledger.isBalanced && dispatcher.tracker == nil)
+      #expect(dispatcher.ledger.isBalanced)
+      #expect(dispatcher.tracker == nil)
       await dispatcher.finish(dispatcher.workers, .abandonment)
     }
   }

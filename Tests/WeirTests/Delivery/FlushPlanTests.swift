@@ -222,15 +222,18 @@ struct FlushPlanTests {
             plan.arrived(bytes: 1, opening: 1, at: .seconds(now))
           }
           if unread.isEmpty { plan.reachedEnd() }
-          #expect(plan.events == held.count && plan.events <= policy.maximumEvents)
+          #expect(plan.events == held.count)
+          #expect(plan.events <= policy.maximumEvents)
           guard plan.due(at: .seconds(now)) != nil else { break }
           let count = plan.nextCall
-          #expect(count > 0 && count <= policy.maximumEvents)
+          #expect(count > 0)
+          #expect(count <= policy.maximumEvents)
           held.removeFirst(count)
           plan.left(events: count)
         }
         // All that could be read was, and none of it has a reason to go.
-        #expect(unread.isEmpty && held.count < limit)
+        #expect(unread.isEmpty)
+        #expect(held.count < limit)
         if let oldest = held.first {
           #expect(Duration.seconds(now - oldest) < policy.interval)
           #expect(plan.nextLook(after: .seconds(now)) == .seconds(oldest) + policy.interval)

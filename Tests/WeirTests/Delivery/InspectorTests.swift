@@ -57,9 +57,17 @@ struct InspectorTests {
       tracker.track("order", fields: ["number": 3, "currency": "USD", "card": "1234 5678"])
       tracker.track("oder")
       let counts = try tracker.inspect()
-      #expect(counts.inspected == 5 && counts.violating == 3 && counts.violations == 4 && counts.defaulted == 1)
-      #expect(counts.kinds.count == 4 && counts.kinds.values.allSatisfy { $0 == 1 } && counts.others == 0)
-      #expect(counts.from == 0 && counts.offset == 5 && counts.unlogged == 0 && counts.error == nil)
+      #expect(counts.inspected == 5)
+      #expect(counts.violating == 3)
+      #expect(counts.violations == 4)
+      #expect(counts.defaulted == 1)
+      #expect(counts.kinds.count == 4)
+      #expect(counts.kinds.values.allSatisfy { $0 == 1 })
+      #expect(counts.others == 0)
+      #expect(counts.from == 0)
+      #expect(counts.offset == 5)
+      #expect(counts.unlogged == 0)
+      #expect(counts.error == nil)
       #expect(observed.violations.map(\.field) == ["number", "currency", "card", ""])
       #expect(observed.ids.prefix(2) == [wrong, wrong])
       // In the process it is as it was; on the disk it is not.
@@ -69,9 +77,11 @@ struct InspectorTests {
       let logged = try loggedViolations(directory)
       #expect(logged.map(\.field) == ["number", "currency", "card", ""])
       #expect(logged.map(\.value) == [-5, "GBP", .redacted, .null])
-      #expect(logged.map(\.offset) == [1, 1, 3, 4] && logged[0].id == wrong)
+      try #require(logged.map(\.offset) == [1, 1, 3, 4])
+      #expect(logged[0].id == wrong)
       #expect(logged.allSatisfy { $0.contract == "shop" && $0.version == "1.2" })
-      #expect(logged[3].event == "oder" && logged[3].rule == observed.violations[3].rule)
+      #expect(logged[3].event == "oder")
+      #expect(logged[3].rule == observed.violations[3].rule)
     }
   }
 
@@ -142,7 +152,8 @@ struct InspectorTests {
       #expect(try tracker.inspect() == ViolationCounts())
       try tracker.close()
       let names = try FileManager.default.contentsOfDirectory(atPath: directory)
-      #expect(!names.contains("cursors") && !names.contains("violations"))
+      #expect(!names.contains("cursors"))
+      #expect(!names.contains("violations"))
     }
   }
 
@@ -162,7 +173,8 @@ struct InspectorTests {
       before.track("oder")
       try before.close()
       let tracker = try Tracker(directory: directory, configuration: inspected())
-      #expect(tracker.violations.from == tracker.recovery.firstOffset && tracker.violations.from > 0)
+      #expect(tracker.violations.from == tracker.recovery.firstOffset)
+      #expect(tracker.violations.from > 0)
       tracker.track("odrer")
       #expect(try tracker.inspect().kinds.keys.map(\.event) == ["odrer"])
       try tracker.close()

@@ -245,13 +245,15 @@ extension JSONLinesProviderTests {
         let killed = await deliver(to: directory, options, faults)
         // What is finished is whole, and holds nothing that was not delivered.
         let finished = try finishedLines(directory)
-        #expect(Set(finished).count == finished.count && Set(finished).isSubset(of: all))
+        #expect(Set(finished).count == finished.count)
+        #expect(Set(finished).isSubset(of: all))
         // What was accepted counts already: the next one only gives it its name.
         let next = provider(directory, options)
         try await next.setup()
         let kept = try finishedLines(directory)
         #expect(Set(killed.accepted.map(line)).isSubset(of: kept), "step \(step)")
-        #expect(Set(kept).count == kept.count && Set(kept).isSubset(of: all))
+        #expect(Set(kept).count == kept.count)
+        #expect(Set(kept).isSubset(of: all))
         for batch in Self.scenario { _ = try await next.deliver(batch) }
         await next.shutdown()
         #expect(try finishedLines(directory).sorted() == all.sorted(), "step \(step)")
@@ -293,7 +295,8 @@ extension JSONLinesProviderTests {
             _ = try await files.deliver(batch)
           } catch let failure as WeirError {
             thrown += 1
-            #expect(failure.systemError == error && failure.message.contains(around))
+            #expect(failure.systemError == error)
+            #expect(failure.message.contains(around))
             _ = try await files.deliver(batch)
           }
         }
@@ -319,7 +322,8 @@ extension JSONLinesProviderTests {
       isFull.withLock { $0 = true }
       for _ in 0..<20 {
         let error = await #expect(throws: WeirError.self) { try await files.deliver(events(10..<20)) }
-        #expect(error?.code == .noSpace && error?.message.contains("room") == true)
+        #expect(error?.code == .noSpace)
+        #expect(error?.message.contains("room") == true)
       }
       #expect(try names(directory).count == 2)
       isFull.withLock { $0 = false }

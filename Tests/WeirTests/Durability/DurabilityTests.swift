@@ -13,12 +13,14 @@ struct DurabilityTests {
       tracker.track(Single("first"))
       let id = try #require(tracker.track(Single("second")).id)
       try await tracker.durable(upTo: id)
-      #expect(tracker.durableOffset == 2 && tracker.counters.durableOffset == 2)
+      #expect(tracker.durableOffset == 2)
+      #expect(tracker.counters.durableOffset == 2)
       try await tracker.durable(upTo: id)
       let last = try #require(tracker.track(Single("third")).id)
       try tracker.close()
       try await tracker.durable(upTo: last)
-      #expect(tracker.durableOffset == 3 && tracker.counters.lost == 0)
+      #expect(tracker.durableOffset == 3)
+      #expect(tracker.counters.lost == 0)
     }
   }
 
@@ -77,7 +79,8 @@ struct DurabilityTests {
       let error = #expect(throws: WeirError.self) {
         try Tracker(directory: directory, configuration: quiet { $0.durability = .interval(time) })
       }
-      #expect(error?.code == .invalid && error?.message.contains("interval") == true)
+      #expect(error?.code == .invalid)
+      #expect(error?.message.contains("interval") == true)
     }
   }
 }

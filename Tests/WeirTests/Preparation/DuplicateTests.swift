@@ -77,7 +77,8 @@ struct DuplicateTests {
     #expect(isDuplicate())
     #expect(isDuplicate("e", ["b": ["x", nil], "a": 1]))
     #expect(!isDuplicate("f"))
-    #expect(!isDuplicate(lane: 4) && isDuplicate(lane: 4))
+    #expect(!isDuplicate(lane: 4))
+    #expect(isDuplicate(lane: 4))
     #expect(!isDuplicate(opening: 8))
     #expect(!isDuplicate(user: "u"))
     // A user's events are that user's, from whatever lane or opening, whatever the traits.
@@ -117,17 +118,20 @@ struct DuplicateTests {
   @Test func `memory is bounded, and what is forgotten too soon is counted`() {
     var window = DuplicateWindow(DuplicateRule(window: .seconds(1), limit: 1000))
     for number in 0..<5000 as Range<Int64> { _ = window.original(of: stored("e", ["n": .int(number)], at: number)) }
-    #expect(window.count == 1000 && window.forgotten == 4000)
+    #expect(window.count == 1000)
+    #expect(window.forgotten == 4000)
     // Those that no duplicate could come of any more are not worth counting.
     let far: Int64 = 100_000_000_000
     for number in 0..<1000 as Range<Int64> {
       _ = window.original(of: stored("e", ["n": .int(number)], at: far + number))
     }
-    #expect(window.count == 1000 && window.forgotten == 4000)
+    #expect(window.count == 1000)
+    #expect(window.forgotten == 4000)
     // And a rule that makes no sense remembers one.
     var least = DuplicateWindow(DuplicateRule(window: .seconds(-1), limit: -5))
     #expect(least.original(of: stored("e")) == nil)
     #expect(least.original(of: stored("e")) != nil)
-    #expect(least.original(of: stored("f")) == nil && least.count == 1)
+    #expect(least.original(of: stored("f")) == nil)
+    #expect(least.count == 1)
   }
 }

@@ -22,10 +22,12 @@ struct EventMapperTests {
     #expect(
       mapped.fields
         == ["user_id": "aB", "items": [["item_sku": 1, "more": [["deep_id": 2]]], "plainText"], "empty": [:]])
-    #expect(mapped.context.globals == ["app_version": "1"] && mapped.context.fields == ["request_id": 7])
+    #expect(mapped.context.globals == ["app_version": "1"])
+    #expect(mapped.context.fields == ["request_id": 7])
     // Values, the user's id and the view are nobody's names.
     #expect(mapped.context.user == EventUser(id: "userID", traits: ["plan_name": "pro"]))
-    #expect(mapped.context.view == context.view && mapped.stored == event.stored)
+    #expect(mapped.context.view == context.view)
+    #expect(mapped.stored == event.stored)
   }
 
   @Test func `names that collide are told apart`() {
@@ -78,7 +80,8 @@ struct EventMapperTests {
 
   @Test func `mappers compose in their order`() throws {
     let one = EventMapper(.snakeCase(), .prefixEvents("shop_"), .renameEvents(["shop_a_b": "done"]))
-    #expect(one.name("aB") == "done" && one.name("c") == "shop_c")
+    #expect(one.name("aB") == "done")
+    #expect(one.name("c") == "shop_c")
     #expect(EventMapper.snakeCase().then(.prefixEvents("shop_")).name("aB") == "shop_a_b")
     #expect(EventMapper.prefixEvents("Shop.").then(.snakeCase(separator: ".")).name("aB") == "shop.a_b")
     let event = prepared("aB", ["x": 1])
@@ -163,10 +166,12 @@ struct EventMapperTests {
     #expect(fields(.limitValues(bytes: 5), long) == cut)
     #expect(fields(.limitValues(bytes: 3), ["a": "👨‍👩‍👧‍👦x", "b": [["c": "1234"]]]) == ["a": "", "b": [["c": "123"]]])
     let mapped = EventMapper.limitNames(bytes: 8)(prepared("0123456789", ["abcdefghi": 1, "abcdefghj": 2, "x": 3]))
-    #expect(mapped?.name == "01234567" && mapped?.fields == ["abcdefgh": 1, "abcdef_2": 2, "x": 3])
+    #expect(mapped?.name == "01234567")
+    #expect(mapped?.fields == ["abcdefgh": 1, "abcdef_2": 2, "x": 3])
     var preparation = Preparation(mapper: EventMapper(.limitNames(bytes: 8), .limitValues(bytes: 1)))
     _ = preparation.prepare(stored("0123456789", ["abcdefghi": "ab", "abcdefghj": "ab", "x": "ab"]))
-    #expect(preparation.counts.truncated == 6 && preparation.counts.renamed == 1)
+    #expect(preparation.counts.truncated == 6)
+    #expect(preparation.counts.renamed == 1)
   }
 
   /// The limit is there to end a search that takes time by the square of the fields, here some minutes.
@@ -175,8 +180,10 @@ struct EventMapperTests {
     let many = 30_000
     let fields = FieldObject((0..<many).map { ("abcdefghi\($0)", FieldValue.int(Int64($0))) })
     let mapped = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", fields)))
-    #expect(Set(mapped.fields.map(\.name)).count == many && mapped.fields.allSatisfy { $0.name.utf8.count <= 8 })
-    #expect(mapped.fields[0].name == "abcdefgh" && mapped.fields[2].name == "abcdef_3")
+    #expect(Set(mapped.fields.map(\.name)).count == many)
+    #expect(mapped.fields.allSatisfy { $0.name.utf8.count <= 8 })
+    #expect(mapped.fields[0].name == "abcdefgh")
+    #expect(mapped.fields[2].name == "abcdef_3")
     #expect(mapped.fields.map(\.value) == fields.map(\.value))
     // Two names that are cut to the same stem by a longer number.
     let two = FieldObject(

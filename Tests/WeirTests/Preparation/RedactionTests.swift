@@ -41,9 +41,13 @@ struct RedactionTests {
       ])
     #expect(redacted.redacted() == redacted)
     // All but the values is as it was.
-    #expect(redacted.offset == 3 && redacted.id == event.id && redacted.time == event.time)
-    #expect(redacted.name == event.name && redacted.declaration == signedUp)
-    #expect(redacted.monotonicNanoseconds == 5 && redacted.bootID == event.bootID)
+    #expect(redacted.offset == 3)
+    #expect(redacted.id == event.id)
+    #expect(redacted.time == event.time)
+    #expect(redacted.name == event.name)
+    #expect(redacted.declaration == signedUp)
+    #expect(redacted.monotonicNanoseconds == 5)
+    #expect(redacted.bootID == event.bootID)
     #expect(event.fields.redacted(as: signedUp) == redacted.fields)
   }
 
@@ -104,7 +108,8 @@ struct ContextRedactionTests {
         == EventUser(
           id: "u7", traits: ["plan": "gold", "email": .redacted, "home": ["street": .redacted, "city": "c"]]))
     #expect(redacted.fields == ["cart": 7, "email": .redacted, "missing": .null])
-    #expect(redacted.view == context.view && redacted.sensitive == context.sensitive)
+    #expect(redacted.view == context.view)
+    #expect(redacted.sensitive == context.sensitive)
     #expect(redacted.redacted() == redacted)
     #expect(stored([:], as: nil, context: context).redacted().context == redacted)
   }
@@ -126,7 +131,8 @@ struct ContextRedactionTests {
     var lost = EventContext(user: EventUser(id: "u7", traits: ["plan": "gold"]), fields: ["cart": 7])
     lost.isGlobalPartLost = true
     let redacted = lost.redacted()
-    #expect(redacted.fields == ["cart": .redacted] && redacted.user?.traits == ["plan": .redacted])
+    #expect(redacted.fields == ["cart": .redacted])
+    #expect(redacted.user?.traits == ["plan": .redacted])
     #expect(redacted.user?.id == "u7")
   }
 

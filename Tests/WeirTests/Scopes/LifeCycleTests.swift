@@ -70,7 +70,10 @@ struct LifeCycleTests {
       {
         stage.lifeCycle.note(state)
       }
-      #expect(stage.lifeCycle.state == .shutdown && parent.isEnded && child.isEnded && away.isEnded)
+      #expect(stage.lifeCycle.state == .shutdown)
+      #expect(parent.isEnded)
+      #expect(child.isEnded)
+      #expect(away.isEnded)
       #expect(
         try log.lines() == [
           "process.started", "entered parent", "entered child", "entered away", "suspended away",
@@ -102,10 +105,12 @@ struct LifeCycleTests {
       }
       let found = try log.tracker.events()
       let ofProcess = found.filter { $0.name.hasPrefix("process.") }
-      #expect(ofProcess.count == 3 && ofProcess.allSatisfy { $0.context == EventContext() })
+      #expect(ofProcess.count == 3)
+      #expect(ofProcess.allSatisfy { $0.context == EventContext() })
       #expect(observed.withLock { $0 } == [nil, nil])
       let ofScope = found.filter { $0.name.hasPrefix("scope.") }
-      #expect(ofScope.count == 3 && ofScope.allSatisfy { $0.context.user?.id == "bob" })
+      #expect(ofScope.count == 3)
+      #expect(ofScope.allSatisfy { $0.context.user?.id == "bob" })
       withExtendedLifetime((observation, scope)) {}
     }
   }
@@ -120,7 +125,8 @@ struct LifeCycleTests {
       #expect(told.withLock { $0 } == 101)
       observation = nil
       stage.lifeCycle.note(.resume)
-      #expect(told.withLock { $0 } == 201 && observation == nil)
+      #expect(told.withLock { $0 } == 201)
+      #expect(observation == nil)
       other.end()
       stage.lifeCycle.note(.shutdown)
       #expect(told.withLock { $0 } == 201)
@@ -158,9 +164,13 @@ struct LifeCycleTests {
       // A sleep of a second that took 100.
       stage.wake(after: 99.5)
       #expect(try stage.processEvents() == [.started, .resumed(stoppedSeconds: 99)])
-      #expect(long.elapsed == .seconds(2) && long.suspended == .seconds(99))
-      #expect(young.elapsed == .seconds(0.5) && young.suspended == .seconds(99))
-      #expect(away.elapsed == .zero && away.suspended == .seconds(99.5) && away.isSuspended)
+      #expect(long.elapsed == .seconds(2))
+      #expect(long.suspended == .seconds(99))
+      #expect(young.elapsed == .seconds(0.5))
+      #expect(young.suspended == .seconds(99))
+      #expect(away.elapsed == .zero)
+      #expect(away.suspended == .seconds(99.5))
+      #expect(away.isSuspended)
       stage.wake(after: 1)
       #expect(long.elapsed == .seconds(3))
       long.end()
@@ -181,7 +191,8 @@ struct LifeCycleTests {
       #expect(try #require(try stage.exit("s")) == (1, 50))
       let after = log.tracker.beginScope("after")
       stage.machine.pass(0.5)
-      #expect(after.elapsed == .seconds(0.5) && after.suspended == .zero)
+      #expect(after.elapsed == .seconds(0.5))
+      #expect(after.suspended == .zero)
       // Told once, by the thread.
       #expect(try stage.processEvents() == [.started])
       stage.wake(after: 0)
@@ -199,7 +210,8 @@ struct LifeCycleTests {
       stage.lifeCycle.watchForTests.look(awakes: true)
       stage.machine.pass(30)
       stage.lifeCycle.watchForTests.fallAsleep()
-      #expect(scope.elapsed == .seconds(1) && scope.suspended == .seconds(30))
+      #expect(scope.elapsed == .seconds(1))
+      #expect(scope.suspended == .seconds(30))
       stage.wake(after: 1)
       #expect(try stage.processEvents() == [.started, .resumed(stoppedSeconds: 30)])
     }
@@ -212,7 +224,8 @@ struct LifeCycleTests {
       stage.wake(after: 1, suspended: 3600)
       #expect(try stage.processEvents() == [.started, .resumed(stoppedSeconds: 3600)])
       // The monotonic clock stood still with it.
-      #expect(scope.elapsed == .seconds(1) && scope.suspended == .zero)
+      #expect(scope.elapsed == .seconds(1))
+      #expect(scope.suspended == .zero)
       stage.wake(after: 1.5)
       #expect(try stage.processEvents().count == 2)
     }
@@ -247,11 +260,14 @@ struct LifeCycleTests {
       stage.machine.pass(0.5)
       stage.lifeCycle.note(.suspend)
       stage.wake(after: 40)
-      #expect(try stage.processEvents() == [.started, .suspended] && scope.isSuspended)
+      #expect(try stage.processEvents() == [.started, .suspended])
+      #expect(scope.isSuspended)
       stage.machine.pass(1, suspended: 7)
       stage.lifeCycle.note(.resume)
       #expect(try stage.processEvents().last == .resumed(stoppedSeconds: 48))
-      #expect(scope.elapsed == .seconds(0.5) && scope.suspended == .seconds(41) && !scope.isSuspended)
+      #expect(scope.elapsed == .seconds(0.5))
+      #expect(scope.suspended == .seconds(41))
+      #expect(!scope.isSuspended)
     }
   }
 
@@ -261,7 +277,8 @@ struct LifeCycleTests {
       func idles() throws -> Int { try stage.processEvents().filter { $0 == .idle }.count }
       log.tracker.track("work")
       for _ in 0..<11 { stage.wake(after: 1) }
-      #expect(try idles() == 1 && stage.lifeCycle.state == .idle)
+      #expect(try idles() == 1)
+      #expect(stage.lifeCycle.state == .idle)
       for _ in 0..<30 { stage.wake(after: 1) }
       stage.lifeCycle.note(.idle)
       #expect(try idles() == 1)
@@ -286,7 +303,8 @@ struct LifeCycleTests {
       scope.end()
       stage.lifeCycle.note(.shutdown)
       for _ in 0..<30 { stage.wake(after: 1) }
-      #expect(try idles() == 4 && stage.processEvents().last == .shutdown)
+      #expect(try idles() == 4)
+      #expect(try stage.processEvents().last == .shutdown)
     }
   }
 
@@ -325,7 +343,8 @@ struct LifeCycleTests {
       #expect(scope.elapsed == .seconds(30))
       scope.suspend()
       clock.advance(by: .seconds(5))
-      #expect(scope.elapsed == .seconds(30) && scope.suspended == .seconds(5))
+      #expect(scope.elapsed == .seconds(30))
+      #expect(scope.suspended == .seconds(5))
       await clock.sleepers(atLeast: 1)
       clock.advance(by: .seconds(1))
       await clock.sleepers(atLeast: 1)
@@ -346,7 +365,8 @@ struct LifeCycleTests {
       #expect(try log.lines() == ["process.started"])
       first = nil
       let second = try LifeCycle(log.tracker, configuration: configuration)
-      #expect(try log.lines() == ["process.started", "process.started"] && first == nil)
+      #expect(try log.lines() == ["process.started", "process.started"])
+      #expect(first == nil)
       second.note(.suspend)
       #expect(second.state == .suspend)
     }
@@ -377,7 +397,8 @@ struct LifeCycleTests {
       try log.tracker.close()
       for state in LifeCycle.State.allCases { stage.lifeCycle.note(state) }
       stage.wake(after: 90)
-      #expect(scope.isEnded && stage.lifeCycle.state == .shutdown)
+      #expect(scope.isEnded)
+      #expect(stage.lifeCycle.state == .shutdown)
     }
   }
 
@@ -397,7 +418,8 @@ struct LifeCycleTests {
       }
       // In turns, and what was told is what was captured.
       let states = told.withLock { $0 }
-      #expect(states.first == .suspend && states.last == .resume)
+      #expect(states.first == .suspend)
+      #expect(states.last == .resume)
       #expect(zip(states, states.dropFirst()).allSatisfy { $0 != $1 })
       #expect(try stage.processEvents().count == states.count + 1)
       #expect(log.tracker.scopes.open.isEmpty)

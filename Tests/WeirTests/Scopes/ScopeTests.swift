@@ -46,18 +46,21 @@ struct ScopeTests {
   @Test func `a scope is entered and exited around what is captured`() throws {
     try ScopeLog.with { log throws in
       let id = log.tracker.withScope("checkout") { scope in
-        #expect(Scope.current === scope && currentView == EventView(id: scope.id, name: "checkout"))
+        #expect(Scope.current === scope)
+        #expect(currentView == EventView(id: scope.id, name: "checkout"))
         log.tracker.track("inside")
         return scope.id
       }
-      #expect(Scope.current == nil && currentView == nil)
+      #expect(Scope.current == nil)
+      #expect(currentView == nil)
       log.tracker.track("outside")
       #expect(try log.lines() == ["entered checkout", "inside", "exited checkout end", "outside"])
       let views = try log.events().map(\.context.view)
       #expect(views == [EventView(id: id, name: "checkout")] + [views[0], views[0], nil])
       let found = try log.tracker.events(of: ScopeEvent.self).map(\.event)
       guard case .exited(_, _, let seconds, let suspended)? = found.last else { throw Failed() }
-      #expect(seconds >= 0 && suspended == 0)
+      #expect(seconds >= 0)
+      #expect(suspended == 0)
     }
   }
 
@@ -69,21 +72,25 @@ struct ScopeTests {
         tracker.withScope("outer") { outer in
           #expect(outer.parent == page)
           withView("dialog") {
-            #expect(currentView?.parent == outer.id && Scope.current === outer)
+            #expect(currentView?.parent == outer.id)
+            #expect(Scope.current === outer)
             tracker.withScope("inner") { inner in
-              #expect(inner.parent == currentView?.parent && inner.parent != outer.id)
+              #expect(inner.parent == currentView?.parent)
+              #expect(inner.parent != outer.id)
               tracker.track("x")
             }
           }
           #expect(tracker.beginScope("given", parent: "elsewhere").parent == "elsewhere")
           #expect(tracker.beginScope("child").parent == outer.id)
         }
-        #expect(currentView?.id == page && Scope.current == nil)
+        #expect(currentView?.id == page)
+        #expect(Scope.current == nil)
       }
       #expect(tracker.beginScope("alone").parent == nil)
       let event = try #require(try tracker.events().first { $0.name == "x" })
       let entered = try #require(try tracker.events().first { $0.fields["name"] == "inner" })
-      #expect(event.context.view == entered.context.view && event.context.view?.name == "inner")
+      #expect(event.context.view == entered.context.view)
+      #expect(event.context.view?.name == "inner")
     }
   }
 
@@ -131,15 +138,22 @@ struct ScopeTests {
   @Test func `a scope that ended does nothing more`() throws {
     try ScopeLog.with { log throws in
       let scope = log.tracker.beginScope("job")
-      #expect(scope.entered.isAccepted && !scope.isEnded && !scope.isSuspended)
+      #expect(scope.entered.isAccepted)
+      #expect(!scope.isEnded)
+      #expect(!scope.isSuspended)
       #expect(scope.resume() == nil)
-      #expect(scope.suspend()?.isAccepted == true && scope.isSuspended)
+      #expect(scope.suspend()?.isAccepted == true)
+      #expect(scope.isSuspended)
       #expect(scope.suspend() == nil)
-      #expect(scope.resume()?.isAccepted == true && !scope.isSuspended)
+      #expect(scope.resume()?.isAccepted == true)
+      #expect(!scope.isSuspended)
       scope.suspend()
       #expect(scope.end(interaction: "first")?.isAccepted == true)
-      #expect(scope.isEnded && !scope.isSuspended)
-      #expect(scope.end() == nil && scope.suspend() == nil && scope.resume() == nil)
+      #expect(scope.isEnded)
+      #expect(!scope.isSuspended)
+      #expect(scope.end() == nil)
+      #expect(scope.suspend() == nil)
+      #expect(scope.resume() == nil)
       #expect(scope.track(Checkout.started(cart: 1)).isAccepted)
       scope.run { _ = log.tracker.track("late") }
       #expect(
@@ -233,11 +247,14 @@ struct ScopeTests {
     try ScopeLog.with { log throws in
       let before = log.tracker.beginScope("before")
       try log.tracker.close()
-      #expect(before.suspend() == .dropped(.closed) && before.resume() == .dropped(.closed))
+      #expect(before.suspend() == .dropped(.closed))
+      #expect(before.resume() == .dropped(.closed))
       #expect(before.track(Checkout.started(cart: 1)) == .dropped(.closed))
-      #expect(before.end() == .dropped(.closed) && before.end() == nil)
+      #expect(before.end() == .dropped(.closed))
+      #expect(before.end() == nil)
       let after = log.tracker.beginScope("after")
-      #expect(after.entered == .dropped(.closed) && after.run { Scope.current === after })
+      #expect(after.entered == .dropped(.closed))
+      #expect(after.run { Scope.current === after })
       #expect(try EventReader(directory: log.tracker.directory).all().map(\.name) == ["scope.entered"])
     }
   }
@@ -264,7 +281,8 @@ struct ScopeTests {
       #expect(log.tracker.scopes.open.isEmpty)
       let events = try log.events()
       let exits = events.filter { $0.name == "scope.exited" }
-      #expect(exits.count == 400 && Set(exits.compactMap(\.context.view?.id)).count == 400)
+      #expect(exits.count == 400)
+      #expect(Set(exits.compactMap(\.context.view?.id)).count == 400)
       #expect(
         events.allSatisfy { event in
           event.context.view.map { .string($0.name) } == event.fields["name"] ?? event.fields["value"]

@@ -35,12 +35,16 @@ struct ConstantTests {
   @Test func `the limits are those of the core`() {
     #expect(maximumDepth == Int(WEIR_MAX_DEPTH))
     #expect(EventType.maximumNameBytes == Int(WEIR_MAX_NAME_BYTES))
-    #expect(Sampler.laneLimit == Int(WEIR_MAX_LANES) && LogHandle.maximumContextBytes == Int(WEIR_MAX_CONTEXT_BYTES))
+    #expect(Sampler.laneLimit == Int(WEIR_MAX_LANES))
+    #expect(LogHandle.maximumContextBytes == Int(WEIR_MAX_CONTEXT_BYTES))
     let configuration = Tracker.Configuration()
     #expect(configuration.maximumEventBytes == Int(WEIR_MAX_EVENT_BYTES))
-    #expect(configuration.laneCount == 16 && configuration.spareLanes == 2)
-    #expect(configuration.laneBytes == 1 << 20 && configuration.segmentBytes == 8 << 20)
-    #expect(configuration.drainInterval == .milliseconds(1) && configuration.whenFull == .dropNewest)
+    #expect(configuration.laneCount == 16)
+    #expect(configuration.spareLanes == 2)
+    #expect(configuration.laneBytes == 1 << 20)
+    #expect(configuration.segmentBytes == 8 << 20)
+    #expect(configuration.drainInterval == .milliseconds(1))
+    #expect(configuration.whenFull == .dropNewest)
   }
 
   /// Storage is the one door to the C core; what compiles into users' code sees its capture header.

@@ -68,7 +68,8 @@ struct DeclarationTests {
 
   @Test func `attributes name fields by their paths`() {
     let attributes = Signup.eventTypes[0].attributes
-    #expect(attributes["id"] == .uint(UInt64(UInt32.max)) && attributes["kind"] == "page_action")
+    #expect(attributes["id"] == .uint(UInt64(UInt32.max)))
+    #expect(attributes["kind"] == "page_action")
     #expect(attributes["formerly"] == ["register", "subscribe"])
     #expect(attributes["sensitive"] == ["email", "address.street", "address.parts.name"])
     #expect(attributes["fields_formerly"] == ["email": ["mail", "e-mail"], "address.city": ["town"]])

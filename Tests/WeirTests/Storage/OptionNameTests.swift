@@ -51,7 +51,8 @@ struct OptionNameTests {
       let message = try #require(error).message
       #expect(error?.code == .invalid)
       #expect(message.hasPrefix(begins), "\(message)")
-      #expect(!message.contains("_") && !message.contains("the option "), "\(message)")
+      #expect(!message.contains("_"), "\(message)")
+      #expect(!message.contains("the option "), "\(message)")
       #expect(!FileManager.default.fileExists(atPath: log))
     }
   }

@@ -244,9 +244,8 @@ import WeirTesting
   // MARK: For whom
 
   /// Two requests use one page: while one of them is telling, the other one's news are told on its thread.
-  @Test(arguments: ["bob", nil]) func `an event that another thread tells is of the request in which it happened`(
-    second: String?
-  ) throws {
+  @Test(arguments: ["bob", nil])
+  func `an event that another thread tells is of the request in which it happened`(second: String?) throws {
     let spy = try SpyTracker()
     let page = ListenedPage()
     let coordinator = HeldCoordinator(spy.tracker)
@@ -317,7 +316,8 @@ import WeirTesting
   @Test func `each showing has an id of its own`() throws {
     let spy = try SpyTracker()
     let slot = ScopeSlot("checkout", tracker: spy.tracker)
-    #expect(slot.scope == nil && slot.elapsed == nil)
+    #expect(slot.scope == nil)
+    #expect(slot.elapsed == nil)
     let first = slot.begin()
     #expect(slot.begin() === first)
     slot.end(interaction: "back")
@@ -344,8 +344,10 @@ import WeirTesting
       if index == 1 { clock.goesOn.signal() }
     }
     let begun = scopes.withLock { $0 }
-    #expect(begun.count == 2 && begun[0] === begun[1])
-    #expect(slot.scope === begun[0] && begun[0].entered.isAccepted)
+    try #require(begun.count == 2)
+    #expect(begun[0] === begun[1])
+    #expect(slot.scope === begun[0])
+    #expect(begun[0].entered.isAccepted)
     slot.end(interaction: "back")
     // Captured on two threads, so in any order in the log.
     #expect(spy.names.filter { $0.hasPrefix("scope.") }.sorted() == ["scope.entered", "scope.exited"])

@@ -29,9 +29,10 @@ struct NewFilesTests {
     let error = #expect(throws: ScaffoldError.self) {
       try files("a.swift", "b.swift", "c.swift").write(replacing: false)
     }
-    #expect(
-      error?.message.contains("/b.swift, ") == true && error?.message.contains("/c.swift are there already") == true)
-    #expect(folder.names == ["b.swift", "c.swift"] && folder.contents["b.swift"] == "old")
+    #expect(error?.message.contains("/b.swift, ") == true)
+    #expect(error?.message.contains("/c.swift are there already") == true)
+    #expect(folder.names == ["b.swift", "c.swift"])
+    #expect(folder.contents["b.swift"] == "old")
   }
 
   @Test func `a file that is there is replaced if that is wanted`() throws {

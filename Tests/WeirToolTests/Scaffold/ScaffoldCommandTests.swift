@@ -37,7 +37,8 @@ struct ScaffoldCommandTests {
   @Test func `a scaffold goes into the only target`() throws {
     try makePackage(targets: "Shop")
     let said = try run("Checkout")
-    #expect(said.output.split(separator: "\n").count == 6 && said.missing.isEmpty)
+    #expect(said.output.split(separator: "\n").count == 6)
+    #expect(said.missing.isEmpty)
     #expect(said.output.contains("wrote \(folder.path)/Sources/Shop/CheckoutPage.swift\n"))
     #expect(
       written == [
@@ -57,15 +58,15 @@ struct ScaffoldCommandTests {
     #expect(folder.contents == before)
   }
 
-  @Test(arguments: ["Views/CheckoutInfo.swift", "checkoutinfo.swift"]) func `a name that the module has is refused`(
-    file: String
-  ) throws {
+  @Test(arguments: ["Views/CheckoutInfo.swift", "checkoutinfo.swift"])
+  func `a name that the module has is refused`(file: String) throws {
     try makePackage(targets: "Shop")
     try folder.write("Sources/Shop/\(file)", "")
     try folder.write("Sources/Other/CheckoutInfo.swift", "")
     let before = folder.contents
     let said = message { try run("Checkout", at: "Sources/Shop") }
-    #expect(said.contains("CheckoutInfo.swift would have the name of ") && said.contains("/Sources/Shop/\(file)"))
+    #expect(said.contains("CheckoutInfo.swift would have the name of "))
+    #expect(said.contains("/Sources/Shop/\(file)"))
     #expect(folder.contents == before)
   }
 
@@ -73,7 +74,8 @@ struct ScaffoldCommandTests {
     try makePackage(targets: "other", "my-shop")
     try folder.write("Sources/my-shop/Pages/File.swift", "")
     try run("Checkout", ["--enters-on", "open", "--exits-on", "close"], at: "Sources/my-shop/Pages/")
-    #expect(written.contains("Sources/my-shop/Pages/CheckoutTracking.swift") && written.count == 5)
+    #expect(written.contains("Sources/my-shop/Pages/CheckoutTracking.swift"))
+    #expect(written.count == 5)
     let test = try #require(folder.contents["Tests/my-shopTests/CheckoutTrackingTests.swift"])
     #expect(test.contains("@testable import my_shop\n"))
   }
@@ -82,7 +84,8 @@ struct ScaffoldCommandTests {
     try folder.write("code/File.swift", "")
     try run(
       "Checkout", ["--with-page", "--module", "Shop", "--tests", "\(folder.path)/checks/"], at: "code")
-    #expect(written.contains("code/CheckoutPage.swift") && written.contains("checks/CheckoutTrackingTests.swift"))
+    #expect(written.contains("code/CheckoutPage.swift"))
+    #expect(written.contains("checks/CheckoutTrackingTests.swift"))
   }
 
   /// The plugin says first what holds unless the user says otherwise.
@@ -109,9 +112,7 @@ struct ScaffoldCommandTests {
     ("\"WeirMacros\"", [], true), ("\"WeirMacros\"", ["--by-hand"], false), ("\"Weir\"", [], false),
     ("\"Weir\"", ["--macro"], true),
   ])
-  func `the form follows the package, unless an option says it`(manifest: String, options: [String], isMacro: Bool)
-    throws
-  {
+  func `the form follows an option, or else the package`(manifest: String, options: [String], isMacro: Bool) throws {
     try makePackage(manifest, targets: "Shop")
     let missing = try run("Checkout", ["--with-page"] + options).missing
     let lacks = ["Weir", "WeirTesting", "WeirMacros"].filter { product in
