@@ -25,42 +25,42 @@ extension EndToEnd {
       try Tool.record(directory, ["--format", "lines"], sending: Numbered.lines(1...lines))
     }
 
-    @Test func `a directory that is a file`() throws {
+    @Test func `a file in place of the directory is refused, and left as it is`() throws {
       let scratch = try Scratch()
       let path = try scratch.file("log", "I am a file.\n")
       for command in Self.readers + Self.writers { try refused(command, path) }
       #expect(try Files.read(path) == Data("I am a file.\n".utf8))
     }
 
-    @Test func `a directory that is missing`() throws {
+    @Test func `a missing directory is refused, and nothing is made in its place`() throws {
       let scratch = try Scratch()
       for command in Self.readers { try refused(command, scratch("log")) }
       for command in Self.writers { try refused(command, scratch("no/such/parent/log")) }
       #expect(try Files.names(in: scratch.path).isEmpty)
     }
 
-    @Test func `a directory that holds no log`() throws {
+    @Test func `a directory that holds no log is refused to readers`() throws {
       let scratch = try Scratch()
       try FileManager.default.createDirectory(atPath: scratch("log"), withIntermediateDirectories: false)
       for command in Self.readers { try refused(command, scratch("log")) }
       #expect(try Files.names(in: scratch("log")).isEmpty)
     }
 
-    @Test func `a directory that holds other things and no log`() throws {
+    @Test func `a directory that holds other things and no log is refused`() throws {
       let scratch = try Scratch()
       _ = try scratch.file("notes", "Not a log.\n")
       for command in Self.readers + [["recover"]] { try refused(command, scratch.path) }
       #expect(try Files.names(in: scratch.path) == ["notes"])
     }
 
-    @Test func `a directory that is a symbolic link`() throws {
+    @Test func `a directory that is a symbolic link is refused to writers`() throws {
       let scratch = try Scratch()
       try smallLog(scratch("real"))
       try FileManager.default.createSymbolicLink(atPath: scratch("log"), withDestinationPath: scratch("real"))
       for command in Self.writers { try refused(command, scratch("log")) }
     }
 
-    @Test func `a directory that others may write to`() throws {
+    @Test func `a directory that others may write to is refused to writers`() throws {
       let scratch = try Scratch()
       try smallLog(scratch("log"))
       chmod(scratch("log"), 0o777)
@@ -71,7 +71,7 @@ extension EndToEnd {
       #expect(try Tool.cat(scratch("log")).count == 50)
     }
 
-    @Test func `a directory without permission`() throws {
+    @Test func `a directory without permission is refused in one line`() throws {
       guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") else {
         Run.say("SKIPPED: unwritable directories need root and setpriv, to become someone who may not write")
         return
@@ -89,19 +89,22 @@ extension EndToEnd {
         for command in Self.writers {
           let outcome = try Child("/usr/bin/setpriv", nobody + [command[0], scratch("log")]).wait()
           #expect(outcome.code == 2, "\(command[0]), mode \(mode): \(outcome.errors)")
-          #expect(outcome.complaints.count == 1 && outcome.errors.contains(scratch("log")), "\(outcome.errors)")
+          #expect(outcome.complaints.count == 1, "\(outcome.errors)")
+          #expect(outcome.errors.contains(scratch("log")), "\(outcome.errors)")
         }
       }
       chmod(scratch("log"), 0o700)
       for command in Self.readers {
         let outcome = try Child("/usr/bin/setpriv", nobody + [command[0], scratch("log")]).wait()
-        #expect(outcome.code == 2 && outcome.complaints.count == 1, "\(command[0]): \(outcome.errors)")
+        #expect(outcome.code == 2, "\(command[0]): \(outcome.errors)")
+        #expect(outcome.complaints.count == 1, "\(command[0]): \(outcome.errors)")
       }
       let made = try Child("/usr/bin/setpriv", nobody + ["record", scratch("new")]).wait()
-      #expect(made.code == 2 && made.complaints.count == 1, "\(made.errors)")
+      #expect(made.code == 2, "\(made.errors)")
+      #expect(made.complaints.count == 1, "\(made.errors)")
     }
 
-    @Test func `a log that another writer has open`() throws {
+    @Test func `a log that another writer has open is refused, and that writer goes on`() throws {
       let scratch = try Scratch()
       let arguments = ["record", scratch("log"), "--format", "lines", "--acknowledge"]
       let writer = try Child(Tool.path, arguments, input: .pipe)
@@ -111,11 +114,12 @@ extension EndToEnd {
       writer.send("second\n")
       writer.finishInput()
       let outcome = try writer.wait()
-      #expect(outcome.code == 0 && outcome.text == "1\n2\n", "the first writer is not disturbed: \(outcome.errors)")
+      #expect(outcome.code == 0, "the first writer is not disturbed: \(outcome.errors)")
+      #expect(outcome.text == "1\n2\n", "the first writer is not disturbed: \(outcome.errors)")
       #expect(try Tool.cat(scratch("log")).compactMap(\.text) == ["first", "second"])
     }
 
-    @Test func `a ring of a newer format version`() throws {
+    @Test func `a ring of a newer format version is refused, and not touched`() throws {
       let scratch = try Scratch()
       try smallLog(scratch("log"))
       try Files.overwrite(scratch("log/ring"), at: 8, with: [2, 0])
@@ -131,7 +135,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: [true, false])
-    func `a segment of a newer format version`(_ isSealed: Bool) throws {
+    func `a segment of a newer format version is refused, and not touched`(_ isSealed: Bool) throws {
       let scratch = try Scratch()
       if isSealed {
         try smallLog(scratch("log"))
@@ -182,7 +186,7 @@ extension EndToEnd {
       return ~value
     }
 
-    @Test func `arguments that make no sense`() throws {
+    @Test func `arguments that make no sense are refused`() throws {
       let scratch = try Scratch()
       for arguments in [
         ["record"], ["cat"], ["frobnicate"], ["record", scratch("log"), "--format", "xml"],

@@ -68,7 +68,7 @@ extension EndToEnd {
       #expect(try Files.segments(in: scratch("log")).count > 1)
     }
 
-    @Test func `jsonl keeps names, nesting and every number exactly`() throws {
+    @Test func `JSON lines keep names, nesting and every number exactly`() throws {
       let scratch = try Scratch()
       let fields = [
         #"{"a":1}"#, #"{"a":-9223372036854775808,"b":18446744073709551615,"c":9007199254740993}"#,

@@ -6,13 +6,15 @@ extension EndToEnd {
   @Suite struct Contract {
     static let commands = ["record", "cat", "verify", "recover", "stat", "schema", "contract", "demo"]
 
-    @Test func `help is complete`() throws {
+    @Test func `the help is complete`() throws {
       let whole = try Tool.run("--help")
-      #expect(whole.code == 0 && whole.errors.isEmpty)
+      #expect(whole.code == 0)
+      #expect(whole.errors.isEmpty)
       for command in Self.commands {
         #expect(whole.text.contains(command))
         let outcome = try Tool.run(command, "--help")
-        #expect(outcome.code == 0 && outcome.text.contains("USAGE: weir \(command)"), "\(command)")
+        #expect(outcome.code == 0, "\(command)")
+        #expect(outcome.text.contains("USAGE: weir \(command)"), "\(command)")
       }
       let options = [
         "record": ["--format", "--threads", "--repeat", "--acknowledge", "--ring-directory", "clf", "lines", "jsonl"],
@@ -50,7 +52,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `from and limit`() throws {
+    @Test func `cat prints from the offset and up to the limit that it is told`() throws {
       let scratch = try Scratch()
       try Tool.record(
         scratch("log"), ["--format", "lines", "--segment-bytes", "320K"], sending: Numbered.lines(1...3000))
@@ -65,7 +67,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `csv has a header and quotes as RFC 4180 asks`() throws {
+    @Test func `CSV has a header and quotes as RFC 4180 asks`() throws {
       let scratch = try Scratch()
       let texts = ["plain", "comma, comma", "say \"so\"", "", "a\tb", "semi;colon"]
       try Tool.record(
@@ -75,12 +77,14 @@ extension EndToEnd {
       #expect(rows.first == ["offset", "id", "time", "event", "fields"])
       #expect(rows.count == texts.count + 1)
       for (row, text) in zip(rows.dropFirst(), texts) {
-        #expect(row.count == 5 && row[3] == "line")
+        try #require(row.count == 5)
+        #expect(row[3] == "line")
         let fields = try JSONSerialization.jsonObject(with: Data(row[4].utf8)) as? [String: String]
         #expect(fields == ["text": text])
       }
       let text = try Tool.run("cat", scratch("log"), "--format", "text")
-      #expect(text.code == 0 && text.text.split(separator: "\n").count == texts.count)
+      #expect(text.code == 0)
+      #expect(text.text.split(separator: "\n").count == texts.count)
     }
 
     private static func csvFields(_ row: String) -> [String] {
@@ -186,7 +190,8 @@ extension EndToEnd {
         #expect(name.wholeMatch(of: /\d{20}\.weir(\.active)?/) != nil, "\(name)")
       }
       var status = stat()
-      #expect(stat(scratch("log"), &status) == 0 && status.st_mode & 0o777 == 0o700)
+      #expect(stat(scratch("log"), &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o700)
       for name in try Files.names(in: scratch("log")) {
         guard lstat(scratch("log/\(name)"), &status) == 0 else {
           // The writer may give a file its final name meanwhile.
@@ -199,19 +204,23 @@ extension EndToEnd {
       try Tool.require(writer.wait(), code: 0, "weir record")
     }
 
-    @Test func `acknowledgements, repeats and the summary`() throws {
+    @Test func `a recording is repeated, acknowledged and summed up`() throws {
       let scratch = try Scratch()
       let input = try scratch.file("input", "a\nb\nc\n")
       let arguments = ["record", scratch("log"), input, "--format", "lines", "--repeat", "3", "--acknowledge"]
       let outcome = try Tool.run(arguments)
-      #expect(outcome.code == 0 && outcome.text == (1...9).map { "\($0)\n" }.joined())
+      #expect(outcome.code == 0)
+      #expect(outcome.text == (1...9).map { "\($0)\n" }.joined())
       #expect(try Tool.cat(scratch("log")).compactMap(\.text) == ["a", "b", "c", "a", "b", "c", "a", "b", "c"])
-      #expect(outcome.errors.contains("9") && outcome.errors.contains("dropped"), "\(outcome.errors)")
+      #expect(outcome.errors.contains("9"), "\(outcome.errors)")
+      #expect(outcome.errors.contains("dropped"), "\(outcome.errors)")
       #expect(!outcome.errors.contains("\r"), "no progress bar where nobody looks")
       let again = try Tool.run(arguments)
       #expect(again.code == 0)
       let both = try Tool.cat(scratch("log"))
-      #expect(both.count == 18 && Set(both.map(\.id)).count == 18 && Set(both.map(\.opening)).count == 2)
+      #expect(both.count == 18)
+      #expect(Set(both.map(\.id)).count == 18)
+      #expect(Set(both.map(\.opening)).count == 2)
       #expect(zip(both, both.dropFirst()).allSatisfy { $0.offset < $1.offset })
     }
 
@@ -229,7 +238,8 @@ extension EndToEnd {
         let output = try Tool.run("stat", scratch(reason), "--json").output
         let object = try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
         let removed = try #require((object["dropped"] as? [String: Int])?[reason])
-        #expect(removed > 0 && object["removed"] as? Int == removed)
+        #expect(removed > 0)
+        #expect(object["removed"] as? Int == removed)
         let shown = outcome.errors.filter { $0 != "," }
         #expect(shown.contains(" \(removed)\(words)"), "\(removed): \(outcome.errors)")
       }
@@ -240,11 +250,12 @@ extension EndToEnd {
       ]
       for (words, options) in wrong {
         let outcome = try Tool.run(["record", scratch("wrong"), input] + options)
-        #expect(outcome.code == 2 && outcome.errors.contains(words), "\(options): \(outcome.errors)")
+        #expect(outcome.code == 2, "\(options): \(outcome.errors)")
+        #expect(outcome.errors.contains(words), "\(options): \(outcome.errors)")
       }
     }
 
-    @Test func `help has at most 80 columns`() throws {
+    @Test func `the help has at most 80 columns`() throws {
       for command in [[]] + Self.commands.map({ [$0] }) {
         for line in try Tool.run(command + ["--help"]).text.split(separator: "\n") {
           #expect(line.count <= 80, "weir \(command.first ?? ""): \(line)")
@@ -272,7 +283,8 @@ extension EndToEnd {
       let scratch = try Scratch()
       let outcome = try Child(Tool.path, ["demo"], environment: ["TMPDIR": scratch.path]).wait()
       #expect(outcome.code == 0, "\(outcome.text) \(outcome.errors)")
-      #expect(outcome.text.contains("weir cat") && outcome.text.contains("weir verify"))
+      #expect(outcome.text.contains("weir cat"))
+      #expect(outcome.text.contains("weir verify"))
     }
   }
 }

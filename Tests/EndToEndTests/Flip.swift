@@ -21,14 +21,14 @@ extension EndToEnd {
       }
     }
 
-    @Test func `every single byte of a small sealed segment`() throws {
+    @Test func `a flip of any byte of a small sealed segment is found, and costs at most its block`() throws {
       let scratch = try Scratch()
       try Self.recordInBlocks(scratch("log"), bursts: 12)
       let name = try #require(try Files.segments(in: scratch("log")).first)
       try Self.sweep(scratch("log"), segment: name, isDead: false, everyByte: true)
     }
 
-    @Test func `every single byte of a dead process's segment`() throws {
+    @Test func `a flip of any byte of a dead process's segment is found, and costs at most its block`() throws {
       let scratch = try Scratch()
       let child = try Child(Tool.path, ["record", scratch("log"), "--format", "lines", "--acknowledge"], input: .pipe)
       try Self.feed(child, scratch("log"), bursts: 12)
@@ -38,14 +38,14 @@ extension EndToEnd {
       try Self.sweep(scratch("log"), segment: name, isDead: true, everyByte: Run.isLong)
     }
 
-    @Test func `through the tool, in a log of several segments`() throws {
+    @Test func `the tool finds any flip in a log of several segments`() throws {
       let scratch = try Scratch()
       try Tool.record(
         scratch("log"), ["--format", "lines", "--segment-bytes", "320K"], sending: Numbered.lines(1...8000))
       try sweepThroughTool(scratch("log"), flips: Run.isLong ? 1000 : 24, isDead: false)
     }
 
-    @Test func `through the tool, in a killed log of several segments`() throws {
+    @Test func `the tool finds any flip in a killed log of several segments`() throws {
       let scratch = try Scratch()
       let arguments = ["record", scratch("log"), "--format", "lines", "--segment-bytes", "320K", "--acknowledge"]
       let child = try Child(Tool.path, arguments, input: .pipe)

@@ -11,7 +11,7 @@ extension EndToEnd {
       "rename,renameat,renameat2", "unlink,unlinkat", "munmap", "fcntl", "futex",
     ]
 
-    @Test func `recovery killed at each of its system calls`() throws {
+    @Test func `a recovery may be killed at each of its system calls`() throws {
       guard Self.straceWorks() else { return }
       let scratch = try Scratch()
       let (life, before) = try Self.makeDeadLog(scratch)
@@ -41,7 +41,7 @@ extension EndToEnd {
       Run.say("recovery killed at \(kills) system calls")
     }
 
-    @Test func `recording killed at each of its system calls`() throws {
+    @Test func `a recording may be killed at each of its system calls`() throws {
       guard Self.straceWorks() else { return }
       let scratch = try Scratch()
       let input = try scratch.file("input", Numbered.lines(1...4000))

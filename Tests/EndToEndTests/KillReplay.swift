@@ -6,27 +6,27 @@ import Testing
 
 extension EndToEnd {
   @Suite struct KillReplay {
-    @Test func `killed at random, each time in a fresh directory`() throws {
+    @Test func `a recorder killed at random keeps its promise, each time in a fresh directory`() throws {
       try Self.series(name: "fresh", rounds: (Run.kills + 1) / 2, sameDirectory: false)
     }
 
-    @Test func `killed at random, again and again in the same directory`() throws {
+    @Test func `a recorder killed at random keeps its promise, again and again in the same directory`() throws {
       try Self.series(name: "same", rounds: (Run.kills + 1) / 2, sameDirectory: true)
     }
 
-    @Test func `killed while it opens the log`() throws {
+    @Test func `a recorder killed while it opens the log keeps its promise`() throws {
       try Self.series(name: "opening", rounds: max(4, Run.kills / 5), sameDirectory: true) { plan, random in
         plan.moment = .afterStart(Double.random(in: 0...0.08, using: &random))
       }
     }
 
-    @Test func `killed twice in quick succession`() throws {
+    @Test func `a recorder killed twice in quick succession keeps its promise`() throws {
       try Self.series(name: "twice", rounds: max(3, Run.kills / 8), sameDirectory: true) { plan, _ in
         plan.lives = 3
       }
     }
 
-    @Test func `killed while it waits for a slow producer`() throws {
+    @Test func `a recorder killed while it waits for a slow producer keeps its promise`() throws {
       try Self.series(name: "slow", rounds: max(3, Run.kills / 8), sameDirectory: false) { plan, _ in
         plan.isSlow = true
         plan.threads = 1

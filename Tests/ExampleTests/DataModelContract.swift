@@ -30,7 +30,7 @@ extension Contract {
 // end
 
 @Suite struct DataModelContractExample {
-  @Test func violationsAreFoundAndNothingIsDiscarded() throws {
+  @Test func `violations are found and nothing is discarded`() throws {
     // snippet
     let spy = try SpyTracker(contract: .shop)
     let tracker = spy.tracker
@@ -54,7 +54,7 @@ extension Contract {
     #expect(spy.all.count == 5)
   }
 
-  @Test func theTrackerItselfChecksOffTheCapturePath() throws {
+  @Test func `the tracker itself checks, off the path of the capture`() throws {
     let alarms = Alarms()
     // snippet
     var configuration = Tracker.Configuration()

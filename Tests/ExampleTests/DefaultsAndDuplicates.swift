@@ -5,7 +5,7 @@ import Weir
 import WeirTesting
 
 @Suite struct DefaultsAndDuplicatesExample {
-  @Test func aDefaultIsFilledInAndFlagged() throws {
+  @Test func `a default is filled in and flagged`() throws {
     let spy = try SpyTracker()
     let tracker = spy.tracker
     // snippet
@@ -25,7 +25,7 @@ import WeirTesting
     #expect(spy.last(of: Checkout.self) == .completed(order: 41, total: 19.90, items: 3, currency: nil, coupon: nil))
   }
 
-  @Test func aDuplicateIsFlaggedAndStillDelivered() throws {
+  @Test func `a duplicate is flagged and still delivered`() throws {
     let spy = try SpyTracker()
     let tracker = spy.tracker
     // snippet

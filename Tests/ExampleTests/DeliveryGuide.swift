@@ -18,7 +18,7 @@ import WeirTesting
     deinit { try? FileManager.default.removeItem(atPath: path) }
   }
 
-  @Test func eventsGoToFiles() async throws {
+  @Test func `events go to files`() async throws {
     let scratch = try Scratch()
     let (events, spool) = (scratch.path + "/events", scratch.path + "/spool")
     // snippet
@@ -43,7 +43,7 @@ import WeirTesting
     #expect(try String(contentsOfFile: "\(spool)/\(file)", encoding: .utf8).contains(#""fields":{"order":41}"#))
   }
 
-  @Test func aClosureIsAProvider() async throws {
+  @Test func `a closure is a provider`() async throws {
     let scratch = try Scratch()
     let tracker = try Tracker(directory: scratch.path + "/events")
     let dispatcher = try Dispatcher(tracker)
@@ -105,7 +105,7 @@ actor Warehouse {
 }
 
 extension DeliveryGuide {
-  @Test func aProviderKeepsToTheProtocol() async throws {
+  @Test func `a provider keeps to the protocol`() async throws {
     // snippet
     let warehouse = Warehouse()
     try await ProviderConformance.check(
@@ -116,7 +116,7 @@ extension DeliveryGuide {
     // end
   }
 
-  @Test func aProviderHasOptions() async throws {
+  @Test func `a provider is added with options`() async throws {
     let scratch = try Scratch()
     let tracker = try Tracker(directory: scratch.path + "/events")
     let dispatcher = try Dispatcher(tracker)

@@ -46,7 +46,7 @@ extension Shop {
 // end
 
 @Suite struct FeatureModulesExample {
-  @Test func eventsOfModulesMeetInOneLog() throws {
+  @Test func `the events of several modules meet in one log`() throws {
     let spy = try SpyTracker()
     let shop = Shop(tracker: spy.tracker)
     // snippet

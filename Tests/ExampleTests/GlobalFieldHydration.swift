@@ -5,7 +5,7 @@ import Weir
 import WeirTesting
 
 @Suite struct GlobalFieldHydrationExample {
-  @Test func globalFieldsAreStoredOnceAndJoinedWhenRead() throws {
+  @Test func `global fields are stored once and joined when read`() throws {
     // snippet
     var configuration = Tracker.Configuration()
     configuration.globals = .standard()  // the program's name, the host's, a new session

@@ -93,7 +93,7 @@
   }
 
   @Suite struct MacroGuideTests {
-    @Test func whatThePageShowsIsCapturedAndReadBack() throws {
+    @Test func `the events that the page shows are captured and read back`() throws {
       let spy = try SpyTracker()
       spy.tracker.track(Basket.filled(product: 7))
       spy.tracker.track(PlacedOrder.done(order: 1, total: 2, email: "a@example.org"))
@@ -105,7 +105,7 @@
       #expect(spy.events(of: MacroGuide.Billing.self) == [.paid(price: .init(3, "EUR"), by: .card, parts: nil)])
     }
 
-    @Test func theNamesAreThoseThatThePageSays() {
+    @Test func `the names of the events are those that the page says`() {
       #expect(Basket.eventTypes.map(\.name) == ["basket.filled", "basket.emptied"])
       #expect(PlacedOrder.eventTypes.map(\.name) == ["order.finished", "order.refunded"])
       #expect(

@@ -24,7 +24,7 @@ extension EventMapper {
 // end
 
 @Suite struct MappersByProviderExample {
-  @Test func eachProviderGetsItsOwnForm() throws {
+  @Test func `each provider gets its own form`() throws {
     let spy = try SpyTracker { $0.globals = GlobalFields(app: "shop", fields: ["buildSHA": "4f2a"]) }
     let tracker = spy.tracker
     // snippet

@@ -31,7 +31,7 @@ import Testing
     "WishlistTests",
   ]
 
-  @Test func thePageOfTheWishlistShowsWholeFiles() throws {
+  @Test func `the page of the wishlist shows whole files`() throws {
     let url = Self.root.appending(path: "\(Self.folder)/Wishlist.md")
     let files = try Self.wishlist.map { name in
       let text = try Self.text(of: Self.root.appending(path: "Tests/ExampleTests/Wishlist/\(name).swift"))
@@ -56,7 +56,7 @@ import Testing
     String(decoding: try Data(contentsOf: file), as: UTF8.self)
   }
 
-  @Test func everyPageShowsTheCodeThatIsRun() throws {
+  @Test func `every page shows the code that is run`() throws {
     for (file, page) in try Self.examples() {
       let snippets = try Snippets.inCode(Self.text(of: file))
       let url = Self.root.appending(path: page)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func everyPageHasItsExample() throws {
+  @Test func `every page has its example`() throws {
     let pages = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: Self.folder).path)
     let shown = try Self.examples().map(\.page) + ["\(Self.folder)/Wishlist.md"]
     #expect(Set(shown).count == shown.count)
@@ -81,7 +81,7 @@ import Testing
     #expect(pages.count >= 9)
   }
 
-  @Test func snippetsAreTakenWithoutTheirIndentation() throws {
+  @Test func `snippets are taken without their indentation`() throws {
     let code = "a\n  // snippet\n  one {\n    two\n\n  }\n\n  // end\n// snippet\nthree\n// end\n"
     #expect(try Snippets.inCode(code) == ["one {\n  two\n\n}\n", "three\n"])
     #expect(throws: Snippets.Unpaired.self) { try Snippets.inCode("// snippet\n// snippet\n// end\n") }
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: Snippets.Unpaired.self) { try Snippets.inCode("// snippet\n") }
   }
 
-  @Test func onlyBlocksOfSwiftAreSnippets() throws {
+  @Test func `only blocks of Swift are snippets`() throws {
     let page = "text\n```swift\none\n```\n```sh\nls\n```\n```swift\ntwo\n\n```\n"
     #expect(try Snippets.inPage(page) == ["one\n", "two\n\n"])
     #expect(

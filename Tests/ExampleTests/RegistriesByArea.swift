@@ -52,7 +52,7 @@ struct ProfileRegistry: Registry {
 // end
 
 @Suite struct RegistriesByAreaExample {
-  @Test func derivedFieldsAreAddedWhenAnEventIsPrepared() throws {
+  @Test func `derived fields are added when an event is prepared`() throws {
     let spy = try SpyTracker()
     let tracker = spy.tracker
     // snippet

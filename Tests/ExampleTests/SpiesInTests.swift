@@ -36,7 +36,7 @@ actor CheckoutService {
 
 // snippet
 @Suite struct CheckoutServiceTests {
-  @Test func buyingCompletesTheCheckout() async throws {
+  @Test func `buying completes the checkout`() async throws {
     let spy = try SpyTracker(contract: .shop)
     let service = CheckoutService(tracker: spy.tracker)
 
@@ -53,7 +53,7 @@ actor CheckoutService {
     #expect(spy.failures == [])
   }
 
-  @Test func aCartIsAbandonedAfterHalfAnHour() async throws {
+  @Test func `a cart is abandoned after half an hour`() async throws {
     let spy = try SpyTracker()
     let clock = VirtualClock()
     let service = CheckoutService(tracker: spy.tracker, clock: clock)
@@ -78,7 +78,7 @@ final class Till: Sendable {
 }
 
 // Twenty tests beside each other, each with a hook on the whole class.
-@Test(arguments: 1...20) func whatTheTillTookIsHeard(amount: Int) async {
+@Test(arguments: 1...20) func `a hook hears what the till took`(amount: Int) async {
   await withTaskLocalHooks {
     let heard = Mutex<[Int]>([])
     let hook = Till.take.after { _, call, _ in heard.withLock { $0.append(call.amount) } }
@@ -91,7 +91,7 @@ final class Till: Sendable {
 // end
 
 // snippet
-@Test(.enabled(if: FailingDisk.isAvailable)) func buyingGoesOnWhileTheDiskIsFull() async throws {
+@Test(.enabled(if: FailingDisk.isAvailable)) func `buying goes on while the disk is full`() async throws {
   let disk = try FailingDisk()
   let spy = try SpyTracker(on: disk)
   let service = CheckoutService(tracker: spy.tracker)
@@ -124,7 +124,7 @@ actor Mailbox: Provider {
   var contents: [ProviderConformance.Entry] { order.map { .event($0, fields: fields[$0]) } }
 }
 
-@Test func theMailboxKeepsToTheProtocol() async throws {
+@Test func `the mailbox keeps to the protocol`() async throws {
   let mailbox = Mailbox()
   try await ProviderConformance.check(
     unacceptable: ("spam", [:]),
@@ -135,7 +135,7 @@ actor Mailbox: Provider {
 
 // snippet
 // What delivers is tested with a provider that answers as the test says.
-@Test func aRejectedEventIsToldApart() async throws {
+@Test func `a rejected event is told apart`() async throws {
   let spy = try SpyTracker()
   spy.tracker.track(Checkout.started(cart: 1))
   spy.tracker.track("spam")

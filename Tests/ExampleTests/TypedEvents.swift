@@ -78,7 +78,7 @@ enum Search: Event, Equatable {
 #endif
 
 @Suite struct TypedEventsExample {
-  @Test func anEventHasANameAnIdentityAndProperties() throws {
+  @Test func `an event has a name, an identity and properties`() throws {
     let spy = try SpyTracker()
     let tracker = spy.tracker
     // snippet
@@ -108,7 +108,7 @@ enum Search: Event, Equatable {
         #" checkout.completed {order: 41, total: 19.9, items: 3, currency: "EUR"}"#) == true)
   }
 
-  @Test func aHandWrittenEventHasKindWireIDAndSensitiveFields() throws {
+  @Test func `a hand-written event has a kind, a wire ID and sensitive fields`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Search.submitted(query: "red shoes", results: 12))
     spy.tracker.track(Search.opened(product: 9, rank: 1))
@@ -121,7 +121,7 @@ enum Search: Event, Equatable {
     #expect(spy.prepared().first?.fields["query"] == .redacted)
   }
 
-  @Test func aMacroMadeEventIsNamedAndReadLikeTheOthers() throws {
+  @Test func `an event made by the macro is named and read like the others`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Profile.opened(section: "orders"))
     spy.tracker.track(Profile.emailChanged(email: "ada@example.org", verified: true))

@@ -33,7 +33,7 @@ struct Server: Sendable {
 // end
 
 @Suite struct UserAssociationExample {
-  @Test func aServerBindsTheUserToTheRequest() async throws {
+  @Test func `a server binds the user to the request`() async throws {
     let spy = try SpyTracker()
     let server = Server(tracker: spy.tracker)
     // snippet
@@ -56,7 +56,7 @@ struct Server: Sendable {
     #expect(Set(recorded.compactMap(\.context.view?.id)).count == 20)
   }
 
-  @Test func anAppAssociatesItsOneUser() throws {
+  @Test func `an app associates its one user`() throws {
     let spy = try SpyTracker()
     let tracker = spy.tracker
     // snippet

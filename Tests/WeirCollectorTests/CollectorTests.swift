@@ -8,7 +8,7 @@
   @testable import WeirCollector
 
   struct CollectorTests {
-    @Test func whatIsAnsweredAsTakenIsInTheLogUnderItsName() async throws {
+    @Test func `an event that is answered as taken is in the log under its name`() async throws {
       try await withCollector { collector, client in
         let answer = try await client.post(
           "/v1/batch", segmentBatch([segmentEvent("m-1"), segmentEvent("m-2", "paid")]))
@@ -29,14 +29,14 @@
     }
 
     @Test(arguments: ["", "weir.gap", String(repeating: "n", count: 1_025), "a\\u0000b"])
-    func anEventWhoseNameALogCannotHaveIsThereUnderAnother(name: String) {
+    func `an event whose name a log cannot have is there under another`(name: String) {
       let text = name.replacing("\\u0000", with: "\0")
       let event = CollectedEvent(vendor: "weir", id: "1", time: nil, name: text)
       #expect(event.nameInLog == CollectedEvent.unnamed)
       #expect(event.fields["name"] == .string(text))
     }
 
-    @Test func aNewCollectorGoesOnInTheLogOfTheLast() async throws {
+    @Test func `a new collector goes on in the log of the last`() async throws {
       let scratch = try Scratch()
       for run in 1...2 {
         let collector = try Collector(smallConfiguration(scratch))
@@ -54,7 +54,7 @@
       }
     }
 
-    @Test func itStartsOnceAndStopsWithoutAStart() async throws {
+    @Test func `a collector starts once, and stops without a start`() async throws {
       let scratch = try Scratch()
       let collector = try Collector(smallConfiguration(scratch))
       try await collector.start()
@@ -65,7 +65,7 @@
       await #expect(throws: CollectorError.self) { try await idle.start() }
     }
 
-    @Test func aPortInUseIsAnErrorAndNotAWait() async throws {
+    @Test func `a port in use is an error, and not a wait`() async throws {
       try await withCollector { collector, _ in
         let scratch = try Scratch()
         var configuration = smallConfiguration(scratch)
@@ -76,7 +76,7 @@
       }
     }
 
-    @Test func runEndsWhenItsTaskIsCancelled() async throws {
+    @Test func `a run ends when its task is cancelled`() async throws {
       let scratch = try Scratch()
       let collector = try Collector(smallConfiguration(scratch))
       let task = Task { try await collector.run() }
@@ -97,7 +97,7 @@
       #expect(answer == nil || answer?.status == 0)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aStartThatIsCancelledEndsAndLeavesNoServer() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a start that is cancelled ends, and leaves no server`() async throws {
       let scratch = try Scratch()
       for wait in 0..<20 {
         var configuration = smallConfiguration(scratch)
@@ -111,9 +111,12 @@
         for _ in 0..<wait { await Task.yield() }
         task.cancel()
         switch await task.result {
-        case .success(let port): #expect(port == configuration.port && collector.port == port)
+        case .success(let port):
+          #expect(port == configuration.port)
+          #expect(collector.port == port)
         case .failure(let error):
-          #expect(error is CancellationError && collector.port == nil, "\(error)")
+          #expect(error is CancellationError, "\(error)")
+          #expect(collector.port == nil, "\(error)")
           await expectNobodyListens(configuration.port)
         }
         try await collector.stop()
@@ -121,7 +124,7 @@
       }
     }
 
-    @Test(.timeLimit(.minutes(5))) func aRunThatIsCancelledAsItStartsEndsInOrder() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a run that is cancelled as it starts ends in order`() async throws {
       let scratch = try Scratch()
       let collector = try Collector(smallConfiguration(scratch))
       let task = Task {
@@ -133,7 +136,7 @@
       #expect(try !LogDirectory(scratch.path + "/log").statistics().isLive)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aStopWhileItStartsLeavesNoServer() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a stop while the collector starts leaves no server`() async throws {
       let scratch = try Scratch()
       for wait in 0..<20 {
         var configuration = smallConfiguration(scratch)
@@ -151,7 +154,7 @@
     }
 
     @Test(arguments: ["0.0.0.0", "192.168.1.1", "::", "example.com", "127.example.com"])
-    func anAddressThatOthersReachHasToBeAllowed(host: String) throws {
+    func `an address that others reach has to be allowed`(host: String) throws {
       let scratch = try Scratch()
       var configuration = smallConfiguration(scratch)
       configuration.host = host
@@ -162,7 +165,7 @@
       try configuration.check()
     }
 
-    @Test func limitsOutOfRangeAreRefused() {
+    @Test func `limits out of range are refused`() {
       let changes: [(inout Collector.Configuration) -> Void] = [
         { $0.port = 65_536 }, { $0.maximumBodyBytes = 1 }, { $0.maximumBufferedBytes = 1 },
         { $0.maximumEventBytes = 1 },
@@ -175,7 +178,7 @@
       }
     }
 
-    @Test func withPowerLossAnAnswerWaitsForTheDisk() async throws {
+    @Test func `an answer waits for the disk where power loss is provided for`() async throws {
       try await withCollector {
         $0.durability = .powerLoss
       } _: { collector, client in
@@ -186,7 +189,7 @@
       }
     }
 
-    @Test func anEventThatTheLogCannotHoldIsRejectedByItself() async throws {
+    @Test func `an event that the log cannot hold is rejected by itself`() async throws {
       try await withCollector {
         $0.maximumEventBytes = 4 << 10
       } _: { collector, client in
@@ -205,7 +208,7 @@
       }
     }
 
-    @Test func whatNestsDeeperThanALogTakesIsKeptAsText() async throws {
+    @Test func `a value that nests deeper than a log takes is kept as text`() async throws {
       try await withCollector { collector, client in
         for depth in [15, 16, 40, 60] {
           let value = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -224,7 +227,7 @@
       }
     }
 
-    @Test func aFullLogTellsClientsToComeAgain() async throws {
+    @Test func `a full log tells clients to come again`() async throws {
       let scratch = try Scratch()
       var configuration = smallConfiguration(scratch)
       configuration.byteLimit = 16 << 20
@@ -250,7 +253,7 @@
       try await next.stop()
     }
 
-    @Test func aContractFlagsWhatIsAgainstItAndTakesIt() async throws {
+    @Test func `a contract flags an event that is against it, and takes it`() async throws {
       let contract = Contract("shop", version: "1") {
         EventRule("paid") {
           Mandatory("amount", .integer, .range(1...))

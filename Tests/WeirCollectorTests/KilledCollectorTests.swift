@@ -91,7 +91,7 @@
     private static let seed = environment["WEIR_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...UInt64.max >> 1)
 
     @Test(arguments: ["process-crash", "power-loss"])
-    func whatWasAcknowledgedIsInTheLogAfterAKill(durability: String) async throws {
+    func `an event that was acknowledged is in the log after a kill`(durability: String) async throws {
       let scratch = try Scratch()
       let directory = scratch.path + "/log"
       var chance = Chance(seed: Self.seed)

@@ -27,7 +27,7 @@
     ]
 
     @Test(arguments: statuses, forms)
-    func aStatusBelow200FailsTheRequestAlone(_ status: String, _ form: (start: String, rest: String)) async throws {
+    func `a status below 200 fails alone`(_ status: String, _ form: (start: String, rest: String)) async throws {
       for closes in [true, false] {
         let text = "\(form.start) \(status) X\r\n\(form.rest)"
         let server = try TestServer(.raw(text, closes: closes), .answer(200))
@@ -40,7 +40,7 @@
       }
     }
 
-    @Test func theReasonNamesTheStatus() async throws {
+    @Test func `the reason of the failure names the status`() async throws {
       let server = try TestServer(.raw("HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n"))
       defer { server.stop() }
       let provider = try HTTPProvider(endpoint: server.url, configuration: .patient)
@@ -50,7 +50,7 @@
     }
 
     @Test(arguments: statuses)
-    func theSameOnAConnectionThatAnsweredBefore(_ status: String) async throws {
+    func `a status below 200 fails a connection that answered before`(_ status: String) async throws {
       let server = try TestServer(
         .answer(200), .raw("HTTP/1.1 \(status) X\r\ncontent-length: 0\r\n\r\n", closes: false), .answer(200))
       defer { server.stop() }
@@ -65,7 +65,7 @@
 
     /// It comes where nobody asked for anything, or as the answer to the next request: either is no answer.
     @Test(arguments: statuses)
-    func theSameBehindAGoodAnswer(_ status: String) async throws {
+    func `a status below 200 behind a good answer is no answer`(_ status: String) async throws {
       let two = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 \(status) X\r\ncontent-length: 0\r\n\r\n"
       let server = try TestServer(.raw(two, closes: false), .answer(200))
       defer { server.stop() }
@@ -76,7 +76,7 @@
       await provider.shutdown()
     }
 
-    @Test func theSameWithAClientThatIsGiven() async throws {
+    @Test func `a status below 200 fails a request of a client that is given`() async throws {
       let server = try TestServer(.raw("HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n"), .answer(200))
       defer { server.stop() }
       let connections = Mutex(0)
@@ -95,7 +95,7 @@
       try await client.shutdown()
     }
 
-    @Test func headsBeforeTheAnswerAreNone() async throws {
+    @Test func `a head before the answer is no answer`() async throws {
       let hints = (100...199).filter { $0 != 101 }.map { "HTTP/1.1 \($0) X\r\nlink: </a>\r\n\r\n" }.joined()
       let text = String(repeating: hints, count: 20) + "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
       let server = try TestServer(.raw(text, closes: false))

@@ -19,16 +19,16 @@
       (500, .failed), (501, .stopped), (502, .failed), (503, .failed), (504, .failed), (505, .stopped),
       (599, .failed), (100, .failed), (600, .failed), (999, .failed),
     ])
-    func whatAStatusMeans(_ status: Int, _ expected: Outcome) throws {
+    func `a status means what HTTP says of it`(_ status: Int, _ expected: Outcome) throws {
       #expect(try outcome(answer(status, "words")) == expected)
     }
 
     @Test(arguments: [408, 409, 425, 429, 500, 503])
-    func aPauseThatIsAskedForIsKept(_ status: Int) throws {
+    func `a pause that is asked for is kept`(_ status: Int) throws {
       #expect(try outcome(answer(status, "", ("Retry-After", "17"))) == .retry(17))
     }
 
-    @Test func aPauseAfterSuccessOrRefusalChangesNothing() throws {
+    @Test func `a pause after success or refusal changes nothing`() throws {
       #expect(try outcome(answer(200, "", ("Retry-After", "17"))) == .accepted)
       #expect(try outcome(answer(400, "", ("Retry-After", "17"))) == .refused)
     }
@@ -37,23 +37,23 @@
       ("0", Duration.zero), ("30", .seconds(30)), ("1.5", .milliseconds(1_500)), ("-5", .zero),
       ("99999999999999999999", .seconds(604_800)), ("1e300", .seconds(604_800)),
     ])
-    func pausesInSeconds(_ text: String, _ expected: Duration) {
+    func `a pause is read in seconds`(_ text: String, _ expected: Duration) {
       #expect(answer(503, "", ("retry-after", text)).retryAfter == expected)
     }
 
     @Test(arguments: ["nan", "inf", "soon", "", "Sun, 99 Nov 1994 08:49:37 GMT"])
-    func aPauseThatIsNoneIsPassedOver(_ text: String) {
+    func `a pause that can't be one is passed over`(_ text: String) {
       #expect(answer(503, "", ("retry-after", text)).retryAfter == nil)
     }
 
-    @Test func aDateCountsFromTheAnswersOwn() {
+    @Test func `a date counts from the answer's own`() {
       let date = ("Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT")
       #expect(answer(503, "", date, ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")).retryAfter == .seconds(60))
       // Already over.
       #expect(answer(503, "", date, ("Date", "Sun, 06 Nov 1994 09:49:37 GMT")).retryAfter == .zero)
     }
 
-    @Test func withoutADateOfItsOwnItCountsFromWhenItCame() {
+    @Test func `a date counts from when the answer came if that has none`() {
       var late = answer(503, "", ("Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT"))
       late.time = Timestamp(nanosecondsSince1970: 784_111_777 * 1_000_000_000)
       #expect(late.retryAfter == .seconds(60))
@@ -63,7 +63,7 @@
       answer(200, "<!DOCTYPE html><title>Log in"), answer(200, "\n <HTML>"),
       answer(204, "", ("content-type", "text/html; x")),
     ])
-    func aWebPageAcknowledgesNothing(_ answer: HTTPAnswer) throws {
+    func `a web page acknowledges nothing`(_ answer: HTTPAnswer) throws {
       #expect(try outcome(answer) == .failed)
     }
 
@@ -71,7 +71,7 @@
     private static let page = "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>"
 
     @Test(arguments: HTTPPresetName.allCases)
-    func aWebPageIsNoVendorsRefusal(_ name: HTTPPresetName) throws {
+    func `a web page is no vendor's refusal`(_ name: HTTPPresetName) throws {
       let preset = try name.preset(endpoint: "http://127.0.0.1:1", key: Secret("abcdefgh"))
       for status in [400, 406, 411, 422, 426, 431] {
         let outcome = try Outcome(preset, answer(status, Self.page, ("content-type", "text/html")))
@@ -90,25 +90,25 @@
       answer(400, #"{"error":"bad"}"#, ("content-type", "text/html")), answer(400, "", ("content-type", "text/html")),
       answer(400, "a < b"),
     ])
-    func whatIsOnlyCalledAPageRefuses(_ answer: HTTPAnswer) throws {
+    func `an answer that is only called a page refuses`(_ answer: HTTPAnswer) throws {
       #expect(try outcome(answer) == .refused)
     }
 
     @Test(arguments: ["\u{FEFF}<!DOCTYPE html>", " \n<HTML lang=en>"])
-    func pagesAreKnownByTheirBeginning(_ page: String) throws {
+    func `pages are known by their beginning`(_ page: String) throws {
       #expect(try outcome(answer(400, page)) == .stopped)
     }
 
-    @Test func headersAreFoundInAnyCase() {
+    @Test func `headers are found in any case`() {
       #expect(answer(200, "", ("X-Thing", "1"), ("x-thing", "2"))["X-THING"] == "1")
     }
 
-    @Test func theWordsOfAnAnswerEndWithTheLastOne() {
+    @Test func `the words of an answer end with the last one`() {
       #expect(answer(404, "nothing here \r\n").summary == "404 Not Found: nothing here")
       #expect(answer(404, " \n").summary == "404 Not Found")
     }
 
-    @Test func aRedirectSaysWhereToWithoutItsQuery() throws {
+    @Test func `a redirect says where it leads, without the query`() throws {
       let redirect = answer(302, "", ("Location", "https://user:pass@login.example.com/in?token=abc#x"))
       #expect(throws: DeliveryStopped("the endpoint redirects to https://login.example.com/in (302); set the address"))
       {

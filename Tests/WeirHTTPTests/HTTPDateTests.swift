@@ -9,11 +9,11 @@
     @Test(arguments: [
       "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
     ])
-    func theThreeFormsOfOneMoment(_ text: String) {
+    func `the three forms of one moment are read alike`(_ text: String) {
       #expect(HTTPDate.secondsSince1970(text) == 784_111_777)
     }
 
-    @Test func twoDigitsOfAYearAreOfThisCenturyUpTo70() {
+    @Test func `two digits of a year are of this century up to 70`() {
       #expect(HTTPDate.secondsSince1970("Saturday, 21-Nov-26 00:00:00 GMT") == 1_795_219_200)
     }
 
@@ -23,7 +23,7 @@
       "Sun, 6 November 1994 08:49:37 GMT", "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, -6 Nov 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 08:49:37 GMT again", "١٢٣",
     ])
-    func anythingElseIsNoDate(_ text: String) {
+    func `any other text is no date`(_ text: String) {
       #expect(HTTPDate.secondsSince1970(text) == nil)
     }
   }

@@ -11,7 +11,7 @@
       try HTTPEndpoint(text, defaultPath: "/v1/batch")
     }
 
-    @Test func anAddressWithoutAPathGetsTheVendors() throws {
+    @Test func `an address without a path gets the vendor's`() throws {
       #expect(try endpoint("https://api.example.com").url() == "https://api.example.com/v1/batch")
       #expect(try endpoint("https://api.example.com/").url() == "https://api.example.com/v1/batch")
       #expect(try endpoint("HTTP://127.0.0.1:8080/in").url() == "http://127.0.0.1:8080/in")
@@ -22,17 +22,18 @@
       "", "example.com", "/v1", "ftp://example.com", "http://", "http:///path", "file:///etc/passwd",
       "http://example.com:0/", "http://example.com:99999/", "javascript:alert(1)", "http:// example.com",
     ])
-    func anythingElseIsRefusedWithoutRepeatingSecrets(_ text: String) {
+    func `any other address is refused without repeating secrets`(_ text: String) {
       #expect(throws: WeirError.self) { try endpoint(text) }
       do {
         _ = try HTTPEndpoint("ftp://user:hunter22@example.com/?token=abcdefgh", defaultPath: "/")
       } catch {
-        #expect(!error.message.contains("hunter22") && !error.message.contains("abcdefgh"))
+        #expect(!error.message.contains("hunter22"))
+        #expect(!error.message.contains("abcdefgh"))
         #expect(error.message.contains("ftp://example.com/"))
       }
     }
 
-    @Test func userAndPasswordBecomeAHeaderAndShowNowhere() throws {
+    @Test func `user and password become a header, and show nowhere`() throws {
       let endpoint = try endpoint("https://user:hunter22@example.com/in?token=abcdefgh&a=1#part")
       #expect(endpoint.url() == "https://example.com/in?token=abcdefgh&a=1")
       #expect("\(endpoint)" == "https://example.com/in")
@@ -45,13 +46,13 @@
       #expect(try self.endpoint("https://key-12345@example.com").secrets == [Secret("key-12345")])
     }
 
-    @Test func queriesAreAddedAndEscaped() throws {
+    @Test func `queries are added and escaped`() throws {
       let url = try endpoint("https://example.com/in?a=1").url(query: [("query", "INSERT INTO `t` & +;é")])
       #expect(url == "https://example.com/in?a=1&query=INSERT%20INTO%20%60t%60%20%26%20%2B%3B%C3%A9")
       #expect(try endpoint("https://example.com/in").url(path: "/engage") == "https://example.com/engage")
     }
 
-    @Test func redirectsStayOnTheHost() throws {
+    @Test func `redirects stay on the host`() throws {
       let endpoint = try endpoint("https://example.com/batch")
       #expect(endpoint.redirected(to: "/batch/")?.url() == "https://example.com/batch/")
       #expect(endpoint.redirected(to: "https://EXAMPLE.com:443/b?x=1")?.url() == "https://example.com/b?x=1")

@@ -20,16 +20,16 @@
         "a text in quotation marks, without interpolation"
       ),
     ])
-    func argumentsThatAreNotLiterals(source: String, argument: String, wanted: String) {
+    func `an argument that is no literal is refused`(source: String, argument: String, wanted: String) {
       expectRefusal(source, Refusal("the macro can't see the value of '\(argument)'; write \(wanted)"))
     }
 
-    @Test func nilAndQualifiedKindsAreLiterals() {
+    @Test func `nil and a qualified kind are literals`() {
       let written = expand("@Event(nil, kind: EventKind.pageView) enum E { @Case(nil, id: nil) case a }")
       #expect(written.contains("\"E.a\", [], wireID: 0xcbf40dd1, kind: .pageView"))
     }
 
-    @Test func attributesTwice() {
+    @Test func `an attribute that is there twice is refused`() {
       expectRefusal(
         "@Event enum E { @Case(\"x\") «@Case(\"y\") case a }",
         Refusal("a case has one @Case; put all that is to be said into it"))
@@ -41,7 +41,7 @@
         Refusal("a property has one @Field; put all that is to be said into it"))
     }
 
-    @Test func attributesOfSeveral() {
+    @Test func `an attribute of several cases is refused`() {
       expectRefusal(
         "@Event enum E { «@Case(\"x\") case a, b }",
         Refusal("@Case would be about 2 cases; write a 'case' for each of them"))
@@ -50,7 +50,7 @@
         Refusal("@Field would be about 2 cases; write a 'case' for each of them"))
     }
 
-    @Test func argumentsOfTheOtherForm() {
+    @Test func `an argument of the other form is refused`() {
       expectRefusal(
         "@Event(id: «3) enum E { case a }",
         Refusal("an enum has no id of its own; give it to the case: @Case(id: 3)"))
@@ -62,7 +62,7 @@
         Refusal("@Field is about the property that it stands before; remove 'of'"))
     }
 
-    @Test func attributesThatNothingReads() {
+    @Test func `an attribute that nothing reads is refused`() {
       let ofCase = "@Case belongs to a case of an enum with @Event; nothing reads it here"
       let ofField =
         "@Field belongs to a stored property of a structure with @Event, or to a case of an enum with it; nothing "
@@ -77,7 +77,7 @@
       expectRefusal("@Event struct E { var a: Int; «@Field(\"x\") static var b = 1 }", Refusal(notStored))
     }
 
-    @Test func attributesMayNameTheirModule() {
+    @Test func `an attribute may name its module`() {
       #expect(expand("@Event enum E { @WeirMacros.Case(\"x\") case a }").contains("\"E.x\""))
     }
   }

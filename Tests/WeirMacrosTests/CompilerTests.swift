@@ -58,16 +58,16 @@
       [], ["-enable-upcoming-feature", "InternalImportsByDefault", "-enable-upcoming-feature", "ExistentialAny"],
       ["-default-isolation", "MainActor"],
     ])
-    func whatIsWrittenGivesNoWarning(options: [String]) throws {
+    func `the code that the macro writes gives no warning`(options: [String]) throws {
       #expect(try compile(Self.accepted, options) == "")
     }
 
     /// The type checker has let pass what the compiler then could not lower.
-    @Test func whatIsWrittenIsLowered() throws {
+    @Test func `the code that the macro writes is lowered`() throws {
       #expect(try compile(Self.accepted, mode: "-emit-silgen").hasPrefix("sil_stage raw"))
     }
 
-    @Test func aMessageIsAllThatIsSaidOfAnEventInUse() throws {
+    @Test func `a message of the macro is all that is said of an event in use`() throws {
       let answer = try compile(
         """
         import Weir
@@ -79,14 +79,14 @@
     }
 
     @Test(arguments: ["enum Sale { case paid(price: Money) }", "struct Sale { var price: Money }"])
-    func aTypeThatIsNoEventValueIsNamed(declaration: String) throws {
+    func `a type that is no event value is named`(declaration: String) throws {
       let answer = try compile("import Weir\nimport WeirMacros\nstruct Money {}\n@Event \(declaration)\n")
       #expect(
         answer.contains("initializer 'init(_:of:sensitive:formerNames:)' requires that 'Money' conform to 'EventValue'")
       )
     }
 
-    @Test func aMessageStandsWhereTheSourceIsWrong() throws {
+    @Test func `a message stands where the source is wrong`() throws {
       let answer = try compile(
         """
         import Weir

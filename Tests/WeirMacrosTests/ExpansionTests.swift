@@ -5,7 +5,7 @@
   import Testing
 
   @Suite struct ExpansionTests {
-    @Test func anEnumBecomesAnEvent() {
+    @Test func `an enum becomes an event`() {
       expectExpansion(
         """
         @Event("checkout", kind: .systemAction, formerly: ["basket"])
@@ -92,7 +92,7 @@
         """)
     }
 
-    @Test func aStructureBecomesAnEvent() {
+    @Test func `a structure becomes an event`() {
       expectExpansion(
         """
         @Event(kind: .pageView, id: 7, formerly: ["Purchase", "Order"])
@@ -159,7 +159,7 @@
         """)
     }
 
-    @Test func aTypeThatSaysThatItConformsIsNotMadeToAgain() {
+    @Test func `a type that says that it conforms is not made to conform again`() {
       let enumeration = expand("@Event enum Tick: Event { case a }", isConforming: true)
       #expect(enumeration.contains("nonisolated init?"))
       #expect(!enumeration.contains("extension"))
@@ -182,7 +182,7 @@
       ("@Event public struct E { public var a: Int; private var b: Int }", "public ", false),
       ("@Event public struct E {}", "public ", true),
     ])
-    func membersAreAsVisibleAsTheType(source: String, access: String, isInlinable: Bool) {
+    func `the members are as visible as the type`(source: String, access: String, isInlinable: Bool) {
       let written = expand(source)
       #expect(written.contains("  \(access)nonisolated static let eventTypes"))
       #expect(written.contains("  \(access)nonisolated init?"))
@@ -191,7 +191,7 @@
       #expect(written.contains("@inline(__always)"))
     }
 
-    @Test func whatIsDeprecatedIsTouchedByWhatIsDeprecated() {
+    @Test func `members that touch what is deprecated are deprecated themselves`() {
       let mark = "@available(*, deprecated)\n"
       let enumeration = expand("@Event enum E { @available(*, deprecated) case a; case b }")
       #expect(enumeration.contains(mark + "  nonisolated init?"))
@@ -203,13 +203,13 @@
       #expect(expand("@available(*, deprecated) @Event enum E { case a }").contains(mark + "extension E"))
     }
 
-    @Test func namesThatLiteralsCannotHoldAreEscaped() {
+    @Test func `names that literals cannot hold are escaped`() {
       let written = expand(#"@Event("a \"quoted\" \\ name") enum E { case a }"#)
       #expect(written.contains(##"#"a "quoted" \ name"#"##))
     }
 
     /// The event that the benchmark measures is what the macro makes of it.
-    @Test func theBenchmarkMeasuresWhatTheMacroWrites() throws {
+    @Test func `the benchmark measures what the macro writes`() throws {
       let text = try text(of: "Benchmarks/Sources/CaptureBench/Subjects/MacroCheckoutExpansion.swift")
       let start = try #require(text.range(of: "enum MacroCheckout")?.lowerBound)
       let written = expand(
@@ -223,7 +223,7 @@
       #expect(lines(written) == lines(String(text[start...])))
     }
 
-    @Test func theGuideShowsWhatTheMacroWrites() throws {
+    @Test func `the guide shows what the macro writes`() throws {
       let blocks = try text(of: "Sources/Weir/Weir.docc/Macro.md").components(separatedBy: "```")
       let source = try #require(blocks.first { $0.hasPrefix("swift\n") && $0.contains("@Event(\"basket\"") })
       let shown = try #require(blocks.first { $0.hasPrefix("\nenum Basket") })

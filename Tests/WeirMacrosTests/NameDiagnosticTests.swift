@@ -7,7 +7,7 @@
   @Suite struct NameDiagnosticTests {
     // MARK: Ids
 
-    @Test func twoCasesOfOneID() {
+    @Test func `two cases of one id are refused`() {
       expectRefusal(
         """
         @Event enum E {
@@ -18,7 +18,7 @@
         Refusal("'b' and 'a' both have the id 3", note: "'a' is here"))
     }
 
-    @Test func idsThatHappenToBeEqual() {
+    @Test func `two ids that happen to be equal are refused`() {
       expectRefusal(
         """
         @Event enum E {
@@ -34,7 +34,7 @@
         expand("@Event enum E { case shutRedoLate; @Case(id: 1) case keptStartedUserLast }").contains("extension"))
     }
 
-    @Test func anIDThatIsAnothersHash() {
+    @Test func `an id that is the hash of another's name is refused`() {
       expectRefusal(
         """
         @Event enum E {
@@ -47,7 +47,7 @@
           note: "'a' is here"))
     }
 
-    @Test func idsThatAreRetired() {
+    @Test func `an id that is retired is refused`() {
       func refusal(_ event: String, _ id: UInt32, _ entry: String) -> Refusal {
         Refusal(
           "the id of '\(event)' is \(id), which is retired (\(entry)): logs have events of that id that mean something "
@@ -65,20 +65,20 @@
         refusal("x", 3, "3"), refusal("a", 3_421_769_169, "3421769169"), refusal("y", 2_404_825_109, "\"gone\""))
     }
 
-    @Test func namesThatAreRetired() {
+    @Test func `a name that is retired is refused`() {
       expectRefusal(
         "@Event(retired: [\"gone\"]) enum E { case «gone }",
         Refusal("\"gone\" is retired: logs have events of that name that mean something else; choose another name"))
     }
 
-    @Test func aRetiredNameUnderAnotherID() {
+    @Test func `a retired name is refused under another id, too`() {
       expectRefusal(
         "@Event(retired: [\"gone\"]) enum E { @Case(«\"gone\", id: 5) case z }",
         Refusal("\"gone\" is retired: logs have events of that name that mean something else; choose another name"))
     }
 
     @Test(arguments: ["4294967296", "-1", "99999999999999999999"])
-    func idsOutOfRange(id: String) {
+    func `an id out of range is refused`(id: String) {
       expectRefusal(
         "@Event enum E { @Case(id: «\(id)) case a }",
         Refusal("\(id) is no wire id; choose a number from 0 to 4294967295"))
@@ -91,13 +91,13 @@
     }
 
     @Test(arguments: ["0", "4294967295", "0xffff_ffff"])
-    func idsAtTheEndsOfTheRange(id: String) {
+    func `an id at an end of the range is taken`(id: String) {
       #expect(isTaken("@Event enum E { @Case(id: \(id)) case a }"))
     }
 
     // MARK: Names of events
 
-    @Test func twoCasesOfOneName() {
+    @Test func `two cases of one name are refused`() {
       expectRefusal(
         """
         @Event enum E {
@@ -108,7 +108,7 @@
         Refusal("two cases are stored as 'E.a'; give one another name", note: "'a' is here"))
     }
 
-    @Test func twoCasesThatDifferInLabelsAlone() {
+    @Test func `two cases that differ in labels alone are refused`() {
       expectRefusal(
         """
         @Event enum E {
@@ -121,7 +121,7 @@
           note: "'a' is here"))
     }
 
-    @Test func aFormerNameThatIsTakenAgain() {
+    @Test func `a former name that is taken again is refused`() {
       let message =
         "'a' and 'b' both are or were stored as 'E.a', so logs could not tell them apart; give the newer one an id: "
         + "@Case(id: …)"
@@ -144,7 +144,7 @@
       #expect(isTaken("@Event enum E { @Case(formerly: [\"a\"]) case b; @Case(id: 1) case a }"))
     }
 
-    @Test func aFormerNameThatIsThePresentOne() {
+    @Test func `a former name that is the present one is refused`() {
       expectRefusal(
         "@Event enum E { @Case(formerly: [\"x\", \"a\"]) case «a }",
         Refusal("'a' is the name that the event has, not a former one"))
@@ -163,12 +163,12 @@
       "@Event enum E { @Field(«\"\", of: \"x\") case a(x: Int) }",
       "@Event struct E { @Field(formerly: «[\"\"]) var a: Int }",
     ])
-    func emptyNames(source: String) {
+    func `an empty name is refused`(source: String) {
       expectRefusal(
         source, Refusal("a name can't be empty; leave the argument out for the name in the source"))
     }
 
-    @Test func namesOfAtMost1024Bytes() {
+    @Test func `a name of more than 1024 bytes is refused`() {
       let longest = String(repeating: "n", count: 1024)
       func refusal(_ bytes: Int) -> Refusal {
         Refusal("a name of \(bytes) bytes is too long; a log takes names of 1024 bytes")
@@ -182,13 +182,13 @@
       #expect(isTaken("@Event struct E { @Field(\"\(longest)\") var a: Int }"))
     }
 
-    @Test func namesWithAZeroByte() {
+    @Test func `a name with a zero byte is refused`() {
       let refusal = Refusal("a name can't hold a zero byte, where C would end it; choose another")
       expectRefusal(#"@Event enum E { @Case(«"a\0") case a }"#, refusal)
       expectRefusal(#"@Event struct E { @Field(«"a\u{0}b") var a: Int }"#, refusal)
     }
 
-    @Test func namesOfTheLogItself() {
+    @Test func `a name of the log itself is refused`() {
       expectRefusal(
         "@Event(«\"weir\") enum E { case a; case b }",
         Refusal("names that begin with weir. are the log's own; choose another prefix"))
@@ -204,7 +204,7 @@
 
     // MARK: Names of fields
 
-    @Test func twoFieldsOfOneName() {
+    @Test func `two fields of one name are refused`() {
       expectRefusal(
         "@Event enum E { @Field(\"b\", of: \"a\") case x(a: Int, «b: Int) }",
         Refusal("'a' and 'b' are both stored as 'b'; give one another name"))
@@ -213,7 +213,7 @@
         Refusal("'a' and 'b' are both stored as 'a'; give one another name"))
     }
 
-    @Test func aFormerFieldNameThatIsTakenAgain() {
+    @Test func `a former name of a field that is taken again is refused`() {
       let rest = ": older logs would be read wrongly; store one under a name that is new"
       expectRefusal(
         "@Event struct E { @Field(formerly: [\"b\"]) var «a: Int; var b: Int }",
@@ -229,7 +229,7 @@
         Refusal("'q' is listed twice as a former name; remove one"))
     }
 
-    @Test func valuesThatThereAreNot() {
+    @Test func `an attribute of a value that there is not is refused`() {
       expectRefusal(
         "@Event enum E { @Field(of: «\"emial\", sensitive: true) case a(email: String, x: Int) }",
         Refusal("'a' has no value labelled 'emial'; it has 'email', 'x'"))
@@ -241,7 +241,7 @@
     }
 
     /// Of the check alone: so many fields would be most of the time of all these tests.
-    @Test(arguments: [1024, 1025]) func moreFieldsThanALogTakes(count: Int) {
+    @Test(arguments: [1024, 1025]) func `more fields than a log takes are refused`(count: Int) {
       let node = Syntax(TokenSyntax.identifier("a"))
       let fields = (0..<count).map { number in
         EventField(position: node, code: "f\(number)", label: "f\(number)", name: "f\(number)", type: "Int")

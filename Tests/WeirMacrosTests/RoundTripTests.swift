@@ -137,7 +137,7 @@
       #expect(try reading(events, as: E.self) == events)
     }
 
-    @Test func everyKindOfFieldComesBack() throws {
+    @Test func `every kind of field comes back`() throws {
       let date = Date(timeIntervalSinceReferenceDate: 700_000_000.125)
       let price = Price(amount: -5, currency: "EUR")
       try check([
@@ -157,7 +157,7 @@
       ])
     }
 
-    @Test func anyNameMayBeAFieldsOrACases() throws {
+    @Test func `any name may be a field's or a case's`() throws {
       try check([
         Words.default(in: 1, `inout`: 2, self: 3, let: 4),
         .`self`(encoder: 1, stored: 2, types: 3, value0: 4, value1: 5), .`init`(é: 1, Self: 2, Weir: 3), .type0, .types,
@@ -166,12 +166,12 @@
       #expect(Words.eventTypes.map(\.name).prefix(3) == ["Words.default", "Words.self", "Words.init"])
     }
 
-    @Test func aDefaultMeansWhatItMeansInTheDeclaration() throws {
+    @Test func `a default means what it means in the declaration`() throws {
       #expect(try reading([BeforeDefaults.a(x: 1)], as: Defaulted.self) == [.a(x: 1, n: 1, m: 41)])
       try check([Defaulted.a(x: 1, n: 7, m: 8), .b])
     }
 
-    @Test func propertiesMayHaveWrappers() throws {
+    @Test func `properties may have wrappers`() throws {
       try check([Wrapped(first: 1, order: 2, second: 3, third: 4, last: 5)])
       #expect(
         try reading([BeforeWrapping(order: 2, second: 300)], as: Wrapped.self)
@@ -182,12 +182,12 @@
     private var deprecated: [Retiring] { [.old(x: 1), .older(x: 2), .other(x: 3)] }
 
     @available(*, deprecated)
-    @Test func whatIsDeprecatedIsStillAnEvent() throws {
+    @Test func `a deprecated case is still an event`() throws {
       try check(deprecated)
       try check([RetiringField(old: 4, new: 2)])
     }
 
-    @Test func aStructureIsOneEvent() throws {
+    @Test func `a structure is one event`() throws {
       let sale = Sale(order: 41, total: 19.9, secret: "s", items: [Price(amount: 3)])
       try check([sale])
       try check([Opened()])
@@ -196,7 +196,7 @@
       #expect(event.fields.map(\.name) == ["order", "total", "secret", "items", "method", "changes"])
     }
 
-    @Test func typesMayBeNestedHiddenOrIsolated() throws {
+    @Test func `a type may be nested, hidden or isolated`() throws {
       try check([Feature.Profile.edited(name: "x")])
       try check([Feature.Hidden.seen(by: 3)])
       try check([OnMain.tapped(x: 1)])
@@ -205,7 +205,7 @@
     }
 
     /// The guide tells to name types; whoever does not is told which types collide.
-    @Test func typesOfOneNameCollideLoudly() throws {
+    @Test func `types of one name collide loudly`() throws {
       try withDirectory { directory in
         let tracker = try openQuietly(directory)
         #expect(tracker.track(Feature.Viewed.item(id: 1)).isAccepted)
@@ -221,7 +221,7 @@
       }
     }
 
-    @Test func whatIsDeclaredGoesIntoTheLog() throws {
+    @Test func `the declaration goes into the log`() throws {
       let event = try #require(try stored([Declared.done(total: 1, email: nil)]).first)
       let declaration = try #require(event.declaration)
       #expect(event.name == "shop.finished")
@@ -245,7 +245,7 @@
     }
 
     /// What the macro refuses is what a log would refuse at the first capture.
-    @Test func aLogTakesAsManyFieldsAsTheMacro() throws {
+    @Test func `a log takes as many fields as the macro`() throws {
       #expect(try stored([Wide<Most>()]).count == 1)
       try withDirectory { directory in
         let tracker = try openQuietly(directory)

@@ -4,7 +4,7 @@
   import Testing
 
   @Suite struct ShapeDiagnosticTests {
-    @Test func valuesWithoutLabels() {
+    @Test func `a value without a label is refused`() {
       expectRefusal(
         "@Event enum E { case a(«Int) }",
         Refusal(
@@ -56,13 +56,13 @@
       ("Optional<() -> Void>", "a function, which can't be stored; store what it would answer"),
       ("Self", "the event itself; an event can't hold another one"),
     ])
-    func typesThatNoFieldCanHave(type: String, why: String) {
+    func `a type that no field can have is refused`(type: String, why: String) {
       let refusal = Refusal("'x' can't be a field: '\(type)' is \(why)")
       expectRefusal("@Event enum E { case a(x: «\(type)) }", refusal)
       if !type.hasPrefix("inout") { expectRefusal("@Event struct E { var x: «\(type) }", refusal) }
     }
 
-    @Test func conditionalCompilation() {
+    @Test func `conditional compilation is refused`() {
       let message =
         "@Event can't see which side of #if is compiled, and logs would differ from build to build; declare it without "
         + "a condition, and put #if around the code that captures it"
@@ -108,7 +108,7 @@
           """))
     }
 
-    @Test func genericTypes() {
+    @Test func `a generic type is refused`() {
       expectRefusal(
         "@Event enum E«<T> { case a(x: T) }",
         Refusal(
@@ -124,14 +124,14 @@
       ("class E {}", "a class"), ("actor E {}", "an actor"), ("protocol E {}", "a protocol"),
       ("extension E {}", "an extension"),
     ])
-    func whatIsNeitherEnumNorStructure(declaration: String, word: String) {
+    func `a type that is neither enum nor structure is refused`(declaration: String, word: String) {
       expectRefusal(
         "«@Event \(declaration)",
         Refusal(
           "@Event is for enums and structures: \(word) can't be an event, whose value must stay as it was captured"))
     }
 
-    @Test func privateTypesInTypes() {
+    @Test func `a private type in a type is refused`() {
       expectRefusal(
         "struct S { @Event «private enum E { case a } }",
         Refusal(
@@ -144,7 +144,7 @@
       #expect(isTaken("private struct S { @Event fileprivate enum E { case a } }"))
     }
 
-    @Test func indirectCases() {
+    @Test func `an indirect case is refused`() {
       let message =
         "an event can't be indirect: its values would be allocated at each capture, and an event can't hold another "
         + "one; remove 'indirect'"
@@ -152,7 +152,7 @@
       expectRefusal("@Event enum E { «indirect case a(x: Int) }", Refusal(message))
     }
 
-    @Test func typesWithoutEvents() {
+    @Test func `a type without events is refused`() {
       expectRefusal("@Event enum «E {}", Refusal("'E' has no cases, so it has no events"))
       expectRefusal(
         "@Event struct E { «var a: Int { 1 } }",
@@ -162,7 +162,7 @@
       #expect(isTaken("@Event struct E {}"))
     }
 
-    @Test func propertiesThatCannotBeRead() {
+    @Test func `a property that cannot be read is refused`() {
       expectRefusal(
         "@Event struct E { let «a: Int = 1 }",
         Refusal(
@@ -177,7 +177,7 @@
     }
 
     @Test(arguments: [("1", "Int"), ("1.5", "Double"), ("\"x\"", "String"), ("true", "Bool")])
-    func propertiesWithoutAType(value: String, type: String) {
+    func `a property without a type is refused`(value: String, type: String) {
       expectRefusal(
         "@Event struct E { var «a = \(value) }",
         Refusal(
@@ -185,12 +185,12 @@
           fixed: "@Event struct E { var a: \(type) = \(value) }"))
     }
 
-    @Test func propertiesWhoseTypeOnlyTheCompilerKnows() {
+    @Test func `a property whose type only the compiler knows is refused`() {
       expectRefusal(
         "@Event struct E { var «a = make() }", Refusal("the macro can't see the type of 'a'; write it: 'a: Type'"))
     }
 
-    @Test func whatTheMacroWritesIsWrittenAlready() {
+    @Test func `a member that the macro writes is refused where it is written already`() {
       expectRefusal(
         """
         @Event enum E {
@@ -226,7 +226,7 @@
     }
 
     @Test(arguments: ["enum E: Int, «EventValue { case a }", "struct E: Codable, «EventValue { var a: Int }"])
-    func eventsThatWouldBeFields(declaration: String) {
+    func `an event that would be a field is refused`(declaration: String) {
       expectRefusal(
         "@Event \(declaration)",
         Refusal(
@@ -239,7 +239,7 @@
       "enum E { case b; «@available(swift, obsoleted: 5) case a }",
       "struct E { var b: Int; «@available(*, unavailable, message: \"gone\") var a: Int }",
     ])
-    func whatIsUnavailable(declaration: String) {
+    func `a case or property that is unavailable is refused`(declaration: String) {
       expectRefusal(
         "@Event \(declaration)",
         Refusal(

@@ -48,7 +48,7 @@
   }
 
   @Suite struct VersionTests {
-    @Test func aLogOfCodableIsReadByTheMacro() throws {
+    @Test func `a log of Codable events is read by the macro's`() throws {
       let old: [ByCodable.Order] = [
         .started(cart: 7), .completed(order: 1, total: 2.5, items: 3, coupon: nil),
         .completed(order: 1, total: 2.5, items: 3, coupon: "x"), .cancelled,
@@ -66,7 +66,7 @@
       #expect(First.Order.eventTypes.map(\.name) == ["Order.started", "Order.completed", "Order.cancelled"])
     }
 
-    @Test func aLogOfTheMacroIsReadByCodable() throws {
+    @Test func `a log of the macro's events is read by Codable ones`() throws {
       let new: [First.Order] = [.started(cart: 7), .completed(order: 1, total: 2.5, items: 3, coupon: nil), .cancelled]
       #expect(
         try reading(new, as: ByCodable.Order.self) == [
@@ -74,7 +74,7 @@
         ])
     }
 
-    @Test func aNewProgramReadsAnOldLog() throws {
+    @Test func `a new program reads an old log`() throws {
       let old: [First.Order] = [.started(cart: 7), .completed(order: 1, total: 2.5, items: 3, coupon: "x"), .cancelled]
       #expect(
         try reading(old, as: Second.Order.self) == [
@@ -82,7 +82,7 @@
         ])
     }
 
-    @Test func anOldProgramReadsANewLog() throws {
+    @Test func `an old program reads a new log`() throws {
       let new: [Second.Order] = [.refunded(order: 1), .started(cart: 7)]
       #expect(try reading(new, as: First.Order.self) == [nil, .started(cart: 7)])
       // It needs a field that the new program does not have any more.
@@ -94,7 +94,7 @@
       }
     }
 
-    @Test func structuresChangeLikeCases() throws {
+    @Test func `structures change like cases`() throws {
       #expect(
         try reading([Structures.Old(order: 1, total: 2), .init(order: 1)], as: Structures.New.self) == [
           Structures.New(order: 1, total: 2), Structures.New(order: 1, total: 1),
@@ -105,7 +105,7 @@
         ])
     }
 
-    @Test func idsStayThroughEveryRename() {
+    @Test func `ids stay through every rename`() {
       #expect(Second.Order.eventTypes[1].wireID == First.Order.eventTypes[1].wireID)
       #expect(Second.Order.eventTypes[2].wireID == First.Order.eventTypes[0].wireID)
       #expect(Structures.New.eventTypes[0].wireID == Structures.Old.eventTypes[0].wireID)

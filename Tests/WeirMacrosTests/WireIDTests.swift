@@ -9,7 +9,7 @@
   @Suite struct WireIDTests {
     /// From the list of test vectors of the hash's authors.
     @Test(arguments: [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] as [(String, UInt32)])
-    func idsAreTheHashOfTheName(name: String, id: UInt32) {
+    func `an id is the hash of the name`(name: String, id: UInt32) {
       #expect(wireID(ofName: name) == id)
     }
 
@@ -24,7 +24,7 @@
       case three
     }
 
-    @Test func idsDependNeitherOnTheOrderOfCasesNorOnNewNames() {
+    @Test func `ids depend neither on the order of cases nor on new names`() {
       #expect(Stable.eventTypes.map(\.wireID) == [0x3c2d_0abc, 0x34e1_1bc2])
       #expect(Reordered.eventTypes.prefix(2).map(\.wireID) == [0x34e1_1bc2, 0x3c2d_0abc])
       #expect(Reordered.eventTypes[1].name == "stable.uno")
@@ -32,16 +32,16 @@
 
     // MARK: What the plugin has copies of, because it can't import Weir
 
-    @Test func kindsAreThoseOfEventKind() {
+    @Test func `the kinds are those of EventKind`() {
       #expect(eventKindNames == EventKind.allCases.map { "\($0)" })
     }
 
-    @Test func limitsAreThoseOfALog() {
+    @Test func `the limits are those of a log`() {
       #expect(maximumNameBytes == EventType.maximumNameBytes)
       #expect(reservedPrefix == EventType.reservedPrefix)
     }
 
-    @Test func retiredEventsAreWrittenAsLiterals() {
+    @Test func `retired events are written as literals`() {
       let retired: [RetiredEvent] = [3, "gone"]
       #expect(retired == [.id(3), .name("gone")])
     }

@@ -55,7 +55,7 @@ private struct Stage {
 }
 
 struct LifeCycleTests {
-  @Test func theEventsNest() throws {
+  @Test func `the events of the life cycle nest`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let told = Mutex<[LifeCycle.State]>([])
@@ -72,7 +72,10 @@ struct LifeCycleTests {
       {
         stage.lifeCycle.note(state)
       }
-      #expect(stage.lifeCycle.state == .shutdown && parent.isEnded && child.isEnded && away.isEnded)
+      #expect(stage.lifeCycle.state == .shutdown)
+      #expect(parent.isEnded)
+      #expect(child.isEnded)
+      #expect(away.isEnded)
       #expect(
         try log.lines() == [
           "process.started", "entered parent", "entered child", "entered away", "suspended away",
@@ -87,7 +90,7 @@ struct LifeCycleTests {
   }
 
   /// A request notes what becomes of the process: that is no more of this request than of any other.
-  @Test func whatBecomesOfTheProcessIsOfNoRequest() throws {
+  @Test func `the process's own events are of no request`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let observed = Mutex<[String?]>([])
@@ -104,15 +107,17 @@ struct LifeCycleTests {
       }
       let found = try log.tracker.events()
       let ofProcess = found.filter { $0.name.hasPrefix("process.") }
-      #expect(ofProcess.count == 3 && ofProcess.allSatisfy { $0.context == EventContext() })
+      #expect(ofProcess.count == 3)
+      #expect(ofProcess.allSatisfy { $0.context == EventContext() })
       #expect(observed.withLock { $0 } == [nil, nil])
       let ofScope = found.filter { $0.name.hasPrefix("scope.") }
-      #expect(ofScope.count == 3 && ofScope.allSatisfy { $0.context.user?.id == "bob" })
+      #expect(ofScope.count == 3)
+      #expect(ofScope.allSatisfy { $0.context.user?.id == "bob" })
       withExtendedLifetime((observation, scope)) {}
     }
   }
 
-  @Test func observersEnd() throws {
+  @Test func `an observer that ended is not told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let told = Mutex(0)
@@ -122,7 +127,8 @@ struct LifeCycleTests {
       #expect(told.withLock { $0 } == 101)
       observation = nil
       stage.lifeCycle.note(.resume)
-      #expect(told.withLock { $0 } == 201 && observation == nil)
+      #expect(told.withLock { $0 } == 201)
+      #expect(observation == nil)
       other.end()
       stage.lifeCycle.note(.shutdown)
       #expect(told.withLock { $0 } == 201)
@@ -130,7 +136,7 @@ struct LifeCycleTests {
   }
 
   /// An observer may note a state, and end another's observation: that comes after, and counts at once.
-  @Test func observersThatNote() throws {
+  @Test func `an observer may note a state, and end another's observation`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let others = Mutex<[LifeCycle.Observation]>([])
@@ -148,7 +154,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func aStopIsLeftOutOfOpenScopes() throws {
+  @Test func `a stop is left out of open scopes`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let long = log.tracker.beginScope("long")
@@ -160,9 +166,13 @@ struct LifeCycleTests {
       // A sleep of a second that took 100.
       stage.wake(after: 99.5)
       #expect(try stage.processEvents() == [.started, .resumed(stoppedSeconds: 99)])
-      #expect(long.elapsed == .seconds(2) && long.suspended == .seconds(99))
-      #expect(young.elapsed == .seconds(0.5) && young.suspended == .seconds(99))
-      #expect(away.elapsed == .zero && away.suspended == .seconds(99.5) && away.isSuspended)
+      #expect(long.elapsed == .seconds(2))
+      #expect(long.suspended == .seconds(99))
+      #expect(young.elapsed == .seconds(0.5))
+      #expect(young.suspended == .seconds(99))
+      #expect(away.elapsed == .zero)
+      #expect(away.suspended == .seconds(99.5))
+      #expect(away.isSuspended)
       stage.wake(after: 1)
       #expect(long.elapsed == .seconds(3))
       long.end()
@@ -174,7 +184,7 @@ struct LifeCycleTests {
   }
 
   /// Whoever ends a scope, or begins one, before the thread wakes has the clocks looked at.
-  @Test func aStopThatOnlyTheEndNotices() throws {
+  @Test func `a stop that only the end notices is told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
@@ -183,7 +193,8 @@ struct LifeCycleTests {
       #expect(try #require(try stage.exit("s")) == (1, 50))
       let after = log.tracker.beginScope("after")
       stage.machine.pass(0.5)
-      #expect(after.elapsed == .seconds(0.5) && after.suspended == .zero)
+      #expect(after.elapsed == .seconds(0.5))
+      #expect(after.suspended == .zero)
       // Told once, by the thread.
       #expect(try stage.processEvents() == [.started])
       stage.wake(after: 0)
@@ -193,7 +204,7 @@ struct LifeCycleTests {
   }
 
   /// The thread was about to sleep again, having found nothing: told when it wakes.
-  @Test func aStopWhileTheThreadIsAwake() throws {
+  @Test func `a stop while the thread is awake is told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
@@ -201,26 +212,28 @@ struct LifeCycleTests {
       stage.lifeCycle.watchForTests.look(awakes: true)
       stage.machine.pass(30)
       stage.lifeCycle.watchForTests.fallAsleep()
-      #expect(scope.elapsed == .seconds(1) && scope.suspended == .seconds(30))
+      #expect(scope.elapsed == .seconds(1))
+      #expect(scope.suspended == .seconds(30))
       stage.wake(after: 1)
       #expect(try stage.processEvents() == [.started, .resumed(stoppedSeconds: 30)])
     }
   }
 
-  @Test func theMachineWasSuspended() throws {
+  @Test func `a suspension of the machine is told`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
       stage.wake(after: 1, suspended: 3600)
       #expect(try stage.processEvents() == [.started, .resumed(stoppedSeconds: 3600)])
       // The monotonic clock stood still with it.
-      #expect(scope.elapsed == .seconds(1) && scope.suspended == .zero)
+      #expect(scope.elapsed == .seconds(1))
+      #expect(scope.suspended == .zero)
       stage.wake(after: 1.5)
       #expect(try stage.processEvents().count == 2)
     }
   }
 
-  @Test func aSignalAndTheClocksTellOfOneStop() throws {
+  @Test func `a signal and the clocks tell of one stop`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       // The signal first, as when it wakes the thread.
@@ -242,28 +255,32 @@ struct LifeCycleTests {
   }
 
   /// A stop while the host says that the process is suspended is a part of that.
-  @Test func aStopWhileSuspended() throws {
+  @Test func `a stop while suspended is no second suspension`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let scope = log.tracker.beginScope("s")
       stage.machine.pass(0.5)
       stage.lifeCycle.note(.suspend)
       stage.wake(after: 40)
-      #expect(try stage.processEvents() == [.started, .suspended] && scope.isSuspended)
+      #expect(try stage.processEvents() == [.started, .suspended])
+      #expect(scope.isSuspended)
       stage.machine.pass(1, suspended: 7)
       stage.lifeCycle.note(.resume)
       #expect(try stage.processEvents().last == .resumed(stoppedSeconds: 48))
-      #expect(scope.elapsed == .seconds(0.5) && scope.suspended == .seconds(41) && !scope.isSuspended)
+      #expect(scope.elapsed == .seconds(0.5))
+      #expect(scope.suspended == .seconds(41))
+      #expect(!scope.isSuspended)
     }
   }
 
-  @Test func idleOnceUntilSomethingIsCaptured() throws {
+  @Test func `the process is idle once until something is captured`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log) { $0.idleAfter = .seconds(10) }
       func idles() throws -> Int { try stage.processEvents().filter { $0 == .idle }.count }
       log.tracker.track("work")
       for _ in 0..<11 { stage.wake(after: 1) }
-      #expect(try idles() == 1 && stage.lifeCycle.state == .idle)
+      #expect(try idles() == 1)
+      #expect(stage.lifeCycle.state == .idle)
       for _ in 0..<30 { stage.wake(after: 1) }
       stage.lifeCycle.note(.idle)
       #expect(try idles() == 1)
@@ -288,12 +305,13 @@ struct LifeCycleTests {
       scope.end()
       stage.lifeCycle.note(.shutdown)
       for _ in 0..<30 { stage.wake(after: 1) }
-      #expect(try idles() == 4 && stage.processEvents().last == .shutdown)
+      #expect(try idles() == 4)
+      #expect(try stage.processEvents().last == .shutdown)
     }
   }
 
   /// No later time can be computed from times near the end of what there is: they are no reason to trap.
-  @Test func aPauseForEver() throws {
+  @Test func `a pause may be for ever`() throws {
     try ScopeLog.with { log throws in
       var configuration = LifeCycle.Configuration()
       configuration.pause = .seconds(Int64.max)
@@ -305,7 +323,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func neverIdle() throws {
+  @Test func `a process that is not to be idle never is`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       for _ in 0..<500 { stage.wake(after: 1) }
@@ -314,7 +332,7 @@ struct LifeCycleTests {
   }
 
   /// With a clock that is given everything goes by that, and nothing is noticed but idleness.
-  @Test(.timeLimit(.minutes(15))) func aVirtualClock() async throws {
+  @Test(.timeLimit(.minutes(15))) func `a virtual clock leaves idleness alone to be noticed`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let clock = VirtualClock()
       var configuration = LifeCycle.Configuration()
@@ -327,7 +345,8 @@ struct LifeCycleTests {
       #expect(scope.elapsed == .seconds(30))
       scope.suspend()
       clock.advance(by: .seconds(5))
-      #expect(scope.elapsed == .seconds(30) && scope.suspended == .seconds(5))
+      #expect(scope.elapsed == .seconds(30))
+      #expect(scope.suspended == .seconds(5))
       await clock.sleepers(atLeast: 1)
       clock.advance(by: .seconds(1))
       await clock.sleepers(atLeast: 1)
@@ -338,7 +357,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func oneForATracker() throws {
+  @Test func `a tracker has one life cycle`() throws {
     try ScopeLog.with { log throws in
       var configuration = LifeCycle.Configuration()
       configuration.pause = .seconds(3600)
@@ -348,14 +367,15 @@ struct LifeCycleTests {
       #expect(try log.lines() == ["process.started"])
       first = nil
       let second = try LifeCycle(log.tracker, configuration: configuration)
-      #expect(try log.lines() == ["process.started", "process.started"] && first == nil)
+      #expect(try log.lines() == ["process.started", "process.started"])
+      #expect(first == nil)
       second.note(.suspend)
       #expect(second.state == .suspend)
     }
   }
 
   /// Its thread, and whatever holds it, is gone with it.
-  @Test(.timeLimit(.minutes(15))) func releasedItKeepsNothing() async throws {
+  @Test(.timeLimit(.minutes(15))) func `a released life cycle keeps nothing`() async throws {
     try await withDirectoryAsync { directory in
       weak var tracker: Tracker?
       do {
@@ -372,19 +392,20 @@ struct LifeCycleTests {
     }
   }
 
-  @Test func aClosedTracker() throws {
+  @Test func `a life cycle of a closed tracker ends without events`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log) { $0.idleAfter = .seconds(5) }
       let scope = log.tracker.beginScope("s")
       try log.tracker.close()
       for state in LifeCycle.State.allCases { stage.lifeCycle.note(state) }
       stage.wake(after: 90)
-      #expect(scope.isEnded && stage.lifeCycle.state == .shutdown)
+      #expect(scope.isEnded)
+      #expect(stage.lifeCycle.state == .shutdown)
     }
   }
 
   /// Whoever notes a state finds it told when the call returns, though another thread tells it.
-  @Test func manyThreadsNote() throws {
+  @Test func `many threads may note states`() throws {
     try ScopeLog.with { log throws in
       let stage = try Stage(log)
       let told = Mutex<[LifeCycle.State]>([])
@@ -399,7 +420,8 @@ struct LifeCycleTests {
       }
       // In turns, and what was told is what was captured.
       let states = told.withLock { $0 }
-      #expect(states.first == .suspend && states.last == .resume)
+      #expect(states.first == .suspend)
+      #expect(states.last == .resume)
       #expect(zip(states, states.dropFirst()).allSatisfy { $0 != $1 })
       #expect(try stage.processEvents().count == states.count + 1)
       #expect(log.tracker.scopes.open.isEmpty)

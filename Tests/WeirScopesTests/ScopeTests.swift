@@ -45,25 +45,28 @@ struct ScopeLog {
 struct ScopeTests {
   struct Failed: Error, Equatable {}
 
-  @Test func enteredAndExitedAroundWhatIsCaptured() throws {
+  @Test func `a scope is entered and exited around what is captured`() throws {
     try ScopeLog.with { log throws in
       let id = log.tracker.withScope("checkout") { scope in
-        #expect(Scope.current === scope && currentView == EventView(id: scope.id, name: "checkout"))
+        #expect(Scope.current === scope)
+        #expect(currentView == EventView(id: scope.id, name: "checkout"))
         log.tracker.track("inside")
         return scope.id
       }
-      #expect(Scope.current == nil && currentView == nil)
+      #expect(Scope.current == nil)
+      #expect(currentView == nil)
       log.tracker.track("outside")
       #expect(try log.lines() == ["entered checkout", "inside", "exited checkout end", "outside"])
       let views = try log.events().map(\.context.view)
       #expect(views == [EventView(id: id, name: "checkout")] + [views[0], views[0], nil])
       let found = try log.tracker.events(of: ScopeEvent.self).map(\.event)
       guard case .exited(_, _, let seconds, let suspended)? = found.last else { throw Failed() }
-      #expect(seconds >= 0 && suspended == 0)
+      #expect(seconds >= 0)
+      #expect(suspended == 0)
     }
   }
 
-  @Test func parents() throws {
+  @Test func `a scope has the view around it for its parent`() throws {
     try ScopeLog.with { log throws in
       let tracker = log.tracker
       withView("page") {
@@ -71,25 +74,29 @@ struct ScopeTests {
         tracker.withScope("outer") { outer in
           #expect(outer.parent == page)
           withView("dialog") {
-            #expect(currentView?.parent == outer.id && Scope.current === outer)
+            #expect(currentView?.parent == outer.id)
+            #expect(Scope.current === outer)
             tracker.withScope("inner") { inner in
-              #expect(inner.parent == currentView?.parent && inner.parent != outer.id)
+              #expect(inner.parent == currentView?.parent)
+              #expect(inner.parent != outer.id)
               tracker.track("x")
             }
           }
           #expect(tracker.beginScope("given", parent: "elsewhere").parent == "elsewhere")
           #expect(tracker.beginScope("child").parent == outer.id)
         }
-        #expect(currentView?.id == page && Scope.current == nil)
+        #expect(currentView?.id == page)
+        #expect(Scope.current == nil)
       }
       #expect(tracker.beginScope("alone").parent == nil)
       let event = try #require(try tracker.events().first { $0.name == "x" })
       let entered = try #require(try tracker.events().first { $0.fields["name"] == "inner" })
-      #expect(event.context.view == entered.context.view && event.context.view?.name == "inner")
+      #expect(event.context.view == entered.context.view)
+      #expect(event.context.view?.name == "inner")
     }
   }
 
-  @Test func interactions() async throws {
+  @Test func `an exit tells the interaction that ended the scope`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let tracker = log.tracker
       #expect(throws: Failed()) { try tracker.withScope("1") { _ throws(Failed) in throw Failed() } }
@@ -119,7 +126,7 @@ struct ScopeTests {
   }
 
   /// A function with typed throws keeps its type, and one that can't throw needs no `try`.
-  @Test func errorsKeepTheirType() throws {
+  @Test func `an error keeps its type`() throws {
     try ScopeLog.with { log throws in
       func fails() throws(Failed) {
         let scope = log.tracker.beginScope("typed")
@@ -130,18 +137,25 @@ struct ScopeTests {
     }
   }
 
-  @Test func endingTwiceAndAfterwards() throws {
+  @Test func `a scope that ended does nothing more`() throws {
     try ScopeLog.with { log throws in
       let scope = log.tracker.beginScope("job")
-      #expect(scope.entered.isAccepted && !scope.isEnded && !scope.isSuspended)
+      #expect(scope.entered.isAccepted)
+      #expect(!scope.isEnded)
+      #expect(!scope.isSuspended)
       #expect(scope.resume() == nil)
-      #expect(scope.suspend()?.isAccepted == true && scope.isSuspended)
+      #expect(scope.suspend()?.isAccepted == true)
+      #expect(scope.isSuspended)
       #expect(scope.suspend() == nil)
-      #expect(scope.resume()?.isAccepted == true && !scope.isSuspended)
+      #expect(scope.resume()?.isAccepted == true)
+      #expect(!scope.isSuspended)
       scope.suspend()
       #expect(scope.end(interaction: "first")?.isAccepted == true)
-      #expect(scope.isEnded && !scope.isSuspended)
-      #expect(scope.end() == nil && scope.suspend() == nil && scope.resume() == nil)
+      #expect(scope.isEnded)
+      #expect(!scope.isSuspended)
+      #expect(scope.end() == nil)
+      #expect(scope.suspend() == nil)
+      #expect(scope.resume() == nil)
       #expect(scope.track(Checkout.started(cart: 1)).isAccepted)
       scope.run { _ = log.tracker.track("late") }
       #expect(
@@ -155,7 +169,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func releasedWithoutAnEnd() throws {
+  @Test func `a scope released without an end is exited`() throws {
     try ScopeLog.with { log throws in
       var scope: Scope? = log.tracker.beginScope("lost")
       scope?.run { #expect(Scope.current != nil) }
@@ -166,7 +180,7 @@ struct ScopeTests {
   }
 
   /// A task that was made inside of a scope does not keep it; its events carry the id still.
-  @Test func tasksDoNotKeepIt() async throws {
+  @Test func `a task does not keep a scope`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let (gate, opener) = AsyncStream.makeStream(of: Void.self)
       var scope: Scope? = log.tracker.beginScope("parent")
@@ -186,7 +200,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func endedInsideOfItsOwnRunAndByAnother() async throws {
+  @Test func `a scope may end inside of its own run, and by another`() async throws {
     try await ScopeLog.withAsync { log async throws in
       let scope = log.tracker.beginScope("a")
       await scope.run {
@@ -200,7 +214,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func aChildOutlivesItsParent() throws {
+  @Test func `a child outlives its parent`() throws {
     try ScopeLog.with { log throws in
       let parent = log.tracker.beginScope("parent")
       let child = parent.run { log.tracker.beginScope("child") }
@@ -214,7 +228,7 @@ struct ScopeTests {
   }
 
   /// The scope's own events are its beginner's, whoever ends it; what is captured inside is for whom it is captured.
-  @Test func whoseEventsTheyAre() throws {
+  @Test func `events through a scope have the user and fields that it began with`() throws {
     try ScopeLog.with { log throws in
       let scope = withUser("ada") { withContext(["route": "/cart"]) { log.tracker.beginScope("s") } }
       withUser("bob") {
@@ -231,21 +245,24 @@ struct ScopeTests {
     }
   }
 
-  @Test func aClosedTracker() throws {
+  @Test func `a scope of a closed tracker captures nothing`() throws {
     try ScopeLog.with { log throws in
       let before = log.tracker.beginScope("before")
       try log.tracker.close()
-      #expect(before.suspend() == .dropped(.closed) && before.resume() == .dropped(.closed))
+      #expect(before.suspend() == .dropped(.closed))
+      #expect(before.resume() == .dropped(.closed))
       #expect(before.track(Checkout.started(cart: 1)) == .dropped(.closed))
-      #expect(before.end() == .dropped(.closed) && before.end() == nil)
+      #expect(before.end() == .dropped(.closed))
+      #expect(before.end() == nil)
       let after = log.tracker.beginScope("after")
-      #expect(after.entered == .dropped(.closed) && after.run { Scope.current === after })
+      #expect(after.entered == .dropped(.closed))
+      #expect(after.run { Scope.current === after })
       #expect(try EventReader(directory: log.tracker.directory).all().map(\.name) == ["scope.entered"])
     }
   }
 
   /// Each task has scopes of its own, begun, suspended and ended on whichever threads.
-  @Test func manyThreads() async throws {
+  @Test func `scopes of many threads keep apart`() async throws {
     try await ScopeLog.withAsync { log async throws in
       await withTaskGroup(of: Void.self) { group in
         for task in 0..<16 {
@@ -266,7 +283,8 @@ struct ScopeTests {
       #expect(log.tracker.scopes.open.isEmpty)
       let events = try log.events()
       let exits = events.filter { $0.name == "scope.exited" }
-      #expect(exits.count == 400 && Set(exits.compactMap(\.context.view?.id)).count == 400)
+      #expect(exits.count == 400)
+      #expect(Set(exits.compactMap(\.context.view?.id)).count == 400)
       #expect(
         events.allSatisfy { event in
           event.context.view.map { .string($0.name) } == event.fields["name"] ?? event.fields["value"]
@@ -275,7 +293,7 @@ struct ScopeTests {
   }
 
   @MainActor
-  @Test func itStaysOnItsActor() async throws {
+  @Test func `work in a scope stays on its actor`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "weir-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let tracker = try Tracker(directory: directory, configuration: quiet())
@@ -290,7 +308,7 @@ struct ScopeTests {
   }
 
   /// A child of a fork can't capture, and can't hang on a lock that nobody lets go of.
-  @Test func inAForkNothingHappens() async throws {
+  @Test func `nothing happens to scopes in a child of a fork`() async throws {
     await #expect(processExitsWith: .exitCode(7)) {
       try ScopeLog.with { log throws in
         let scope = log.tracker.beginScope("parent's")

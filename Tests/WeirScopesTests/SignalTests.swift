@@ -91,7 +91,7 @@ private struct Victim {
 }
 
 struct SignalTests {
-  @Test func terminationWithoutAHandlerEndsByTheSignal() async throws {
+  @Test func `termination without a handler ends by the signal`() async throws {
     defer { Victim.remove("term") }
     await #expect(processExitsWith: .signal(SIGTERM)) {
       let victim = try Victim("term")
@@ -107,7 +107,7 @@ struct SignalTests {
   }
 
   /// A second one is the host's at once, though an observer hangs.
-  @Test func aSecondTerminationIsNotWaitedFor() async throws {
+  @Test func `a second termination is not waited for`() async throws {
     defer { Victim.remove("twice") }
     await #expect(processExitsWith: .signal(SIGTERM)) {
       let victim = try Victim("twice")
@@ -124,7 +124,7 @@ struct SignalTests {
     }
   }
 
-  @Test func theHandlerThatWasThereIsCalledAfter() async throws {
+  @Test func `the handler that was there is called after`() async throws {
     defer { Victim.remove("before") }
     await #expect(processExitsWith: .exitCode(42)) {
       signal(SIGTERM) { number in _exit(number == SIGTERM ? 42 : 1) }
@@ -137,7 +137,7 @@ struct SignalTests {
   }
 
   /// Many a handler cleans up, and then raises the signal again for its default action.
-  @Test func aHandlerThatRaisesTheSignalAgain() async throws {
+  @Test func `a handler that raises the signal again ends the process by it`() async throws {
     defer { Victim.remove("again") }
     await #expect(processExitsWith: .signal(SIGTERM)) {
       signal(SIGTERM) { number in
@@ -153,7 +153,7 @@ struct SignalTests {
   }
 
   /// On a thread of the host's, whose wait it interrupts: the life cycle's own has every signal blocked.
-  @Test func theHandlerIsCalledWhereItWouldHaveBeen() async throws {
+  @Test func `the handler is called where it would have been`() async throws {
     defer { Victim.remove("where") }
     await #expect(processExitsWith: .exitCode(44)) {
       signal(SIGTERM) { _ in
@@ -170,7 +170,7 @@ struct SignalTests {
   }
 
   /// A handler that the host puts in place later, and that calls ours, stays, and a second signal is not waited for.
-  @Test func aLaterHandlerStays() async throws {
+  @Test func `a later handler stays`() async throws {
     defer { Victim.remove("later") }
     await #expect(processExitsWith: .signal(SIGTERM)) {
       let victim = try Victim("later")
@@ -194,7 +194,7 @@ struct SignalTests {
   }
 
   /// It stays through a stop, too; and so does the life cycle, which it calls.
-  @Test func aLaterHandlerOfStops() async throws {
+  @Test func `a later handler of stops stays, and calls the life cycle`() async throws {
     defer { Victim.remove("later-stop") }
     await #expect(processExitsWith: .exitCode(2)) {
       Victim.leadsItsGroup()
@@ -218,7 +218,7 @@ struct SignalTests {
   }
 
   /// SIGCONT takes back a stop that has not happened yet, as the kernel has it: nobody would have the process go on.
-  @Test func aStopThatIsTakenBack() async throws {
+  @Test func `a stop that is taken back is told as one`() async throws {
     defer { Victim.remove("taken-back") }
     await #expect(processExitsWith: .exitCode(0)) {
       Victim.leadsItsGroup()
@@ -254,7 +254,7 @@ struct SignalTests {
     }
   }
 
-  @Test func releasedItPutsTheHandlersBack() async throws {
+  @Test func `a released life cycle puts the handlers back`() async throws {
     defer { Victim.remove("back") }
     await #expect(processExitsWith: .exitCode(43)) {
       signal(SIGTERM) { _ in _exit(43) }
@@ -285,7 +285,7 @@ struct SignalTests {
   }
 
   /// The process really stops, after all of it is captured, and goes on.
-  @Test func aTerminalStop() async throws {
+  @Test func `a stop from the terminal is told`() async throws {
     defer { Victim.remove("stop") }
     await #expect(processExitsWith: .signal(SIGKILL)) {
       Victim.leadsItsGroup()
@@ -313,7 +313,7 @@ struct SignalTests {
   }
 
   /// Nobody tells of SIGSTOP: what the process stood still is left out of a scope that ends right after.
-  @Test func aStopThatNobodyTellsOf() async throws {
+  @Test func `a stop that nobody tells of is told by the clocks`() async throws {
     defer { Victim.remove("freeze") }
     await #expect(processExitsWith: .signal(SIGKILL)) {
       let victim = try Victim("freeze")
@@ -337,7 +337,7 @@ struct SignalTests {
     #expect(stopped.contains { $0 >= 1.9 })
   }
 
-  @Test func theContinueSignal() async throws {
+  @Test func `a process that continues calls its own handler, too`() async throws {
     defer { Victim.remove("cont") }
     await #expect(processExitsWith: .signal(SIGKILL)) {
       let victim = try Victim("cont")
@@ -352,7 +352,7 @@ struct SignalTests {
   }
 
   /// A scope that a kill cut short is entered and never exited.
-  @Test func aKilledProcess() async throws {
+  @Test func `a scope that a kill cut short is entered, and never exited`() async throws {
     defer { Victim.remove("killed") }
     await #expect(processExitsWith: .signal(SIGKILL)) {
       let victim = try Victim("killed")
@@ -379,7 +379,7 @@ struct SignalTests {
   }
 
   /// A child of a fork has the handlers, too: there a signal does what it did before, and the parent knows nothing of it.
-  @Test func aForkPassesSignalsOn() async throws {
+  @Test func `a fork passes signals on`() async throws {
     defer { Victim.remove("fork") }
     await #expect(processExitsWith: .exitCode(0)) {
       let victim = try Victim("fork")
@@ -404,7 +404,7 @@ struct SignalTests {
   }
 
   /// Signals that come in any number while a life cycle is made and released: each does what it would have done.
-  @Test func takenAndGivenBackUnderSignals() async throws {
+  @Test func `signals that come while handlers are taken and given back do what they would have done`() async throws {
     defer { Victim.remove("churn") }
     await #expect(processExitsWith: .exitCode(0)) {
       signal(SIGCONT) { _ in continued.add(1, ordering: .sequentiallyConsistent) }

@@ -9,40 +9,49 @@ import Testing
 struct TimeTrackerTests {
   private func seconds(_ count: Int) -> Duration { .seconds(count) }
 
-  @Test func asInItsDocumentation() {
+  @Test func `the times are those of its documentation`() {
     var time = TimeTracker(at: .seconds(10))
     time.suspend(at: .seconds(12))
     #expect(time.isSuspended)
-    #expect(time.elapsed(at: .seconds(15)) == .seconds(2) && time.suspended(at: .seconds(15)) == .seconds(3))
+    #expect(time.elapsed(at: .seconds(15)) == .seconds(2))
+    #expect(time.suspended(at: .seconds(15)) == .seconds(3))
     time.resume(at: .seconds(20))
-    #expect(time.elapsed(at: .seconds(21)) == .seconds(3) && time.suspended(at: .seconds(21)) == .seconds(8))
+    #expect(time.elapsed(at: .seconds(21)) == .seconds(3))
+    #expect(time.suspended(at: .seconds(21)) == .seconds(8))
     time.end(at: .seconds(22))
-    #expect(time.elapsed(at: .seconds(90)) == .seconds(4) && time.suspended(at: .seconds(90)) == .seconds(8))
+    #expect(time.elapsed(at: .seconds(90)) == .seconds(4))
+    #expect(time.suspended(at: .seconds(90)) == .seconds(8))
   }
 
-  @Test func whatChangesNothingSaysSo() {
+  @Test func `a change that changes nothing says so`() {
     var time = TimeTracker(at: .zero)
     var answers = [time.resume(at: .seconds(1)), time.suspend(at: .seconds(1)), time.suspend(at: .seconds(2))]
-    #expect(answers == [false, true, false] && time.elapsed(at: .seconds(9)) == .seconds(1))
+    #expect(answers == [false, true, false])
+    #expect(time.elapsed(at: .seconds(9)) == .seconds(1))
     answers = [time.end(at: .seconds(3)), time.end(at: .seconds(4))]
     answers += [time.resume(at: .seconds(5)), time.suspend(at: .seconds(5))]
-    #expect(answers == [true, false, false, false] && time.isEnded)
+    #expect(answers == [true, false, false, false])
+    #expect(time.isEnded)
     time.leaveOut(.seconds(1), before: .seconds(9))
-    #expect(time.elapsed(at: .seconds(9)) == .seconds(1) && time.suspended(at: .seconds(9)) == .seconds(2))
+    #expect(time.elapsed(at: .seconds(9)) == .seconds(1))
+    #expect(time.suspended(at: .seconds(9)) == .seconds(2))
   }
 
-  @Test func afterTheEndNothingChanges() {
+  @Test func `nothing changes after the end`() {
     var time = TimeTracker(at: .zero)
     time.end(at: .seconds(3))
     let answers = [time.suspend(at: .seconds(4)), time.resume(at: .seconds(5)), time.end(at: .seconds(6))]
     time.leaveOut(.seconds(1), before: .seconds(7))
-    #expect(answers == [false, false, false] && time.isEnded && !time.isSuspended)
-    #expect(time.elapsed(at: .seconds(9)) == .seconds(3) && time.suspended(at: .seconds(9)) == .zero)
+    #expect(answers == [false, false, false])
+    #expect(time.isEnded)
+    #expect(!time.isSuspended)
+    #expect(time.elapsed(at: .seconds(9)) == .seconds(3))
+    #expect(time.suspended(at: .seconds(9)) == .zero)
   }
 
   /// A time left out counts from where it ran, and no further back than that.
   @Test(arguments: [(3, 20, 3), (10, 20, 10), (15, 20, 10), (5, 12, 2), (5, 10, 0), (5, 8, 0), (-3, 20, 0), (0, 20, 0)])
-  func leftOut(length: Int, end: Int, cut: Int) {
+  func `a time left out counts from where it ran`(length: Int, end: Int, cut: Int) {
     var time = TimeTracker(at: .seconds(10))
     time.leaveOut(.seconds(length), before: .seconds(end))
     #expect(time.elapsed(at: .seconds(20)) == .seconds(10 - cut))
@@ -53,12 +62,14 @@ struct TimeTrackerTests {
     #expect(time.suspended(at: .seconds(30)) == .seconds(cut + 10))
   }
 
-  @Test func noClockMakesItGoBack() {
+  @Test func `no clock makes a time go back`() {
     var time = TimeTracker(at: .seconds(10))
-    #expect(time.elapsed(at: .seconds(3)) == .zero && time.suspended(at: .seconds(3)) == .zero)
+    #expect(time.elapsed(at: .seconds(3)) == .zero)
+    #expect(time.suspended(at: .seconds(3)) == .zero)
     time.suspend(at: .seconds(5))
     time.resume(at: .seconds(1))
-    #expect(time.elapsed(at: .seconds(11)) == .seconds(1) && time.suspended(at: .seconds(11)) == .zero)
+    #expect(time.elapsed(at: .seconds(11)) == .seconds(1))
+    #expect(time.suspended(at: .seconds(11)) == .zero)
     time.end(at: .seconds(2))
     #expect(time.elapsed(at: .seconds(20)) == .zero)
     var extreme = TimeTracker(at: .seconds(Int64.min))
@@ -68,7 +79,7 @@ struct TimeTrackerTests {
   }
 
   /// One tick at a time, in which it runs, is suspended, or stands still with the process.
-  @Test func anyOrderOfCalls() {
+  @Test func `any order of calls agrees with a model`() {
     let seed = testSeed()
     var random = Seeded(seed: seed)
     for round in 0..<2_000 {

@@ -43,9 +43,11 @@
         trigger.triggerGracefulShutdown()
         await running
       }
-      #expect(provider.delivered.count == 20 && provider.calls.last == .shutdown)
+      #expect(provider.delivered.count == 20)
+      #expect(provider.calls.last == .shutdown)
       let entry = try #require(report.withLock { $0 }?.entries.first)
-      #expect(entry.acknowledged == 20 && entry.pending == 0)
+      #expect(entry.acknowledged == 20)
+      #expect(entry.pending == 0)
       #expect(!spy.tracker.track("late").isAccepted)
       #expect(lines.all.count == 1)
       #expect(lines.all[0].hasPrefix("info delivery to scripted from "))
@@ -73,7 +75,7 @@
       #expect(try LogDirectory(spy.tracker.directory).ledger()["scripted"]?.pending == 5)
     }
 
-    @Test func `SIGTERM to a process of its own, under a service group`() async {
+    @Test func `SIGTERM to a process under a service group delivers, and ends it in order`() async {
       await #expect(processExitsWith: .success) {
         let spy = try SpyTracker()
         let provider = ScriptedProvider()

@@ -13,7 +13,7 @@
       try metrics.expectCounter("weir_refused_total", [("reason", reason)]).totalValue
     }
 
-    @Test func `refused captures by reason`() throws {
+    @Test func `refused captures are counted by reason`() throws {
       let spy = try SpyTracker()
       let metrics = TestMetrics()
       let large: FieldObject = ["text": .string(String(repeating: "x", count: 100_000))]
@@ -35,7 +35,7 @@
       #expect(try total(metrics, "invalid") == 3)
     }
 
-    @Test func `what is sampled out is not refused`() throws {
+    @Test func `an event that is sampled out is not refused`() throws {
       let spy = try SpyTracker { $0.sampling = [SamplingRule("noise", rate: 0)] }
       let metrics = TestMetrics()
       #expect(spy.tracker.track("noise") == .dropped(.sampled))
@@ -44,7 +44,7 @@
       #expect(try ["full", "invalid", "closed"].allSatisfy { try total(metrics, $0) == 0 })
     }
 
-    @Test func `at every interval, and once more at the end`() async throws {
+    @Test func `the metrics are updated at every interval, and once more at the end`() async throws {
       let spy = try SpyTracker()
       let metrics = TestMetrics()
       let clock = VirtualClock()

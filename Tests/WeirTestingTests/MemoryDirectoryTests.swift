@@ -14,7 +14,7 @@ import Weir
     try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -seconds)], ofItemAtPath: path)
   }
 
-  @Test func goesWithItsOwner() throws {
+  @Test func `a directory in memory goes with its owner`() throws {
     var directory: MemoryDirectory? = try MemoryDirectory(in: MemoryDirectory.disk)
     let path = try #require(directory?.path)
     try Data("x".utf8).write(to: URL(filePath: path).appending(path: "file"))
@@ -23,12 +23,12 @@ import Weir
     #expect(!exists(path))
   }
 
-  @Test func whereNoDirectoryCanBeMadeItSaysSo() {
+  @Test func `an error says that no directory can be made`() {
     let error = #expect(throws: TestKitError.self) { try MemoryDirectory(in: "/nowhere/at/all") }
     #expect(error?.description.contains("/nowhere/at/all") == true)
   }
 
-  @Test func removesWhatDeadRunsLeft() throws {
+  @Test func `a new directory removes what dead runs left`() throws {
     let parent = try MemoryDirectory(in: MemoryDirectory.disk).kept()
     defer { try? FileManager.default.removeItem(atPath: parent) }
     // Left by a killed run, with and without a log.

@@ -199,7 +199,7 @@ import WeirDelivery
       timer: { try await store.waitForHanging() })
   }
 
-  @Test func aGoodProviderPasses() async throws {
+  @Test func `a good provider passes`() async throws {
     #expect(await findings(of: .none) == [])
   }
 
@@ -227,23 +227,23 @@ import WeirDelivery
   ]
 
   @Test(arguments: Fault.allCases.filter { $0 != .none })
-  private func eachFaultIsFoundByItsCheck(_ fault: Fault) async throws {
+  private func `each fault is found by its check`(_ fault: Fault) async throws {
     // The large batch takes longer than all others together, and finds what these do.
     let finders = try #require(Self.finders[fault])
     let found = await findings(of: fault, checks: Set(Check.allCases).subtracting([.largeBatch]).union(finders))
     #expect(Set(found.map(\.check)) == finders, "\(found)")
   }
 
-  @Test func everyCheckFindsSomething() {
+  @Test func `every check finds something`() {
     #expect(Set(Self.finders.values.flatMap { $0 }) == Set(Check.allCases))
   }
 
-  @Test func whatAProviderDoesNotClaimIsNotHeldAgainstIt() async throws {
+  @Test func `a provider is not held to what it does not claim`() async throws {
     let found = await findings(of: .keepsTwice, claims: [.keepsOrder])
     #expect(found == [])
   }
 
-  @Test func withoutDeliveredOnlyVerdictsAreLookedAt() async throws {
+  @Test func `the verdicts alone are looked at where nothing tells what was delivered`() async throws {
     let store = Store()
     try await ProviderConformance.check(makeProvider: { Subject(.keepsNothing, store) })
     let failure = await #expect(throws: ProviderConformance.Failure.self) {
@@ -271,7 +271,7 @@ import WeirDelivery
     }
   }
 
-  @Test func aProviderThatRefusesBatchesKeepsToTheProtocol() async throws {
+  @Test func `a provider that refuses batches keeps to the protocol`() async throws {
     for (reason, checks) in [("schema", []), ("", [Check.verdictValues])] as [(String, Set<Check>)] {
       let store = Store()
       let found = await ProviderConformance.findings(
@@ -281,19 +281,20 @@ import WeirDelivery
     }
   }
 
-  @Test func aProviderThatStopsIsAFinding() async throws {
+  @Test func `a provider that stops is a finding`() async throws {
     let found = await ProviderConformance.findings(
       [.delivery], makeProvider: { ScriptedProvider(finally: .stop("401: a wrong key")) })
-    #expect(found.first?.check == .delivery && found.first?.message.contains("401: a wrong key") == true)
+    #expect(found.first?.check == .delivery)
+    #expect(found.first?.message.contains("401: a wrong key") == true)
   }
 
-  @Test func aProviderThatCanNotBeMadeIsAFinding() async throws {
+  @Test func `a provider that cannot be made is a finding`() async throws {
     let found = await ProviderConformance.findings(makeProvider: { () throws -> ScriptedProvider in throw Broken() })
     #expect(found.map(\.check) == [.setup])
   }
 
   /// The suite calls a provider as delivery does: set up first, shut down last, one call at a time.
-  @Test func theSuiteItselfKeepsToTheProtocol() async throws {
+  @Test func `the suite itself keeps to the protocol`() async throws {
     let made = Shared<[ScriptedProvider]>([])
     try await ProviderConformance.check(makeProvider: {
       let provider = ScriptedProvider(setupFailures: ["not yet"])

@@ -15,7 +15,7 @@ import WeirTesting
     }
   }
 
-  @Test func acceptsEverythingUnlessTold() async throws {
+  @Test func `a scripted provider accepts everything unless told`() async throws {
     let provider = ScriptedProvider()
     let batch = events("a", "b")
     #expect(try await provider.deliver(batch) == [.accepted, .accepted])
@@ -24,7 +24,7 @@ import WeirTesting
     #expect(provider.name == "scripted")
   }
 
-  @Test func answersInTheOrderOfTheScript() async throws {
+  @Test func `a scripted provider answers in the order of the script`() async throws {
     let provider = ScriptedProvider(
       answers: [
         .reject("no"), .retry(after: .seconds(3)), .each { $0.name == "a" ? .accepted : .rejected("not a") },
@@ -50,7 +50,7 @@ import WeirTesting
     #expect(provider.delivered.count == 6)
   }
 
-  @Test func remembersEveryCall() async throws {
+  @Test func `a scripted provider remembers every call`() async throws {
     let provider = ScriptedProvider(setupFailures: ["not yet"])
     let user = EventUser(id: "u1", traits: ["plan": "pro"])
     let batch = events("a", "b")
@@ -66,7 +66,7 @@ import WeirTesting
       ])
   }
 
-  @Test func isSlowByTheClockGiven() async throws {
+  @Test func `a scripted provider is slow by the clock that is given`() async throws {
     let clock = VirtualClock()
     let provider = ScriptedProvider(answers: [.slow(.seconds(30), then: .reject("late"))], clock: clock)
     let batch = events("a")
@@ -82,7 +82,7 @@ import WeirTesting
     #expect(provider.overlaps == 1)
   }
 
-  @Test func hangsUntilItIsCancelled() async throws {
+  @Test func `a scripted provider hangs until it is cancelled`() async throws {
     let provider = ScriptedProvider(answers: [.hang])
     let batch = events("a")
     let task = Task { try await provider.deliver(batch) }

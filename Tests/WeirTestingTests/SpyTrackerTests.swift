@@ -8,7 +8,7 @@ import WeirDelivery
 import WeirTesting
 
 @Suite struct SpyTrackerTests {
-  @Test func givesTheEventsOfATypeInOrder() throws {
+  @Test func `a spy gives the events of a type in order`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Order.placed(number: 1, total: 19.9))
     spy.tracker.track(Page.viewed(path: "/cart"))
@@ -23,7 +23,7 @@ import WeirTesting
     #expect(spy.failures.isEmpty)
   }
 
-  @Test func aSpyThatSawNothingIsEmpty() throws {
+  @Test func `a spy that saw nothing is empty`() throws {
     let spy = try SpyTracker()
     #expect(spy.events(of: Order.self) == [])
     #expect(spy.last(of: Order.self) == nil)
@@ -34,7 +34,7 @@ import WeirTesting
     #expect(spy.failures == [])
   }
 
-  @Test func recordedEventsHaveTheIdOfTheirReceiptAndATime() throws {
+  @Test func `a recorded event has the id of its receipt, and a time`() throws {
     let spy = try SpyTracker()
     let before = Date().timeIntervalSince1970
     let receipt = spy.tracker.track(Order.paid(number: 2))
@@ -45,7 +45,7 @@ import WeirTesting
     #expect(abs(seconds - before) < 60)
   }
 
-  @Test func isAskedAgainAndAgain() throws {
+  @Test func `a spy is asked again and again`() throws {
     let spy = try SpyTracker()
     for number in 0..<200 {
       spy.tracker.track(Order.paid(number: number))
@@ -53,7 +53,7 @@ import WeirTesting
     }
   }
 
-  @Test func anEventThatCanNotBeReadIsAFailureOnce() throws {
+  @Test func `an event that cannot be read is a failure once`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Unreadable())
     spy.tracker.track(Order.paid(number: 1))
@@ -65,7 +65,7 @@ import WeirTesting
     #expect(spy.events(of: Order.self) == [.paid(number: 1)])
   }
 
-  @Test func refusalsAreCountedByReason() throws {
+  @Test func `refusals are counted by reason`() throws {
     let spy = try SpyTracker { $0.maximumEventBytes = 64 }
     spy.tracker.track(Page.viewed(path: String(repeating: "x", count: 1000)))
     spy.tracker.track("")
@@ -77,7 +77,7 @@ import WeirTesting
     #expect(spy.notices.allSatisfy { $0.name == "weir.gap" })
   }
 
-  @Test func resetForgetsWhatWasBefore() throws {
+  @Test func `a reset forgets what was before`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Order.paid(number: 1))
     spy.tracker.track(Unreadable())
@@ -95,7 +95,7 @@ import WeirTesting
     #expect(spy.dropped == [.invalid: 1])
   }
 
-  @Test func eventsOfManyThreadsAreAllThereEachThreadsInOrder() throws {
+  @Test func `events of many threads are all there, each thread's in order`() throws {
     let spy = try SpyTracker()
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
       for number in 0..<2000 { spy.tracker.track(Order.placed(number: number, total: Double(thread))) }
@@ -111,7 +111,7 @@ import WeirTesting
     #expect(spy.dropped == [:])
   }
 
-  @Test func waitsForWhatAnotherTaskCaptures() async throws {
+  @Test func `a spy waits for what another task captures`() async throws {
     let spy = try SpyTracker()
     let task = Task {
       for number in 0..<3 {
@@ -123,7 +123,7 @@ import WeirTesting
     try await task.value
   }
 
-  @Test func waitingEndsAtItsTimeAndWithTheTask() async throws {
+  @Test func `a wait ends at its time, and with the task`() async throws {
     let spy = try SpyTracker()
     spy.tracker.track(Order.paid(number: 1))
     #expect(await spy.wait(for: 2, of: Order.self, upTo: .milliseconds(20)) == [.paid(number: 1)])
@@ -132,7 +132,7 @@ import WeirTesting
     #expect(await task.value == [.paid(number: 1)])
   }
 
-  @Test func theDirectoryGoesWithTheSpy() throws {
+  @Test func `the directory goes with the spy`() throws {
     var spy: SpyTracker? = try SpyTracker()
     let directory = try #require(spy?.tracker.directory)
     #expect(FileManager.default.fileExists(atPath: directory))
@@ -142,7 +142,7 @@ import WeirTesting
     #expect(!FileManager.default.fileExists(atPath: directory))
   }
 
-  @Test func aClosedSpyStillHasItsEvents() throws {
+  @Test func `a closed spy still has its events`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Order.paid(number: 1))
     spy.close()
@@ -153,7 +153,7 @@ import WeirTesting
     #expect(spy.failures.isEmpty)
   }
 
-  @Test func codeUnderTestMayCloseTheTracker() throws {
+  @Test func `code under test may close the tracker`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Order.paid(number: 1))
     try spy.tracker.close()
@@ -161,14 +161,14 @@ import WeirTesting
     #expect(spy.failures.isEmpty)
   }
 
-  @Test func codeUnderTestMayOutliveTheSpy() throws {
+  @Test func `code under test may outlive the spy`() throws {
     var spy: SpyTracker? = try SpyTracker()
     let tracker = try #require(spy?.tracker)
     spy = nil
     #expect(tracker.track(Order.paid(number: 1)) == .dropped(.closed))
   }
 
-  @Test func eachSpyHasALogOfItsOwn() async throws {
+  @Test func `each spy has a log of its own`() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<16 {
         group.addTask {
@@ -182,7 +182,7 @@ import WeirTesting
     }
   }
 
-  @Test func tellsWhatIsAgainstTheContract() throws {
+  @Test func `a spy tells what is against the contract`() throws {
     let contract = Contract("orders", version: "1") {
       EventRule("Order.paid") { Mandatory("number", .integer, .range(1...)) }
       EventRule("Order.placed", open: true)
@@ -201,7 +201,7 @@ import WeirTesting
     #expect(try SpyTracker().violations == [])
   }
 
-  @Test func aContractThatMakesNoSenseIsSaid() throws {
+  @Test func `a contract that makes no sense is an error`() throws {
     let contract = Contract("twice", version: "1") {
       EventRule("Order.paid")
       EventRule("Order.paid")
@@ -209,7 +209,7 @@ import WeirTesting
     #expect(throws: ContractError.self) { try SpyTracker(contract: contract) }
   }
 
-  @Test func givesTheContextOfEachEvent() throws {
+  @Test func `a spy gives the context of each event`() throws {
     let spy = try SpyTracker { $0.globals.app = "shop" }
     withUser("ada") {
       withContext(["request": "r-1"]) { spy.tracker.track(Order.paid(number: 1)) }
@@ -221,7 +221,7 @@ import WeirTesting
     #expect(contexts.map { $0.globals["app"] } == ["shop", "shop"])
   }
 
-  @Test func givesEventsAsAProviderGetsThem() throws {
+  @Test func `a spy gives events as a provider gets them`() throws {
     let spy = try SpyTracker()
     spy.tracker.track(Order.paid(number: 1))
     spy.tracker.track(Page.viewed(path: "/"))
@@ -231,7 +231,7 @@ import WeirTesting
     #expect(spy.prepared().map(\.name) == ["Order.paid", "Page.viewed"])
   }
 
-  @Test func aConfigurationThatIsRefusedIsSaid() throws {
+  @Test func `a configuration that is refused is an error`() throws {
     let error = #expect(throws: WeirError.self) { try SpyTracker { $0.laneCount = 1 } }
     #expect(error?.code == .invalid)
   }

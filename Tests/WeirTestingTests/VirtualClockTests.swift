@@ -5,7 +5,7 @@ import Testing
 import WeirTesting
 
 @Suite(.timeLimit(.minutes(15))) struct VirtualClockTests {
-  @Test func standsStillUntilItIsMoved() async throws {
+  @Test func `a virtual clock stands still until it is moved`() async throws {
     let clock = VirtualClock()
     let start = clock.now
     try await Task.sleep(for: .milliseconds(5))
@@ -18,7 +18,7 @@ import WeirTesting
     #expect(clock.now == VirtualClock.Instant(.milliseconds(1500)))
   }
 
-  @Test func aSleeperWakesAtItsDeadlineAndNotBefore() async throws {
+  @Test func `a sleeper wakes at its deadline, and not before`() async throws {
     let clock = VirtualClock()
     let isAwake = Shared(false)
     let task = Task {
@@ -37,7 +37,7 @@ import WeirTesting
     #expect(isAwake.withLock { $0 })
   }
 
-  @Test func aDeadlineThatHasPassedIsNoSleep() async throws {
+  @Test func `a deadline that has passed is no sleep`() async throws {
     let clock = VirtualClock(at: VirtualClock.Instant(.seconds(5)))
     try await clock.sleep(until: VirtualClock.Instant(.seconds(5)))
     try await clock.sleep(until: VirtualClock.Instant(.seconds(1)))
@@ -55,7 +55,7 @@ import WeirTesting
     }
   }
 
-  @Test func sleepersWakeInTheOrderOfTheirDeadlines() async throws {
+  @Test func `sleepers wake in the order of their deadlines`() async throws {
     var random = SystemRandomNumberGenerator()
     let seed = ProcessInfo.processInfo.environment["WEIR_SEED"].flatMap(UInt64.init) ?? random.next()
     print("VirtualClock, order of waking: WEIR_SEED=\(seed)")
@@ -88,7 +88,7 @@ import WeirTesting
     #expect(woken.withLock { $0 } == (0..<50).sorted { (deadlines[$0], $0) < (deadlines[$1], $1) })
   }
 
-  @Test func aCancelledSleeperWakesWithAnError() async throws {
+  @Test func `a cancelled sleeper wakes with an error`() async throws {
     let clock = VirtualClock()
     let task = Task { try await clock.sleep(for: .seconds(10)) }
     await clock.sleepers(atLeast: 1)
@@ -98,7 +98,7 @@ import WeirTesting
     clock.advance(by: .seconds(20))
   }
 
-  @Test func aCancelledTaskDoesNotGoToSleep() async throws {
+  @Test func `a cancelled task does not go to sleep`() async throws {
     let clock = VirtualClock()
     let task = Task {
       // Cancelled before it comes to the clock.
@@ -109,7 +109,7 @@ import WeirTesting
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func sleepersAreNeitherLostNorWokenTwiceWhileAllMoveAndCancel() async throws {
+  @Test func `sleepers are neither lost nor woken twice while all move and cancel`() async throws {
     let clock = VirtualClock()
     let outcomes = Shared([0, 0])
     await withTaskGroup(of: Void.self) { group in
@@ -134,7 +134,7 @@ import WeirTesting
     #expect(clock.sleepers == 0)
   }
 
-  @Test func waitingForSleepersEndsWithTheTask() async throws {
+  @Test func `a wait for sleepers ends with the task`() async throws {
     let clock = VirtualClock()
     let task = Task { await clock.sleepers(atLeast: 1) }
     task.cancel()
@@ -142,7 +142,7 @@ import WeirTesting
     await clock.sleepers(atLeast: 0)
   }
 
-  @Test func goesFromDeadlineToDeadline() async throws {
+  @Test func `a virtual clock goes from deadline to deadline`() async throws {
     let clock = VirtualClock()
     let ticks = Shared(0)
     let task = Task {
@@ -161,7 +161,7 @@ import WeirTesting
     #expect(!clock.advanceToNext())
   }
 
-  @Test func servesWhereAnyClockIsTaken() async throws {
+  @Test func `a virtual clock serves wherever any clock is taken`() async throws {
     let virtual = VirtualClock()
     let clock: any Clock<Duration> = virtual
     let task = Task { try await clock.sleep(for: .seconds(1)) }

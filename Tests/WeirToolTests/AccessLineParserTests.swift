@@ -24,7 +24,7 @@ private let unreadable: [String] =
   + replacements.map { good.replacingOccurrences(of: $0.part, with: $0.by) }
 
 struct AccessLineParserTests {
-  @Test func everyPartIsAField() {
+  @Test func `every part of a line is a field`() {
     let time = Date(timeIntervalSince1970: 971_211_336)
     #expect(
       parse(good)
@@ -33,7 +33,7 @@ struct AccessLineParserTests {
           status: 200, bytes: 2326, referrer: "http://x/", agent: "Mozilla"))
   }
 
-  @Test func hyphenIsAbsentAndEmptyIsEmpty() {
+  @Test func `a hyphen is absent, and empty is empty`() {
     let line = #"h - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 304 - "" "-""#
     let time = Date(timeIntervalSince1970: 1_431_857_103)
     #expect(
@@ -43,7 +43,7 @@ struct AccessLineParserTests {
           bytes: nil, referrer: "", agent: nil))
   }
 
-  @Test func escapesStayAsTheServerWroteThem() {
+  @Test func `escapes stay as the server wrote them`() {
     let line = #"h - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "\"\\" "\xe4""#
     guard case .request(_, _, _, _, _, _, _, _, _, let referrer, let agent) = parse(line) else {
       Issue.record("malformed")
@@ -54,11 +54,11 @@ struct AccessLineParserTests {
   }
 
   @Test(arguments: unreadable)
-  func anythingElseIsMalformedWithItsExactText(line: String) {
+  func `any other line is malformed, with its exact text`(line: String) {
     #expect(parse(line) == .malformed(.text(line)))
   }
 
-  @Test func largestNumberOfBytes() {
+  @Test func `the largest number of bytes is read`() {
     let line = good.replacingOccurrences(of: "2326", with: "18446744073709551615")
     guard case .request(_, _, _, _, _, _, _, _, let bytes, _, _) = parse(line) else {
       Issue.record("malformed")
@@ -67,12 +67,12 @@ struct AccessLineParserTests {
     #expect(bytes == .max)
   }
 
-  @Test func aLineThatIsNotUTF8KeepsItsBytes() {
+  @Test func `a line that is not UTF-8 keeps its bytes`() {
     let line = Array(good.utf8) + [0xFF]
     #expect(AccessEvent(line: line.span) == .malformed(.bytes(line)))
   }
 
-  @Test func everyPrefixOfALineIsMalformed() {
+  @Test func `every prefix of a line is malformed`() {
     let bytes = Array(good.utf8)
     for count in 0..<bytes.count {
       let prefix = Array(bytes[..<count])
@@ -81,7 +81,7 @@ struct AccessLineParserTests {
   }
 
   /// The strongest check there is: each line of the sample, written again from its fields, is the line that was read.
-  @Test func theSampleCanBeWrittenAgainFromItsFields() throws {
+  @Test func `the sample can be written again from its fields`() throws {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("Sources/WeirTool/Sample/apache_access.log").path
     let text = try String(contentsOfFile: path, encoding: .utf8)

@@ -75,7 +75,7 @@
       #expect(problems("\u{FEFF}") == ["line 1: the file is empty; a contract begins with the key contract"])
     }
 
-    @Test func `what is wrong, with its line`() {
+    @Test func `problems are told with their lines`() {
       #expect(
         problems("contract: c\nversion: 1.2\nevents: {}\n") == [
           "line 2: version is a number; write a text, in quotation marks"
@@ -104,7 +104,7 @@
     }
 
     /// Each of these would take more memory or time than there is, were it followed.
-    @Test func `texts meant to do harm`() async {
+    @Test func `texts meant to do harm are refused`() async {
       let bomb =
         "a: &a [x, x, x, x, x, x, x, x, x]\n"
         + zip("bcdefghi", "abcdefgh").map { "\($0): &\($0) [*\($1), *\($1), *\($1), *\($1), *\($1), *\($1), *\($1)]\n" }

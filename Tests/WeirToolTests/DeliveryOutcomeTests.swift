@@ -37,7 +37,7 @@ private func outcome(_ entries: DeliveryOutcome.Entry...) -> DeliveryOutcome {
 }
 
 struct DeliveryOutcomeTests {
-  @Test func whatHappenedIsTold() {
+  @Test func `the outcome tells what happened`() {
     let entry = reported(acknowledged: 30, rejected: 1, pending: 20, lost: [.damaged: 1])
     #expect(entry.counts == "30 acknowledged, 1 rejected, 20 pending, 1 lost (damaged: 1)")
     #expect(
@@ -46,7 +46,7 @@ struct DeliveryOutcomeTests {
       ])
   }
 
-  @Test func numbersThatSomebodyMadeUp() {
+  @Test func `numbers that somebody made up do not trap`() {
     let made = entry(
       acknowledged: .max, rejected: .max, lost: [.removed: .max, .damaged: .max], accepted: 0)
     #expect(!LedgerReport(made).text.isEmpty)
@@ -56,7 +56,7 @@ struct DeliveryOutcomeTests {
     watch.show([made])
   }
 
-  @Test func theGravestReasonIsTheCode() {
+  @Test func `the gravest reason is the code`() {
     let fine = reported(acknowledged: 1)
     let rejecting = reported(rejected: 1)
     let waiting = reported(rejected: 1, pending: 1)
@@ -78,14 +78,15 @@ struct DeliveryOutcomeTests {
     #expect(Set(codes.map(\.rawValue)).count == codes.count)
   }
 
-  @Test func complaintsSayWhatToDo() {
+  @Test func `complaints say what to do`() {
     let stopped = reported(pending: 1, state: .stopped(reason: "no\u{1B}[31m key"))
     let rejecting = reported(rejected: 2)
     var waiting = reported(pending: 1)
     waiting.error = "refused"
     let lines = outcome(stopped, rejecting, waiting).complaints
     #expect(lines.count == 3)
-    #expect(lines[0].contains("mend it") && !lines[0].contains("\u{1B}"))
+    #expect(lines[0].contains("mend it"))
+    #expect(!lines[0].contains("\u{1B}"))
     #expect(lines[1].contains("weir dead-letters events shop"))
     #expect(lines[2].contains("run again"))
     #expect(outcome(reported(acknowledged: 1)).complaints.isEmpty)
@@ -114,31 +115,33 @@ struct DeliveryWatchTests {
     return lines.withLock { $0 }
   }
 
-  @Test func aStopIsToldAtOnceAndThatItIsOver() {
+  @Test func `a stop is told at once, and that it is over`() {
     let stop = ProviderState.stopped(reason: "404")
     let told = lines([(0, .running, nil), (1, stop, "404"), (2, stop, "404"), (5, .running, nil), (6, .running, nil)])
     #expect(told == ["shop stopped: 404; 3 pending: mend it, it is tried again now and then", "shop: goes on"])
     // Also where a trouble was told just before.
     let worse = lines([(0, .backingOff, "503"), (1, .stopped(reason: "404"), "404")])
-    #expect(worse.count == 2 && worse[1].hasPrefix("shop stopped: 404"))
+    #expect(worse.count == 2)
+    #expect(worse.last?.hasPrefix("shop stopped: 404") == true)
   }
 
-  @Test func aStopThatLastsIsToldEachHour() {
+  @Test func `a stop that lasts is told each hour`() {
     let told = lines((0...7200).map { ($0, .stopped(reason: "401"), "401") })
     #expect(told.count == 3)
   }
 
-  @Test func whatComesAndGoesIsToldAtABoundedRate() {
+  @Test func `trouble that comes and goes is told at a bounded rate`() {
     let told = lines(
       (0..<1000).map { second in
         second.isMultiple(of: 2) ? (second, .stopped(reason: "404"), "404") : (second, .running, nil)
       })
-    #expect(told.count <= 202 && told.count >= 100, "\(told.count)")
+    #expect(told.count <= 202, "\(told.count)")
+    #expect(told.count >= 100, "\(told.count)")
     let words = lines((0..<1000).map { ($0, .backingOff, "error \($0)") })
     #expect(words.count == 100)
   }
 
-  @Test func lossesAreToldAsTheyArePassedOver() {
+  @Test func `losses are told as they are passed over`() {
     let running: [(Int, ProviderState, error: String?)] = (0..<25).map { ($0, .running, nil) }
     #expect(lines(running, lost: Array(repeating: 0, count: 25)).isEmpty)
     let told = lines(running, lost: (0..<25).map { UInt64($0) })
@@ -151,7 +154,7 @@ struct DeliveryWatchTests {
 }
 
 struct LedgerReportTests {
-  @Test func everyKeyIsThere() throws {
+  @Test func `every key is there`() throws {
     var entry = entry(acknowledged: 1, rejected: 2, pending: 3, lost: [.removed: 4])
     (entry.from, entry.offset) = (5, 6)
     let report = LedgerReport(entry)
@@ -166,7 +169,8 @@ struct LedgerReportTests {
     #expect(Set(object.keys) == Set(keys))
     let numbers = ["from": 5, "offset": 6, "accepted": 10, "acknowledged": 1, "rejected": 2, "pending": 3]
     for (key, number) in numbers { #expect(object[key] as? Int == number, "\(key)") }
-    #expect(object["balanced"] as? Bool == true && object["provider"] as? String == entry.provider)
+    #expect(object["balanced"] as? Bool == true)
+    #expect(object["provider"] as? String == entry.provider)
     let lost = try #require(object["lost"] as? [String: Int])
     #expect(Set(lost.keys) == Set(LossReason.allCases.map(\.rawValue)))
     #expect(lost.filter { $0.value > 0 } == ["removed": 4])
@@ -175,15 +179,16 @@ struct LedgerReportTests {
     }
   }
 
-  @Test func aStopIsSaid() throws {
+  @Test func `a stop is said`() throws {
     var entry = entry(pending: 1)
     entry.state = .stopped(reason: "404\u{1B} Not Found")
     let report = LedgerReport(entry)
-    #expect(report.stopped == "404\u{1B} Not Found" && report.text.contains("; stopped: 404"))
+    #expect(report.stopped == "404\u{1B} Not Found")
+    #expect(report.text.contains("; stopped: 404"))
     #expect(!report.text.contains("\u{1B}"))
   }
 
-  @Test func whatDoesNotBalanceIsSaid() {
+  @Test func `a ledger that does not balance is said`() {
     #expect(LedgerReport(entry(acknowledged: 1, accepted: 2)).text.hasSuffix("of 2 accepted: does not balance"))
   }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct HelpTests {
   /// A line that is wider than the screen is wrapped, in the middle of a table or of an example too.
-  @Test func tablesAndExamplesAreNotWrapped() {
+  @Test func `tables and examples are not wrapped`() {
     for command in Self.commands(from: RootCommand.self) {
       let help = command.helpMessage(columns: 80).split(separator: "\n")
       for line in help { #expect(line.count <= 80, "the help of \(command) is wide: \(line)") }
@@ -22,7 +22,7 @@ import Testing
   @Test(arguments: [
     "verify", "cat", "export", "schema", "contract check", "dead-letters", "batch", "deliver", "redrive", "record",
   ])
-  func theExitCodeForWhatIsMissingNamesItsCommands(_ name: String) throws {
+  func `the exit code for what is missing names its commands`(_ name: String) throws {
     let help = RootCommand.helpMessage(columns: 80)
     let start = try #require(help.range(of: "\n  1    "))
     let end = try #require(help.range(of: "\n  2    "))

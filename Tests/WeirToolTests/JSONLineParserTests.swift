@@ -14,7 +14,7 @@ private func field(_ json: String) -> FieldValue? {
 }
 
 struct JSONLineParserTests {
-  @Test func nameAndFieldsInTheirOrder() {
+  @Test func `a line has its name, and its fields in their order`() {
     let line = #" { "fields" : {"z":1, "a":[true,false,null,"x"], "o":{"b":{}, "a":[]}} , "event" : "shop.sold" } "#
     let object: FieldObject = ["b": .object([:]), "a": .array([])]
     let array = FieldValue.array([.bool(true), .bool(false), .null, .string("x")])
@@ -22,7 +22,7 @@ struct JSONLineParserTests {
     #expect(parse(line) == .event(name: "shop.sold", fields: fields))
   }
 
-  @Test func numbersAreExactWhereTheyCanBe() {
+  @Test func `numbers are exact where they can be`() {
     #expect(field("0") == .int(0))
     #expect(field("-1") == .int(-1))
     #expect(field("9223372036854775807") == .int(.max))
@@ -45,11 +45,11 @@ struct JSONLineParserTests {
   @Test(arguments: [
     "01", "+1", "1.", ".5", "1e", "1e+", "-", "0x1", "NaN", "Infinity", "1e999", "1e-999", "1 2", "--1",
   ])
-  func whatIsNoNumberOrBeyondADouble(text: String) {
+  func `a text that is no number, or beyond a double, is refused`(text: String) {
     #expect(field(text) == nil)
   }
 
-  @Test func strings() {
+  @Test func `strings are read with their escapes`() {
     #expect(field(#""""#) == .string(""))
     #expect(field(#""\"\\\/\b\f\n\r\t""#) == .string("\"\\/\u{8}\u{C}\n\r\t"))
     #expect(field(#""\u00e9\uD83D\uDE00x""#) == .string("é😀x"))
@@ -71,11 +71,11 @@ struct JSONLineParserTests {
     #"{"event":"e","event":"e"}"#, #"{"event":"e","fields":{}} x"#, #"{"event":"weir.gap","fields":{}}"#,
     #"{"event":"e","fields":{"a":1,"a":2}}"#, #"{"event":"e","fields":{"o":{"a":1,"a":2}}}"#, "{\"event\":\"e\"",
   ])
-  func otherLinesAreMalformedWithTheirText(line: String) {
+  func `any other line is malformed, with its text`(line: String) {
     #expect(parse(line) == .malformed(.text(line)))
   }
 
-  @Test func namesThatOnlyLookAlikeAreTwo() {
+  @Test func `names that only look alike are two`() {
     let line = "{\"event\":\"e\",\"fields\":{\"\u{E9}\":1,\"e\u{301}\":2}}"
     guard case .event(_, let fields) = parse(line) else {
       Issue.record("malformed")
@@ -84,7 +84,7 @@ struct JSONLineParserTests {
     #expect(fields.count == 2)
   }
 
-  @Test func nestingUpToTheLimit() {
+  @Test func `values nest up to the limit`() {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -93,21 +93,21 @@ struct JSONLineParserTests {
     #expect(field(nested(100_000)) == nil)
   }
 
-  @Test func namesUpToTheLimit() {
+  @Test func `names have up to the limit of bytes`() {
     let longest = String(repeating: "n", count: 1024)
     #expect(parse("{\"event\":\"\(longest)\",\"fields\":{}}") == .event(name: longest, fields: [:]))
     let longer = "{\"event\":\"\(longest)n\",\"fields\":{}}"
     #expect(parse(longer) == .malformed(.text(longer)))
   }
 
-  @Test func bytesThatAreNotUTF8StayBytes() {
+  @Test func `bytes that are not UTF-8 stay bytes`() {
     let line = Array(#"{"event":"e","fields":{"f":""#.utf8) + [0xC3, 0x28] + Array(#""}}"#.utf8)
     #expect(JSONLines.parse(line.span) == .malformed(.bytes(line)))
   }
 
   /// Every prefix of a line, and every line with one byte changed: no crash, and never anything but the line's own text
   /// or an event.
-  @Test func damagedLinesNeverTrap() {
+  @Test func `damaged lines never trap`() {
     let line = Array(#"{"event":"e","fields":{"a":[1.5e3,-2,"\u00e9\ud83d\ude00"],"b":{"c":null}}}"#.utf8)
     for count in 0..<line.count {
       let prefix = Array(line[..<count])

@@ -39,11 +39,12 @@ struct JourneyCommandTests {
     return try LogDirectory(spy.tracker.directory).journey(of: id)
   }
 
-  @Test func `for people`() async throws {
+  @Test func `a journey is told to people in lines`() async throws {
     let spy = try SpyTracker()
     let text = JourneyReport.text(try await journey(spy))
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    #expect(lines[0].hasPrefix("event  ") && lines[0].hasSuffix("order  total=7"))
+    #expect(lines[0].hasPrefix("event  "))
+    #expect(lines[0].hasSuffix("order  total=7"))
     #expect(lines[1].hasSuffix("  0"))
     #expect(lines.contains { $0.contains("  captured in lane ") })
     #expect(lines.contains { $0.contains("  drained at offset 0, in the raw segment 0000") })
@@ -52,30 +53,35 @@ struct JourneyCommandTests {
     #expect(lines.contains { $0.hasPrefix("shop  ") && $0.hasSuffix("  rejected: no \"such\" place") })
   }
 
-  @Test func `for programs`() async throws {
+  @Test func `a journey is told to programs as JSON`() async throws {
     let spy = try SpyTracker()
     let journey = try await journey(spy)
     let text = JourneyReport.json(journey)
-    #expect(text.hasSuffix("}\n") && text.dropLast().allSatisfy { !$0.isNewline })
+    #expect(text.hasSuffix("}\n"))
+    #expect(text.dropLast().allSatisfy { !$0.isNewline })
     let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     #expect(Set(object.keys) == ["event", "steps", "outcomes", "unread"])
     let event = try #require(object["event"] as? [String: Any])
-    #expect(event["id"] as? String == journey.id.description && event["name"] as? String == "order")
+    #expect(event["id"] as? String == journey.id.description)
+    #expect(event["name"] as? String == "order")
     let steps = try #require(object["steps"] as? [[String: Any]])
     #expect(
       steps.map { $0["step"] as? String } == [
         "captured", "drained", "attempted", "attempted", "rejected", "settled",
       ])
     #expect(steps[0]["opening"] as? String == String(journey.id.description.prefix(16)))
-    #expect(steps[1]["file"] as? String == "00000000000000000000.weir" && steps[1]["batch"] as? Bool == false)
-    #expect(steps[2]["result"] as? String == "retried" && steps[3]["result"] as? String == "rejected")
-    #expect(steps[3]["number"] as? Int == 2 && steps[3]["provider"] as? String == "shop")
+    #expect(steps[1]["file"] as? String == "00000000000000000000.weir")
+    #expect(steps[1]["batch"] as? Bool == false)
+    #expect(steps[2]["result"] as? String == "retried")
+    #expect(steps[3]["result"] as? String == "rejected")
+    #expect(steps[3]["number"] as? Int == 2)
+    #expect(steps[3]["provider"] as? String == "shop")
     let outcomes = try #require(object["outcomes"] as? [[String: String]])
     #expect(outcomes == [["provider": "shop", "fate": "rejected", "reason": "no \"such\" place"]])
   }
 
   /// Its segment was packed since: the event is at the same offset, in another file.
-  @Test func `of an event in a batch segment`() throws {
+  @Test func `a journey of an event in a batch segment is told`() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "weir-journey-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
     var configuration = Tracker.Configuration()
@@ -93,13 +99,16 @@ struct JourneyCommandTests {
     #expect(raw.contains("  drained at offset 100, in the raw segment 00000000000000000000.weir\n"), "\(raw)")
     #expect(try log.batch().batched >= 2)
     for journey in [try log.journey(of: ids[100]), try log.journey(at: 100)] {
-      #expect(journey.event.id == ids[100] && journey.event.fields["n"] == .int(100) && journey.unread.isEmpty)
+      #expect(journey.event.id == ids[100])
+      #expect(journey.event.fields["n"] == .int(100))
+      #expect(journey.unread.isEmpty)
       let file = "00000000000000000000.weir.lz4"
       #expect(JourneyReport.text(journey).contains("  drained at offset 100, in the batch segment \(file)\n"))
       let object = try JSONSerialization.jsonObject(with: Data(JourneyReport.json(journey).utf8)) as? [String: Any]
       let steps = try #require(object?["steps"] as? [[String: Any]])
       let drained = try #require(steps.first { $0["step"] as? String == "drained" })
-      #expect(drained["batch"] as? Bool == true && drained["file"] as? String == file)
+      #expect(drained["batch"] as? Bool == true)
+      #expect(drained["file"] as? String == file)
       #expect(drained["offset"] as? Int == 100)
     }
     // One in the middle is in a file that is named by another's offset.
@@ -107,7 +116,9 @@ struct JourneyCommandTests {
     let files = middle.steps.compactMap { step -> String? in
       if case .drained(_, let file, let isBatch) = step.what { isBatch ? file : nil } else { nil }
     }
-    #expect(files.count == 1 && files[0] > "00000000000000000001" && files[0] < "00000000000000004001", "\(files)")
+    try #require(files.count == 1, "\(files)")
+    #expect(files[0] > "00000000000000000001", "\(files)")
+    #expect(files[0] < "00000000000000004001", "\(files)")
     #expect(middle.event.fields["n"] == .int(4_000))
   }
 

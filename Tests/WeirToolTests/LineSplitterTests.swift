@@ -22,7 +22,7 @@ private func split(_ text: String) -> [String] {
 }
 
 struct LineSplitterTests {
-  @Test func lines() {
+  @Test func `a text is split at its line feeds`() {
     #expect(split("") == [])
     #expect(split("\n") == [""])
     #expect(split("a") == ["a"])
@@ -34,7 +34,7 @@ struct LineSplitterTests {
   }
 
   /// All ways to cut a short input into three reads.
-  @Test func anyCut() {
+  @Test func `the lines are the same however the reads are cut`() {
     let input = Array("one\n\ntwo\r\nthree".utf8)
     let expected = split([input])
     for first in 0...input.count {
@@ -46,7 +46,7 @@ struct LineSplitterTests {
   }
 
   /// A line at and over the limit, read byte by byte and at once: cut at the limit, and the lines around it whole.
-  @Test(arguments: [1, 3, 100]) func longLines(readSize: Int) {
+  @Test(arguments: [1, 3, 100]) func `a line over the limit is cut at it`(readSize: Int) {
     let input = Array("ab\n12345\n123456\n1234567890\ncd\n123456789".utf8)
     let reads = stride(from: 0, to: input.count, by: readSize).map {
       Array(input[$0..<min($0 + readSize, input.count)])

@@ -14,7 +14,7 @@ private func json(_ value: FieldValue) -> String {
 }
 
 struct JSONTextTests {
-  @Test func scalars() {
+  @Test func `scalars are written as JSON`() {
     #expect(json(.null) == "null")
     #expect(json(.bool(true)) == "true")
     #expect(json(.int(.min)) == "-9223372036854775808")
@@ -32,7 +32,7 @@ struct JSONTextTests {
     #expect(UUID(uuidString: text).map { json(.uuid($0)) } == "\"\(text)\"")
   }
 
-  @Test func nested() {
+  @Test func `nested values are written as JSON`() {
     let object: FieldObject = ["b": .array([.int(1), .object(["x": .null])]), "a": .string("\"")]
     #expect(json(.object(object)) == #"{"b":[1,{"x":null}],"a":"\""}"#)
     #expect(json(.array([])) == "[]")
@@ -40,7 +40,7 @@ struct JSONTextTests {
   }
 
   /// What is written is read back by Foundation as the same text: every ASCII character, and some beyond.
-  @Test func stringsAgreeWithFoundation() throws {
+  @Test func `strings agree with Foundation`() throws {
     let beyond: [Unicode.Scalar] = ["\u{2028}", "\u{202E}", "\u{2066}", "\u{FEFF}", "😀", "\u{301}"]
     let scalars = (0..<0x100).compactMap { Unicode.Scalar(UInt32($0)) } + beyond
     for scalar in scalars {
@@ -54,7 +54,7 @@ struct JSONTextTests {
   }
 
   /// Texts that turn the direction of writing would show a line in another order than it has.
-  @Test func directionsAreEscaped() {
+  @Test func `marks of direction are escaped`() {
     let turning = [0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069].joined().compactMap { Unicode.Scalar($0) }
     for scalar in turning {
       let code = String(scalar.value, radix: 16)
@@ -68,7 +68,7 @@ struct JSONTextTests {
   }
 
   /// What this parser reads, this writer writes again.
-  @Test func aLineComesBack() {
+  @Test func `a printed line comes back`() {
     let line = #"{"event":"e","fields":{"z":[1,-2,18446744073709551615,0.25,1e+300,-0.0],"a":{"x":null},"s":"\\é\n"}}"#
     guard case .event(_, let fields) = JSONLines.parse(Array(line.utf8).span) else {
       Issue.record("malformed")
@@ -85,7 +85,7 @@ struct UTCTests {
   }
 
   /// A day in each month of nine centuries, against the C library.
-  @Test func daysAgreeWithTheCLibrary() {
+  @Test func `days agree with the C library`() {
     for year in stride(from: 1600, through: 2500, by: 1) {
       for month in 1...12 {
         var parts = tm()
@@ -95,12 +95,14 @@ struct UTCTests {
         let days = timegm(&parts) / 86_400
         #expect(UTC.daysSince1970(year: year, month: month, day: 28) == days)
         let date = UTC.date(daysSince1970: days)
-        #expect(date.year == year && date.month == month && date.day == 28)
+        #expect(date.year == year)
+        #expect(date.month == month)
+        #expect(date.day == 28)
       }
     }
   }
 
-  @Test func leapDays() {
+  @Test func `a leap day is there in leap years alone`() {
     #expect(UTC.daysSince1970(year: 2000, month: 2, day: 29) != nil)
     #expect(UTC.daysSince1970(year: 1900, month: 2, day: 29) == nil)
     #expect(UTC.daysSince1970(year: 2015, month: 13, day: 1) == nil)
@@ -108,13 +110,13 @@ struct UTCTests {
   }
 
   @Test(arguments: [0, 1, -1, 1_795_219_200, -9_223_372_036, 9_223_372_036])
-  func datesAgreeWithTimestamp(seconds: Int) {
+  func `dates agree with Timestamp`(seconds: Int) {
     let time = Timestamp(nanosecondsSince1970: Int64(seconds) * 1_000_000_000).description
     let date = Date(timeIntervalSince1970: Double(seconds))
     #expect(rfc3339(date) == time.replacingOccurrences(of: ".000000000", with: ""))
   }
 
-  @Test func dates() {
+  @Test func `a date is written as of RFC 3339, if that can write it`() {
     #expect(rfc3339(Date(timeIntervalSinceReferenceDate: 0)) == "2001-01-01T00:00:00Z")
     #expect(rfc3339(Date(timeIntervalSinceReferenceDate: 0.5)) == "2001-01-01T00:00:00.500000000Z")
     #expect(rfc3339(Date(timeIntervalSinceReferenceDate: -0.25)) == "2000-12-31T23:59:59.750000000Z")
@@ -141,14 +143,14 @@ struct EventFormatTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test func asJSON() {
+  @Test func `an event is a line of JSON`() {
     #expect(
       line(.jsonl)
         == #"{"offset":7,"id":"00000000000000ab0000000000000001","time":"1970-01-01T00:00:01.000000001Z","#
         + #""event":"shop sold","fields":{"b":"x,\"y","a":1}}"# + "\n")
   }
 
-  @Test func asCSV() {
+  @Test func `an event is a row of CSV`() {
     #expect(EventFormat.csv.header(withContext: false) == "offset,id,time,event,fields\n")
     #expect(
       line(.csv)
@@ -158,7 +160,7 @@ struct EventFormatTests {
 
   /// A name may be anything: it shall neither reach a terminal as a command nor pass for another name.
   @Test(arguments: ["a\u{1B}[2Jb", "a\nb", "a\u{9B}b", "a\u{7F}", "\u{0}", "\"quoted\"", "plain, name", "é\u{301}", ""])
-  func namesInCSV(_ name: String) throws {
+  func `a name in CSV is quoted so that it passes for no other`(_ name: String) throws {
     var bytes: [UInt8] = []
     let id = EventID(opening: 0xAB, sequence: 1)
     EventFormat.csv.append(
@@ -173,13 +175,13 @@ struct EventFormatTests {
     #expect(Array(read.utf8) == Array(name.utf8))
   }
 
-  @Test func asText() {
+  @Test func `an event is a line of text`() {
     #expect(line(.text) == "7  1970-01-01T00:00:01.000000001Z  \"shop sold\"  b=\"x,\\\"y\" a=1\n")
   }
 }
 
 struct QuantityTests {
-  @Test func written() {
+  @Test func `quantities are written for people`() {
     #expect(Quantity.count(0) == "0")
     #expect(Quantity.count(999) == "999")
     #expect(Quantity.count(1_000) == "1,000")
@@ -192,7 +194,7 @@ struct QuantityTests {
     #expect(Quantity.bytes(17 << 20) == "17.0 MiB")
   }
 
-  @Test func read() {
+  @Test func `sizes are read with their units`() {
     #expect(Quantity.parseBytes("65536") == 65_536)
     #expect(Quantity.parseBytes("64K") == 65_536)
     #expect(Quantity.parseBytes("1m") == 1 << 20)
@@ -202,14 +204,14 @@ struct QuantityTests {
     }
   }
 
-  @Test func progress() {
+  @Test func `progress is one line`() {
     let half = Progress.line(1_000_000, nanoseconds: 500_000_000, fraction: 0.5)
     #expect(half == "[###############               ]  50 %  1,000,000 events  2,000,000/s")
     #expect(Progress.line(5, nanoseconds: 0, fraction: nil) == "5 events  0/s")
     #expect(Progress.line(0, nanoseconds: 1, fraction: 1).contains("] 100 %"))
   }
 
-  @Test func summary() {
+  @Test func `a summary tells counts and times`() {
     let tally = Tally(accepted: 1_000, refused: [.tooLarge: 2], captureNanoseconds: 85_000)
     let summary = RecordSummary(tally: tally, nanoseconds: 2_000_000_000, dropped: 2)
     #expect(
@@ -218,7 +220,7 @@ struct QuantityTests {
         + "(\(DropReason.tooLarge.name): 2)")
   }
 
-  @Test func summaryOfWhatWasRemoved() {
+  @Test func `a summary tells what was removed, and why`() {
     let bounds = RecordSummary.Bounds(bytes: 4 << 20, retainedBytes: nil, retainedSeconds: 3_600)
     let summary = RecordSummary(
       tally: Tally(accepted: 1_000), nanoseconds: 1_000_000_000, dropped: 0, displaced: 1_200, expired: 34,
@@ -228,7 +230,7 @@ struct QuantityTests {
         "0 dropped, 1,200 displaced at the byte limit (--max-bytes 4194304), 34 expired by retention (--retain 3600s)"))
   }
 
-  @Test func errorsNameTheOptionsOfTheCommand() throws {
+  @Test func `errors name the options of the command`() throws {
     var configuration = Tracker.Configuration()
     configuration.logger = nil
     configuration.byteLimit = 5
@@ -236,6 +238,7 @@ struct QuantityTests {
       try Tracker(directory: "/nonexistent/log", configuration: configuration)
     }
     let named = try #require(error).named(RecordOptions.names)
-    #expect(named.message.hasPrefix("--max-bytes is 5; ") && named.code == .cannotRun, "\(named.message)")
+    #expect(named.message.hasPrefix("--max-bytes is 5; "), "\(named.message)")
+    #expect(named.code == .cannotRun, "\(named.message)")
   }
 }

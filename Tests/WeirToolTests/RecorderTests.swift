@@ -45,7 +45,7 @@ struct RecorderTests {
 
   /// More threads than lines, fewer, and as many; rounds that do and do not shift a thread's lines.
   @Test(arguments: [1, 2, 3, 7, 10], [1, 2, 5] as [UInt64])
-  func everyThreadHasItsLinesInOrder(threads: Int, repetitions: UInt64) throws {
+  func `every thread has its lines in order`(threads: Int, repetitions: UInt64) throws {
     let count = 7
     let input = (0..<count).map { "line \($0)\n" }.joined()
     let (tally, events) = try record(PlainLines.self, input, threads: threads, repetitions: repetitions)
@@ -59,10 +59,11 @@ struct RecorderTests {
     #expect(Set(lanes.values) == Set(expected.filter { !$0.isEmpty }))
   }
 
-  @Test func manyLinesOnSeveralThreads() throws {
+  @Test func `many lines on several threads are all recorded, each thread's in order`() throws {
     let input = (0..<50_000).map { "\($0) \(String(repeating: "x", count: $0 % 90))\n" }.joined()
     let (tally, events) = try record(PlainLines.self, input, threads: 4)
-    #expect(tally.accepted == 50_000 && tally.refused.isEmpty)
+    #expect(tally.accepted == 50_000)
+    #expect(tally.refused.isEmpty)
     var lanes: [UInt64: [String]] = [:]
     for event in events { lanes[event.id.sequence >> 48, default: []].append(try event["text"]) }
     let lines = input.split(separator: "\n").map(String.init)
@@ -70,7 +71,7 @@ struct RecorderTests {
     #expect(Set(lanes.values) == Set(expected))
   }
 
-  @Test func formatsByName() throws {
+  @Test func `each format records what it parses`() throws {
     let json = #"{"event":"sold","fields":{"n":1,"deep":{"list":[true,null]}}}"# + "\nno json\n"
     let stored = try record(JSONLines.self, json).events
     #expect(stored.map(\.name) == ["sold", "malformed"])
@@ -81,7 +82,7 @@ struct RecorderTests {
     #expect(requests.map(\.name) == ["malformed"])
   }
 
-  @Test func aLineOverTheLimitIsRefusedAndCounted() throws {
+  @Test func `a line over the limit is refused, and counted`() throws {
     let largest = String(repeating: "k", count: RecordLimits.eventBytes - 4)
     let (tally, events) = try record(PlainLines.self, "a\n\(largest)\n\(largest)k\nb\n")
     #expect(tally.accepted == 3)
@@ -91,20 +92,21 @@ struct RecorderTests {
     #expect(events.filter(\.isNotice).map(\.name) == ["weir.gap"])
   }
 
-  @Test func aThrownSwitchStopsBeforeTheFirstLine() throws {
+  @Test func `a thrown switch stops before the first line`() throws {
     let stop = try StopSwitch()
     stop.stop(.signal(2))
     stop.stop(.output)
     #expect(stop.cause == .signal(2), "only the first cause counts")
     let (tally, events) = try record(PlainLines.self, "a\nb\n", stop: stop)
-    #expect(tally.accepted == 0 && events.isEmpty)
+    #expect(tally.accepted == 0)
+    #expect(events.isEmpty)
   }
 
-  @Test func theLimitIsTheLogsOwn() {
+  @Test func `the limit is the log's own`() {
     #expect(RecordLimits.eventBytes == 69_632)  // as the help text says
   }
 
-  @Test func inputsThatAreNone() throws {
+  @Test func `an input that can't be read is an error`() throws {
     let folder = try Folder()
     for path in ["\(folder.path)/missing", folder.path] {
       #expect(throws: ToolError.self) { try InputFile(path: path) }
@@ -113,7 +115,7 @@ struct RecorderTests {
 }
 
 struct ReportTests {
-  @Test func damageInOneLine() {
+  @Test func `damage is told in one line`() {
     func line(_ bytes: UInt64, _ count: UInt64) -> String {
       Damage.describe(file: "0.weir", problem: "bad", position: 4_096, bytes: bytes, firstOffset: 17, count: count)
     }
@@ -123,11 +125,11 @@ struct ReportTests {
     #expect(line(8, 24) == "0.weir: bad: 8 bytes at 4,096; events 17 to 40 are missing")
   }
 
-  @Test func tableIsAligned() {
+  @Test func `a table is aligned`() {
     #expect(Table.text([("a", "1"), ("long", "2")]) == "a     1\nlong  2\n")
   }
 
-  @Test func keysAreThereWithoutValues() throws {
+  @Test func `keys are there without values, too`() throws {
     struct Report: Encodable {
       @Nullable var firstTime: String?
       var tornBytes = 0
@@ -136,7 +138,7 @@ struct ReportTests {
   }
 
   /// Every key of the JSON reports is in the help of its command, and nothing else is promised there.
-  @Test func helpTellsAllKeys() throws {
+  @Test func `the help tells all keys`() throws {
     let folder = try Folder()
     try Tracker(directory: folder.path + "/log").close()
     let log = LogDirectory(folder.path + "/log")

@@ -8,7 +8,7 @@ import WeirContracts
 @testable import WeirTool
 
 struct SchemaTextTests {
-  @Test func everyPart() {
+  @Test func `a schema's text has every part of it`() {
     let schema = Schema(
       events: [
         .init(EventType("a", [Field("x", .int32)]), count: 1, firstOffset: 5, lastOffset: 5),
@@ -37,7 +37,7 @@ struct SchemaTextTests {
   }
 
   /// Names are the log's, and may be anything; none shall reach a terminal as a command or pass for two lines.
-  @Test func namesThatAreNone() {
+  @Test func `a name with control characters can't break a line`() {
     let odd = "a\u{1B}[2J\n b"
     let type = EventType(odd, [Field(odd, .object([Field(odd, .bool)]), formerNames: [odd])], formerNames: [odd])
     let text = SchemaText.of(Schema(events: [.init(type)]))
@@ -45,7 +45,8 @@ struct SchemaTextTests {
     #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 })
     let changes = Schema(events: [.init(type)]).changes(to: Schema())
     let diff = SchemaDiffReport(changes).text
-    #expect(diff.split(separator: "\n").count == 2 && !diff.contains("\u{1B}"))
+    #expect(diff.split(separator: "\n").count == 2)
+    #expect(!diff.contains("\u{1B}"))
   }
 }
 
@@ -63,7 +64,7 @@ struct EventContextFormatTests {
       bootID: boot)
   }
 
-  @Test func nothingKnown() {
+  @Test func `an event of which nothing is known has empty columns`() {
     let event = event(EventContext())
     let uuid = event.id.uuid.uuidString
     #expect(
@@ -76,7 +77,7 @@ struct EventContextFormatTests {
   }
 
   /// Bound fields stand over global ones, and nothing of a context can break a line.
-  @Test func everythingKnown() throws {
+  @Test func `an event of which everything is known has it in its columns`() throws {
     let boot = try #require(UUID(uuidString: "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"))
     let context = EventContext(
       globals: ["app": "shop", "region": "eu"], user: EventUser(id: "u\n\"7", traits: ["plan": "gold"]),

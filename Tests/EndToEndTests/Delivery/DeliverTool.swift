@@ -13,7 +13,8 @@ import Testing
         #expect(first.text.contains("500 acknowledged, 0 rejected, 0 pending, 0 lost"))
         try Tool.record(scratch("log"), sending: Numbered.lines(501...700))
         let second = try Tool.run("deliver", scratch("log"), "--to", scratch("out"), "--name", "out", "--lz4")
-        #expect(second.code == 0 && second.text.contains("200 acknowledged"), "\(second.text)\(second.errors)")
+        #expect(second.code == 0, "\(second.text)\(second.errors)")
+        #expect(second.text.contains("200 acknowledged"), "\(second.text)\(second.errors)")
         #expect(try Self.delivered(scratch("out")) == Array(1...700))
       }
 
@@ -32,7 +33,7 @@ import Testing
         return numbers
       }
 
-      @Test func `it begins where it is told to, the first time only`() throws {
+      @Test func `a delivery begins where it is told to, the first time only`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
         let between = try #require(try Tool.cat(scratch("log")).last?.time)
@@ -48,7 +49,7 @@ import Testing
         }
       }
 
-      @Test func `a second one of the same name is refused as locked, one of another name is not`() throws {
+      @Test func `a second delivery of the same name is refused as locked, one of another name is not`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
         let first = try Child(
@@ -56,15 +57,17 @@ import Testing
         try first.waitUntil { _ in (try? Self.delivered(scratch("a")).count) == 10 }
         let second = try Tool.run("deliver", scratch("log"), "--to", scratch("b"), "--name", "a")
         let isTold = second.errors.contains("locked") && second.complaints.count == 1
-        #expect(second.code == 2 && isTold, "\(second.errors)")
+        #expect(second.code == 2, "\(second.errors)")
+        #expect(isTold, "\(second.errors)")
         try Tool.require(
           Tool.run("deliver", scratch("log"), "--to", scratch("b"), "--name", "b"), code: 0, "of another name")
         first.signal(SIGTERM)
         let outcome = try first.wait()
-        #expect(outcome.code == 143 && outcome.text.contains("10 acknowledged"), "\(outcome.text)\(outcome.errors)")
+        #expect(outcome.code == 143, "\(outcome.text)\(outcome.errors)")
+        #expect(outcome.text.contains("10 acknowledged"), "\(outcome.text)\(outcome.errors)")
       }
 
-      @Test func `whoever follows gets what comes, beside a writer that removes what was delivered`() throws {
+      @Test func `a follower gets what comes, beside a writer that removes what was delivered`() throws {
         let scratch = try Scratch()
         let arguments = ["record", scratch("log"), "--acknowledge", "--segment-bytes", "1M", "--remove-delivered"]
         let writer = try Child(Tool.path, arguments, input: .pipe)
@@ -89,7 +92,8 @@ import Testing
         let segments = try Files.segments(in: scratch("log"))
         #expect(isRemoved(writer), "segments: \(segments)")
         let ledger = try LedgerLine.read(scratch("log"), "out")
-        #expect(ledger.balanced && ledger.lost.values.allSatisfy { $0 == 0 }, "\(ledger)")
+        #expect(ledger.balanced, "\(ledger)")
+        #expect(ledger.lost.values.allSatisfy { $0 == 0 }, "\(ledger)")
         writer.finishInput()
         #expect(try writer.wait().code == 0)
         try follower.waitUntil { _ in
@@ -99,7 +103,8 @@ import Testing
         #expect(try follower.wait().code == 130)
         #expect(try Self.delivered(scratch("out")) == Array(1...count))
         let dropped = try Tool.run("stat", scratch("log"), "--json").text
-        #expect(dropped.contains("\"expired\" : 0") && dropped.contains("\"displaced\" : 0"), "\(dropped)")
+        #expect(dropped.contains("\"expired\" : 0"), "\(dropped)")
+        #expect(dropped.contains("\"displaced\" : 0"), "\(dropped)")
       }
 
       @Test func `an endpoint that refuses the key stops delivery, and the events are kept`() throws {
@@ -109,7 +114,8 @@ import Testing
         let key = try scratch.file("key", "sEcReT-kEy\n")
         let arguments = ["deliver", scratch("log"), "--to", collector.url, "--name", "a", "--key-file", key]
         let outcome = try Tool.run(arguments)
-        #expect(outcome.code == 6 && outcome.errors.contains("401"), "\(outcome.code ?? -1) \(outcome.errors)")
+        #expect(outcome.code == 6, "\(outcome.code ?? -1) \(outcome.errors)")
+        #expect(outcome.errors.contains("401"), "\(outcome.code ?? -1) \(outcome.errors)")
         #expect(!(outcome.errors + outcome.text).contains("sEcReT"))
         #expect(try LedgerLine.read(scratch("log"), "a").pending == 10)
         try Self.expectNoKey("sEcReT", in: scratch("log"))
@@ -146,18 +152,23 @@ import Testing
         let before = try LedgerLine.read(scratch("log"), "out")
         let reason = isDamage ? "damaged" : "removed"
         let lost = before.lost[reason] ?? 0
-        #expect(lost > 0 && before.pending > 0 && before.balanced, "\(before)")
+        #expect(lost > 0, "\(before)")
+        #expect(before.pending > 0, "\(before)")
+        #expect(before.balanced, "\(before)")
         let run = try Tool.run(arguments)
         #expect(run.code == 1, "\(run.code ?? -1) \(run.text)")
         let digits = run.text.components(separatedBy: "(\(reason): ").last?.prefix { $0 != ")" } ?? ""
         #expect(digits.filter(\.isNumber) == "\(lost)", "\(run.text)")
         let next = try Tool.run(arguments)
-        #expect(next.code == 0 && next.text.contains(" 0 lost"), "\(next.code ?? -1) \(next.text)")
+        #expect(next.code == 0, "\(next.code ?? -1) \(next.text)")
+        #expect(next.text.contains(" 0 lost"), "\(next.code ?? -1) \(next.text)")
         let after = try LedgerLine.read(scratch("log"), "out")
-        #expect(after.lost[reason] == lost && after.pending == 0 && after.balanced, "\(after)")
+        #expect(after.lost[reason] == lost, "\(after)")
+        #expect(after.pending == 0, "\(after)")
+        #expect(after.balanced, "\(after)")
       }
 
-      @Test func `of several destinations one that stops is told at once and shown, and the others go on`() throws {
+      @Test func `a destination that stops is told at once and shown, and the others go on`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...20))
         let collector = try Collecting(log: scratch("collected"), faults: "status=404")
@@ -188,12 +199,13 @@ import Testing
         let down = try RefusingPort()
         let arguments = ["deliver", scratch("log"), "--to", down.url, "--name", "down", "--budget", "1s"]
         let outcome = try Tool.run(arguments)
-        #expect(outcome.code == 5 && outcome.text.contains("10 pending"), "\(outcome.code ?? -1) \(outcome.text)")
+        #expect(outcome.code == 5, "\(outcome.code ?? -1) \(outcome.text)")
+        #expect(outcome.text.contains("10 pending"), "\(outcome.code ?? -1) \(outcome.text)")
         #expect(outcome.errors.contains("run again"), "\(outcome.errors)")
         #expect(try LedgerLine.read(scratch("log"), "down").balanced)
       }
 
-      @Test func `what cannot begin says so in one line, and touches nothing`() throws {
+      @Test func `a delivery that cannot begin says so in one line, and touches nothing`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
         _ = try scratch.file("file", "x")
@@ -212,19 +224,21 @@ import Testing
         for (arguments, word) in cases {
           let outcome = try Tool.run(["deliver"] + arguments)
           #expect(outcome.code == 2, "\(arguments): \(outcome.code ?? -1)")
-          #expect(outcome.complaints.count == 1 && outcome.errors.contains(word), "\(arguments): \(outcome.errors)")
+          #expect(outcome.complaints.count == 1, "\(arguments): \(outcome.errors)")
+          #expect(outcome.errors.contains(word), "\(arguments): \(outcome.errors)")
         }
         #expect(try Files.fingerprint(scratch("log")) == before)
       }
 
-      @Test func `what is rejected is kept with its reason, and is given again once that is mended`() throws {
+      @Test func `a rejected event is kept with its reason, and is given again once that is mended`() throws {
         let scratch = try Scratch()
         let lines = try RealLines()
         try Tool.record(scratch("log"), sending: lines.lines(1..<101))
         let collector = try Collecting(log: scratch("collected"), faults: "partial:1*1")
         let to = ["--to", collector.url]
         let first = try Tool.run(["deliver", scratch("log"), "--name", "main"] + to)
-        #expect(first.code == 4 && first.errors.contains("weir dead-letters"), "\(first.code ?? -1) \(first.errors)")
+        #expect(first.code == 4, "\(first.code ?? -1) \(first.errors)")
+        #expect(first.errors.contains("weir dead-letters"), "\(first.code ?? -1) \(first.errors)")
         let rejected = try LedgerLine.read(scratch("log"), "main").rejected
         #expect(rejected > 0)
         let letters = try Tool.run("dead-letters", scratch("log"), "main", "--format", "jsonl")
@@ -252,20 +266,26 @@ import Testing
         try waiting.waitUntil { _ in FileManager.default.fileExists(atPath: attempts) }
         waiting.signal(SIGINT)
         let ended = try waiting.wait()
-        #expect(ended.code == 130 && ended.text.contains("\(rejected) pending"), "\(ended.text)\(ended.errors)")
+        #expect(ended.code == 130, "\(ended.text)\(ended.errors)")
+        #expect(ended.text.contains("\(rejected) pending"), "\(ended.text)\(ended.errors)")
         let again = try Tool.run(["redrive", scratch("log"), "main"] + to)
-        #expect(again.code == 0 && again.text.contains("\(rejected) acknowledged"), "\(again.text)\(again.errors)")
+        #expect(again.code == 0, "\(again.text)\(again.errors)")
+        #expect(again.text.contains("\(rejected) acknowledged"), "\(again.text)\(again.errors)")
         let accounted = try LedgerLine.read(scratch("log"), "main")
-        #expect(accounted.rejected == 0 && accounted.acknowledged == 100 && accounted.balanced, "\(accounted)")
+        #expect(accounted.rejected == 0, "\(accounted)")
+        #expect(accounted.acknowledged == 100, "\(accounted)")
+        #expect(accounted.balanced, "\(accounted)")
         #expect(try Tool.run("dead-letters", scratch("log"), "main").output.isEmpty)
         let all = try Tool.run("dead-letters", scratch("log"), "main", "--format", "jsonl", "--all")
         #expect(CatLine.rawLines(all.output).count == Int(rejected))
         let third = try Tool.run(["redrive", scratch("log"), "main"] + to)
-        #expect(third.code == 0 && third.text.contains(" 0 acknowledged"), "\(third.text)\(third.errors)")
+        #expect(third.code == 0, "\(third.text)\(third.errors)")
+        #expect(third.text.contains(" 0 acknowledged"), "\(third.text)\(third.errors)")
         #expect(try Tool.run(["redrive", scratch("log"), "nobody"] + to).code == 2)
         try collector.stop()
         let collected = try Collected(log: collector.log, lines: lines)
-        #expect(collected.problems.isEmpty && Set(collected.ids.values) == ids, "\(collected.problems)")
+        #expect(collected.problems.isEmpty, "\(collected.problems)")
+        #expect(Set(collected.ids.values) == ids, "\(collected.problems)")
       }
 
       @Test func `full segments become LZ4 files that the lz4 tool reads, and nothing else changes`() throws {

@@ -19,7 +19,7 @@ import Testing
         }
       }
 
-      @Test func `with a second destination that is dead all the time`() throws {
+      @Test func `every acknowledged event arrives beside a destination that is dead all the time`() throws {
         if Run.isLongDelivery {
           try Self.run(events: 1_000_000, kills: 50, collectorKills: 6, deadToo: true)
         } else {
@@ -27,7 +27,7 @@ import Testing
         }
       }
 
-      @Test func `killed with most of it still to deliver, a recorder has removed nothing of that`() throws {
+      @Test func `a recorder killed with most events still to deliver has removed none of them`() throws {
         let world = try DeliveryWorld(seed: Run.seed(), faults: "slow=100ms")
         try world.record(14_000, untilDelivered: 5_000)
         let statistics = try Tool.run("stat", world.log, "--json")

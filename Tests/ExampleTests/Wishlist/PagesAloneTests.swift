@@ -13,7 +13,7 @@
       ).filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
     }
 
-    @Test func thePagesCompileWithoutTheTracking() throws {
+    @Test func `the pages compile without the tracking`() throws {
       let pages = try Self.sources("Pages")
       #expect(pages.count >= 4)
       #expect(try typecheck(pages) == "")
@@ -21,7 +21,7 @@
       #expect(try typecheck(Self.sources("Tracking")).contains("error: cannot find type 'WishlistPage' in scope"))
     }
 
-    @Test func thePagesHaveNoLineOfTracking() throws {
+    @Test func `the pages have no line of tracking`() throws {
       for page in try Self.sources("Pages") {
         let text = try String(contentsOf: page, encoding: .utf8)
         for word in ["track", "event", "analytics", "hook", "provider", "coordinator", "scope", "JoinPoint"] {

@@ -15,7 +15,7 @@
       WishlistPage([shoes, hat], stock: Stock([1: 3]))
     }
 
-    @Test func aShowingIsAScope() throws {
+    @Test func `a showing of the page is a scope`() throws {
       let spy = try SpyTracker()
       let tracking = ShopTracking(spy.tracker)
       let page = makePage()
@@ -29,7 +29,7 @@
       #expect(tracking.wishlists.count == 0)
     }
 
-    @Test func removingIsToldToBothDestinations() throws {
+    @Test func `a removal is told to both destinations`() throws {
       let spy = try SpyTracker()
       let tracking = ShopTracking(spy.tracker)
       let page = makePage()
@@ -42,7 +42,7 @@
       #expect(tracking.wishlists[page] != nil)
     }
 
-    @Test func movingToTheCartSaysHowLongItTookOrWhyItFailed() async throws {
+    @Test func `a move to the cart says how long it took, or why it failed`() async throws {
       let spy = try SpyTracker()
       let tracking = ShopTracking(spy.tracker)
       let page = makePage()
@@ -59,7 +59,7 @@
       #expect(tracking.wishlists.count == 1)
     }
 
-    @Test func itsSiblingAndItsParentAreNotTracked() throws {
+    @Test func `the page's sibling and parent are not tracked`() throws {
       let spy = try SpyTracker()
       let tracking = ShopTracking(spy.tracker)
       for page in [RecommendationsPage([shoes]), ItemListPage([shoes])] {
@@ -71,7 +71,7 @@
       #expect(tracking.wishlists.count == 0)
     }
 
-    @Test func withoutTrackingThePageIsTheSame() throws {
+    @Test func `the page is the same without tracking`() throws {
       let page = makePage()
       page.appear()
       #expect(page.like(shoes))
@@ -80,7 +80,7 @@
       #expect(page.items == [shoes])
     }
 
-    @Test func eachDestinationGetsItsEventsInItsForm() async throws {
+    @Test func `each destination gets its events in its own form`() async throws {
       let spy = try SpyTracker()
       let analytics = ScriptedProvider(name: "analytics")
       let recommendations = ScriptedProvider(name: "recommendations")

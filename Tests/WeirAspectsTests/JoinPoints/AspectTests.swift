@@ -5,23 +5,3 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct AspectTests {}
-
-/// Runs `body` on a thread of its own, and waits for it.
-func onThread(_ body: @escaping @Sendable () -> Void) {
-  onThreads(1) { _ in body() }
-}
-
-/// Runs `body` on so many threads at once, and waits for all.
-func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-  let group = DispatchGroup()
-  for index in 0..<count {
-    group.enter()
-    let thread = Thread {
-      body(index)
-      group.leave()
-    }
-    thread.stackSize = 4 << 20
-    thread.start()
-  }
-  group.wait()
-}

@@ -81,7 +81,7 @@ private let anyPoint = JoinPoint<Void, (), Any>("any()")
 
 extension AspectTests {
   @Suite struct Forms {
-    @Test func freeFunctions() {
+    @Test func `a free function is heard`() {
       let heard = Heard()
       let hook = freePoint.after { _, call, outcome in heard.say("\(call.name) \((try? outcome.get()) ?? -1)") }
       #expect(count("three") == 5)
@@ -89,7 +89,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func rethrowingFunctions() {
+    @Test func `a rethrowing function is heard, and its error`() {
       let heard = Heard()
       let hook = rethrowingPoint.after { _, _, outcome in heard.say("\(outcome)") }
       #expect(rethrowing { 1 } == 1)
@@ -98,7 +98,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func mutatingAndStaticMethodsOfStructures() {
+    @Test func `mutating and static methods of structures are heard`() {
       let heard = Heard()
       let hooks = [
         Basket.addPoint.before { basket, call in heard.say("\(basket.items) + \(call.item)") },
@@ -112,7 +112,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func actorsAndCancelledTasks() async {
+    @Test func `an actor's method is heard, and that its task was cancelled`() async {
       let heard = Heard()
       let account = Account()
       let hooks = [
@@ -130,7 +130,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func theMainActor() async {
+    @Test func `a method of the main actor is heard on it`() async {
       let heard = Heard()
       let hook = Screen.showPoint.before { screen, _ in
         MainActor.assumeIsolated { heard.say("\(type(of: screen))") }
@@ -141,7 +141,7 @@ extension AspectTests {
     }
 
     /// Calls that begin on one thread and end on another, many at once.
-    @Test func asynchronousCallsChangeThreads() async {
+    @Test func `an asynchronous call may change threads`() async {
       let before = Count()
       let after = Count()
       let gone = Count()
@@ -156,14 +156,15 @@ extension AspectTests {
       }
       // Parent and Replacing recurse through self; of Calling the parent's body does, which calls the override again.
       let expected = (0..<500).reduce(0) { $0 + $1 % 3 + 1 }
-      #expect(before.value == expected && after.value == expected)
+      #expect(before.value == expected)
+      #expect(after.value == expected)
       for hook in hooks { hook.detach() }
       #expect(gone.value == 0)
     }
 
     // MARK: Parameters
 
-    @Test func largeParameters() {
+    @Test func `large parameters are heard whole`() {
       #expect(MemoryLayout<CallState<Void, (large: Large, ()), Large>>.size > 256)
       let heard = Heard()
       let hook = largePoint.after { _, call, outcome in heard.say("\(call.large.last) \((try? outcome.get())!.last)") }
@@ -174,7 +175,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func parametersOfLargeAlignment() {
+    @Test func `parameters of large alignment are heard whole`() {
       let missed = JoinPointListing().missedCalls
       let heard = Heard()
       let hook = alignedPoint.after { _, call, outcome in
@@ -191,7 +192,7 @@ extension AspectTests {
     }
 
     /// What a call's state holds goes with the call, whether its end was heard or the hook was gone by then.
-    @Test func whatACallHoldsIsReleased() throws {
+    @Test func `the objects that a call holds are released`() throws {
       let gone = Count()
       let hook = heldPoint.after { _, call, _ in call.held.use() }
       for _ in 0..<10 {
@@ -215,7 +216,7 @@ extension AspectTests {
       failing.detach()
     }
 
-    @Test func parametersAreNotEvaluatedForNobody() {
+    @Test func `parameters are not evaluated for nobody`() {
       let count = Count()
       func item() -> String {
         count.up()
@@ -226,7 +227,7 @@ extension AspectTests {
     }
 
     /// A result that is kept as Any, and one that is nil.
-    @Test func resultsOfAnyType() {
+    @Test func `a result of type Any is heard, one that is nil, too`() {
       let heard = Heard()
       let hook = anyPoint.after { _, _, outcome in heard.say("\((try? outcome.get()) ?? "none")") }
       var call = anyPoint.call()

@@ -51,8 +51,9 @@ extension AspectTests {
 
     enum Kind: CaseIterable { case synchronous, asynchronous, ofClass }
 
-    @Test(arguments: Kind.allCases) func table(_ kind: Kind) async {
-      #expect(Self.expected.count == 9 && Self.columns.count == 12)
+    @Test(arguments: Kind.allCases) func `each hook hears the calls that the table says`(_ kind: Kind) async {
+      #expect(Self.expected.count == 9)
+      #expect(Self.columns.count == 12)
       // All at once, and each alone: what one hook hears depends on no other.
       for (name, row) in Self.expected {
         await check(kind, name, row, attaching: Self.columns)
@@ -61,7 +62,7 @@ extension AspectTests {
     }
 
     /// Recursion through `self`: each is a call of its own, whichever bodies it goes through.
-    @Test(arguments: Kind.allCases) func recursion(_ kind: Kind) async {
+    @Test(arguments: Kind.allCases) func `each call of a recursion is a call of its own`(_ kind: Kind) async {
       for (name, row) in Self.expected {
         await check(kind, name, row.mapValues { $0 * 4 }, attaching: Self.columns, depth: 3)
       }
@@ -166,7 +167,7 @@ extension AspectTests {
     // MARK: What is not in the table
 
     /// Inside of one call of an override `super` is called twice: that is one call.
-    @Test func superTwice() {
+    @Test func `two calls of super inside of one override are one call`() {
       let count = Count()
       let hook = Parent.lookPoint.before { _, _ in count.up() }
       _ = Calling().within { above in above() + above() }
@@ -175,7 +176,7 @@ extension AspectTests {
     }
 
     /// From a method that is not the override: a call, for no override of it is in progress.
-    @Test func superFromAnotherMethod() async {
+    @Test func `super called from another method is a call`() async {
       let count = Count()
       let hook = Parent.lookPoint.before { _, _ in count.up() }
       _ = Calling().lookAbove()
@@ -191,7 +192,7 @@ extension AspectTests {
     }
 
     /// From a closure that runs on another thread: a call, for that thread knows nothing of the override.
-    @Test func superOnAnotherThread() {
+    @Test func `super called on another thread is a call`() {
       let count = Count()
       let hook = Parent.lookPoint.before { _, _ in count.up() }
       _ = Calling().within { above in
@@ -203,7 +204,7 @@ extension AspectTests {
     }
 
     /// A class method's override in progress hides no call on another class.
-    @Test func classMethodsInsideOfOneAnother() {
+    @Test func `a class method's override hides no call on another class`() {
       let heard = Heard()
       let hook = Parent.makePoint.before { type, _ in heard.say("\(type)") }
       let outer = Parent.makePoint.before(exactly: Calling.self) { _, _ in
@@ -217,7 +218,7 @@ extension AspectTests {
     }
 
     /// An object's override in progress hides no call on another object.
-    @Test func otherObjectsInsideOfAnOverride() {
+    @Test func `an object's override hides no call on another object`() {
       let count = Count()
       let hook = Parent.lookPoint.before { _, _ in count.up() }
       _ = Calling().within { _ in OfCalling().look(0) + Plain().look(0) + Calling().look(0) }

@@ -35,7 +35,7 @@ private final class Shop: Sendable {
 
 extension AspectTests {
   @Suite struct Hooks {
-    @Test func adviceHearsWhatHappened() throws {
+    @Test func `advice hears what happened`() throws {
       let heard = Heard()
       let shop = Shop()
       let hooks = [
@@ -51,7 +51,8 @@ extension AspectTests {
           }
         },
         Shop.buyPoint.after { _, _, _, duration in
-          #expect(duration > .zero && duration < .seconds(600))
+          #expect(duration > .zero)
+          #expect(duration < .seconds(600))
           heard.say("timed")
         },
       ]
@@ -66,7 +67,7 @@ extension AspectTests {
       #expect(heard.take() == [])
     }
 
-    @Test func durationIsThatOfTheCall() {
+    @Test func `the duration is that of the call`() {
       let took = Heard()
       let hook = Shop.askPoint.after { _, _, _, duration in took.say("\(duration >= .milliseconds(20))") }
       Shop().ask { usleep(21_000) }
@@ -74,7 +75,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func nothingSaidIsNothingReturned() {
+    @Test func `a call that says no result has returned nothing`() {
       let heard = Heard()
       let hook = Shop.askPoint.after { _, _, outcome in
         if case .success(()) = outcome { heard.say("nothing") }
@@ -84,7 +85,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func hooksFireInTheOrderOfAttaching() {
+    @Test func `hooks fire in the order of attaching`() {
       let heard = Heard()
       let shop = Shop()
       let hooks = [
@@ -102,7 +103,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func detachingTwiceIsDetachingOnce() {
+    @Test func `detaching twice is detaching once`() {
       let count = Count()
       let other = Count()
       let hook = Shop.askPoint.before { _, _ in count.up() }
@@ -110,14 +111,16 @@ extension AspectTests {
       Shop().ask()
       hook.detach()
       hook.detach()
-      #expect(!hook.isAttached && stays.isAttached)
+      #expect(!hook.isAttached)
+      #expect(stays.isAttached)
       Shop().ask()
-      #expect(count.value == 1 && other.value == 2)
+      #expect(count.value == 1)
+      #expect(other.value == 2)
       stays.detach()
       #expect(!Shop.isAsked)
     }
 
-    @Test func aReleasedHookIsDetached() {
+    @Test func `a released hook is detached`() {
       let count = Count()
       let gone = Count()
       var hook: Hook? = { [held = Held(gone)] in
@@ -129,12 +132,13 @@ extension AspectTests {
       Shop().ask()
       withExtendedLifetime(hook) {}
       hook = nil
-      #expect(!Shop.isAsked && gone.value == 1)
+      #expect(!Shop.isAsked)
+      #expect(gone.value == 1)
       Shop().ask()
       #expect(count.value == 1)
     }
 
-    @Test func aHookThatIsKeptStaysUntilDetached() throws {
+    @Test func `a hook that is kept stays until detached`() throws {
       let count = Count()
       weak var kept: Hook?
       do {
@@ -143,7 +147,8 @@ extension AspectTests {
       Shop().ask()
       #expect(count.value == 1)
       try #require(kept).detach()
-      #expect(kept == nil && !Shop.isAsked)
+      #expect(kept == nil)
+      #expect(!Shop.isAsked)
       // Nor is one kept that is detached already.
       do {
         let late = Shop.askPoint.before { _, _ in count.up() }
@@ -154,7 +159,7 @@ extension AspectTests {
       #expect(kept == nil)
     }
 
-    @Test func whatAdviceHeldIsReleasedWhenDetachReturns() {
+    @Test func `the objects that advice held are released when detach returns`() {
       let gone = Count()
       let hook = { [held = Held(gone)] in Shop.askPoint.after { _, _, _ in held.use() } }()
       Shop().ask()
@@ -167,7 +172,7 @@ extension AspectTests {
 
     // MARK: In the midst of a call
 
-    @Test func attachedDuringACallHearsTheNext() {
+    @Test func `a hook attached during a call hears the next`() {
       let heard = Heard()
       let before = Shop.askPoint.after { _, _, _ in heard.say("first") }
       var late: Hook?
@@ -183,7 +188,7 @@ extension AspectTests {
       late?.detach()
     }
 
-    @Test func detachedDuringACallDoesNotHearItsEnd() {
+    @Test func `a hook detached during a call does not hear its end`() {
       let heard = Heard()
       let hook = Shop.askPoint.after { _, _, _ in heard.say("gone") }
       let stays = Shop.askPoint.after { _, _, _ in heard.say("stays") }
@@ -193,7 +198,7 @@ extension AspectTests {
       #expect(heard.take() == [])
     }
 
-    @Test func adviceDetachesItself() {
+    @Test func `advice may detach itself`() {
       let count = Count()
       let gone = Count()
       let slot = Mutex<Hook?>(nil)
@@ -209,13 +214,14 @@ extension AspectTests {
       }()
       slot.withLock { $0 = hook }
       Shop().ask()
-      #expect(gone.value == 1 && !hook.isAttached)
+      #expect(gone.value == 1)
+      #expect(!hook.isAttached)
       Shop().ask()
       #expect(count.value == 1)
       slot.withLock { $0 = nil }
     }
 
-    @Test func adviceDetachesAnother() {
+    @Test func `advice may detach another hook`() {
       let count = Count()
       let gone = Count()
       let shop = Shop()
@@ -230,12 +236,13 @@ extension AspectTests {
       slot.withLock { $0 = second }
       shop.ask()
       // It comes later in the same call, and is detached by then.
-      #expect(count.value == 0 && gone.value == 1)
+      #expect(count.value == 0)
+      #expect(gone.value == 1)
       first.detach()
       slot.withLock { $0 = nil }
     }
 
-    @Test func adviceAttachesAnother() {
+    @Test func `advice may attach another hook`() {
       let heard = Heard()
       let slot = Mutex<Hook?>(nil)
       let hook = Shop.askPoint.before { _, _ in
@@ -251,7 +258,7 @@ extension AspectTests {
       slot.withLock { $0 }?.detach()
     }
 
-    @Test func adviceIsNotCalledForCallsOfItsOwn() throws {
+    @Test func `advice is not called for calls of its own`() throws {
       let heard = Heard()
       let shop = Shop()
       let asking = Shop.askPoint.before { owner, _ in
@@ -272,7 +279,7 @@ extension AspectTests {
 
     // MARK: Objects
 
-    @Test func noOtherObjectIsTakenForOneThatEnded() {
+    @Test func `no other object is taken for one that ended`() {
       let count = Count()
       var hooks: [Hook] = []
       var addresses: Set<UInt> = []
@@ -291,7 +298,7 @@ extension AspectTests {
       hooks = []
     }
 
-    @Test func aHookKeepsNoObjectAlive() {
+    @Test func `a hook keeps no object alive`() {
       weak var seen: Shop?
       var hook: Hook?
       do {
@@ -304,7 +311,7 @@ extension AspectTests {
       hook?.detach()
     }
 
-    @Test func typesThatAreNotOfTheJoinPointTrap() async {
+    @Test func `a type that is not of the join point traps`() async {
       await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(exactly: Held.self) { _, _ in } }
       await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.after(in: Held.self) { _, _, _ in } }
       await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(on: Count()) { _, _ in } }
@@ -314,7 +321,7 @@ extension AspectTests {
 
     // MARK: Descriptors and the listing
 
-    @Test func aDescriptorThatEndsLetsItsHooksGo() {
+    @Test func `a descriptor that ends lets its hooks go`() {
       final class Owner: Sendable {
         let point = JoinPoint<Void, (), Void>("Owner.point")
       }
@@ -332,7 +339,7 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func theListingSaysWhoListens() throws {
+    @Test func `the listing says who listens`() throws {
       let hooks = [
         Parent.lookPoint.before(exactly: Calling.self, file: "Shop/Tracking.swift", line: 9) { _, _ in },
         Parent.lookPoint.after(in: Calling.self, file: "Shop/Tracking.swift", line: 10) { _, _, _ in },
@@ -340,7 +347,8 @@ extension AspectTests {
         Parent.lookPoint.before(file: "Shop/Tracking.swift", line: 12) { _, _ in },
       ]
       let listed = try #require(JoinPointListing().joinPoints.first { $0.name == "Parent.look(_:)" })
-      #expect(listed.owner == "Parent" && listed.file == "WeirTests/Families.swift")
+      #expect(listed.owner == "Parent")
+      #expect(listed.file == "WeirTests/Families.swift")
       #expect(
         listed.hooks.map { "\($0.time) \($0.target) \($0.line)" } == [
           "before exactly Calling 9", "after Calling and its subclasses 10", "after one Parent 11",

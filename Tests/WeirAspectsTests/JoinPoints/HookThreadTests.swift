@@ -11,7 +11,7 @@ import Testing
 
 extension AspectTests {
   @Suite struct Threads {
-    @Test func detachedFromTwoThreadsAtOnce() {
+    @Test func `a hook may be detached from two threads at once`() {
       for _ in 0..<200 {
         let gone = Count()
         let late = Count()
@@ -30,12 +30,13 @@ extension AspectTests {
         }
         isOver.store(true, ordering: .relaxed)
         _ = Plain().look(0)
-        #expect(gone.value == 1 && late.value == 0)
+        #expect(gone.value == 1)
+        #expect(late.value == 0)
       }
     }
 
     /// A detach that returned waited for the advice that ran on another thread.
-    @Test func detachWaitsForAdviceOfOtherThreads() {
+    @Test func `detach waits for advice of other threads`() {
       let isIn = DispatchSemaphore(value: 0)
       let goOn = DispatchSemaphore(value: 0)
       let isDone = Atomic<Bool>(false)
@@ -59,7 +60,7 @@ extension AspectTests {
     }
 
     /// Two hooks that detach each other at once, each on a thread of its own, do not wait for each other.
-    @Test func adviceThatDetachesOneAnotherDoesNotLock() {
+    @Test func `advice that detaches one another does not lock`() {
       for _ in 0..<100 {
         let gone = Count()
         let hooks = Mutex<[Hook]>([])
@@ -82,7 +83,7 @@ extension AspectTests {
     }
 
     /// What advice detached while another thread was firing is released when that one is done, by nobody else's doing.
-    @Test func whatIsPutOffIsReleasedByTheLastThatFires() {
+    @Test func `a release that is put off is made by the last hook that fires`() {
       let isIn = DispatchSemaphore(value: 0)
       let goOn = DispatchSemaphore(value: 0)
       let gone = Count()
@@ -100,7 +101,8 @@ extension AspectTests {
         } else {
           isIn.wait()
           _ = Sibling().look(0)
-          #expect(gone.value == 0 && !hook.isAttached)
+          #expect(gone.value == 0)
+          #expect(!hook.isAttached)
           goOn.signal()
         }
       }
@@ -109,7 +111,7 @@ extension AspectTests {
     }
 
     /// To let a hook go waits for nobody, so it can be done under a lock that advice takes.
-    @Test func lettingGoWaitsForNobody() {
+    @Test func `a hook that is let go of waits for nobody`() {
       let isIn = DispatchSemaphore(value: 0)
       let gone = Count()
       let slot = Mutex<Hook?>(nil)
@@ -133,10 +135,11 @@ extension AspectTests {
           }
         }
       }
-      #expect(seen == nil && gone.value == 1)
+      #expect(seen == nil)
+      #expect(gone.value == 1)
     }
 
-    @Test func threadsThatComeAndGo() {
+    @Test func `threads that come and go leave nothing behind`() {
       let count = Count()
       let hooks = [Parent.lookPoint.before { _, _ in count.up() }, Parent.lookPoint.after { _, _, _ in count.up() }]
       for _ in 0..<50 { onThreads(8) { _ in _ = Calling().look(0) } }
@@ -144,17 +147,18 @@ extension AspectTests {
       for hook in hooks { hook.detach() }
     }
 
-    @Test func deepRecursion() {
+    @Test func `each call of a deep recursion is heard`() {
       let before = Count()
       let after = Count()
       let hooks = [Parent.lookPoint.before { _, _ in before.up() }, Parent.lookPoint.after { _, _, _ in after.up() }]
       onThread { _ = Calling().look(2000) }
-      #expect(before.value == 2001 && after.value == 2001)
+      #expect(before.value == 2001)
+      #expect(after.value == 2001)
       for hook in hooks { hook.detach() }
     }
 
     /// Overrides of many objects inside of one another: the innermost still knows what came through `super`.
-    @Test func fortyOverridesInsideOfOneAnother() {
+    @Test func `forty overrides inside of one another are told apart`() {
       final class Branch: Parent, @unchecked Sendable {
         var next: Parent?
         override func look(_ depth: Int) -> String {
@@ -179,7 +183,7 @@ extension AspectTests {
     }
 
     /// What the parent attached fires in the child, can be detached there, and nothing waits for threads that are gone.
-    @Test func aChildOfAFork() async {
+    @Test func `a child of a fork hears, and may detach`() async {
       await #expect(processExitsWith: .success) {
         let count = Count()
         let gone = Count()

@@ -28,7 +28,7 @@ extension AspectTests {
       ]
     }
 
-    @Test func testsBesideEachOtherHearThemselvesAlone() async {
+    @Test func `tests beside each other hear themselves alone`() async {
       let shared = Lamp()
       let attached = AsyncGate(parties: 2)
       await withTaskGroup(of: [String].self) { group in
@@ -57,7 +57,7 @@ extension AspectTests {
       }
     }
 
-    @Test func whoIsOutsideIsNotHeard() async throws {
+    @Test func `a call from outside is not heard`() async throws {
       let heard = Heard()
       let lamp = Lamp()
       let hook = await withTaskLocalHooks {
@@ -73,7 +73,7 @@ extension AspectTests {
       withExtendedLifetime(hook) {}
     }
 
-    @Test func outerHooksHearWhatIsCalledInside() {
+    @Test func `an outer hook hears what is called inside`() {
       let heard = Heard()
       let lamp = Lamp()
       withTaskLocalHooks {
@@ -92,7 +92,7 @@ extension AspectTests {
     }
 
     /// One that was attached outside hears all, as ever.
-    @Test func otherHooksHearEverything() {
+    @Test func `any other hook hears everything`() {
       let heard = Heard()
       let hook = Lamp.point.before { _, call in heard.say("\(call.number)") }
       withTaskLocalHooks { Lamp().light(1) }
@@ -101,7 +101,7 @@ extension AspectTests {
       hook.detach()
     }
 
-    @Test func errorsKeepTheirTypeAndWorkItsActor() async {
+    @Test func `an error keeps its type, and work its actor`() async {
       func refuse() throws(Refused) { throw Refused(item: 3) }
       func refuseLater() async throws(Refused) { throw Refused(item: 4) }
       do throws(Refused) {

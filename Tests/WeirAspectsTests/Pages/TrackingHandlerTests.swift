@@ -17,7 +17,7 @@ import WeirTesting
     return handler
   }
 
-  @Test func tellsOfEnteringAndLeaving() {
+  @Test func `a handler tells of entering and leaving`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     page.open()
@@ -27,7 +27,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func listensToItsOwnPageAlone() {
+  @Test func `a handler listens to its own page alone`() {
     let (page, other, notes) = (ListenedPage(), ListenedPage("other"), Notes())
     let handler = listening(to: page, notes)
     other.open()
@@ -37,7 +37,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func listensToAPageOfASubclass() {
+  @Test func `a handler listens to a page of a subclass`() {
     let (page, notes) = (SpecialPage("special"), Notes())
     let handler = TrackingHandler<SpecialPage, String, Notes>(page, delegate: notes) { $0.title }
     handler.enters(on: ListenedPage.opened)
@@ -45,7 +45,7 @@ import WeirTesting
     #expect(notes.all == ["entered special"])
   }
 
-  @Test func enteringTwiceIsEnteringOnce() {
+  @Test func `entering twice is entering once`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     page.close()
@@ -57,7 +57,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func suspendsAndResumesWhatIsEntered() {
+  @Test func `a handler suspends and resumes what is entered`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     handler.suspend()
@@ -74,7 +74,7 @@ import WeirTesting
       notes.all == ["entered cart", "suspended cart", "resumed cart", "suspended cart", "exited cart by back"])
   }
 
-  @Test func joinPointsSuspendAndResume() {
+  @Test func `a join point may suspend and resume a page`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = Handler(page, delegate: notes) { $0.title }
     handler.enters(on: ListenedPage.bought)
@@ -86,7 +86,7 @@ import WeirTesting
     #expect(notes.all == ["entered cart", "suspended cart", "resumed cart"])
   }
 
-  @Test func adviceGetsTheHandlerThePageAndTheCall() {
+  @Test func `advice gets the handler, the page and the call`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = Handler(page, delegate: notes) { $0.title }
     handler.before(ListenedPage.bought) { handler, page, call in
@@ -99,7 +99,7 @@ import WeirTesting
     #expect(notes.all == ["buying 3 from cart", "bought 3: 6"])
   }
 
-  @Test func itsEndDetachesAndLeavesAnEnteredPage() {
+  @Test func `a handler's end detaches, and leaves an entered page`() {
     let (page, notes) = (ListenedPage(), Notes())
     var handler: Handler? = listening(to: page, notes)
     weak let gone = handler
@@ -111,7 +111,7 @@ import WeirTesting
     #expect(notes.all == ["entered cart", "exited cart by released"])
   }
 
-  @Test func itsEndSaysNothingOfAPageThatIsNotEntered() {
+  @Test func `a handler's end says nothing of a page that is not entered`() {
     let (page, notes) = (ListenedPage(), Notes())
     var handler: Handler? = listening(to: page, notes)
     page.open()
@@ -121,7 +121,7 @@ import WeirTesting
     #expect(notes.all == ["entered cart", "exited cart by back"])
   }
 
-  @Test func thePageIsNotKept() {
+  @Test func `the page is not kept`() {
     let notes = Notes()
     var page: ListenedPage? = ListenedPage()
     let handler = listening(to: page!, notes)
@@ -132,7 +132,7 @@ import WeirTesting
     handler.enters(on: ListenedPage.opened)
   }
 
-  @Test func theProcessSuspendsResumesAndEndsThePage() async throws {
+  @Test func `the process suspends, resumes and ends the page`() async throws {
     let spy = try SpyTracker()
     let lifeCycle = try LifeCycle(spy.tracker)
     let (page, idle, notes) = (ListenedPage(), ListenedPage("idle"), Notes())
@@ -146,7 +146,7 @@ import WeirTesting
     withExtendedLifetime(handlers) {}
   }
 
-  @Test func aPageSuspendedByItselfStaysSoWhenTheProcessGoesOn() {
+  @Test func `a page suspended by itself stays so when the process goes on`() {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     page.open()
@@ -166,7 +166,7 @@ import WeirTesting
     #expect(notes.all.suffix(3) == ["suspended cart", "exited cart by back", "entered cart"])
   }
 
-  @Test func aPageMayBeAnActor() async {
+  @Test func `a page may be an actor`() async {
     let (cart, notes) = (ListenedCart(), Notes())
     let handler = TrackingHandler<ListenedCart, String, Notes>(cart, delegate: notes) { cart in
       cart.assumeIsolated { "cart of \($0.count)" }
@@ -179,7 +179,7 @@ import WeirTesting
     withExtendedLifetime(handler) {}
   }
 
-  @Test func itsEndDoesNotWaitForAdvice() {
+  @Test func `a handler's end does not wait for advice`() {
     let (page, other, notes) = (ListenedPage(), ListenedPage("other"), Notes())
     let (running, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     // Advice may take a lock under which somebody lets go of a handler.
@@ -201,7 +201,7 @@ import WeirTesting
     withExtendedLifetime(hook) {}
   }
 
-  @Test func aDelegateMayCallTheHandler() {
+  @Test func `a delegate may call the handler`() {
     final class Echo: TrackingDelegate {
       typealias Info = String
       let handler = Mutex<Handle?>(nil)
@@ -222,7 +222,7 @@ import WeirTesting
     #expect(echo.notes.all == ["entered cart", "told", "suspended cart"])
   }
 
-  @Test func manyThreadsAreToldInOrder() async {
+  @Test func `many threads are told in order`() async {
     let (page, notes) = (ListenedPage(), Notes())
     let handler = listening(to: page, notes)
     nonisolated(unsafe) let shared = page
@@ -247,7 +247,8 @@ import WeirTesting
   // MARK: For whom
 
   /// Two requests use one page: while one of them is telling, the other one's news are told on its thread.
-  @Test(arguments: ["bob", nil]) func whatAnotherThreadTellsIsOfTheRequestInWhichItHappened(second: String?) throws {
+  @Test(arguments: ["bob", nil])
+  func `an event that another thread tells is of the request in which it happened`(second: String?) throws {
     let spy = try SpyTracker()
     let page = ListenedPage()
     let coordinator = HeldCoordinator(spy.tracker)
@@ -299,7 +300,7 @@ import WeirTesting
 
   // MARK: A plain page
 
-  @Test func aPlainPageTakesThreeLines() throws {
+  @Test func `a plain page takes three lines`() throws {
     let spy = try SpyTracker()
     let page = ListenedPage()
     let tracking = TrackingHandler(page, delegate: PageCoordinator("checkout", tracker: spy.tracker))
@@ -315,10 +316,11 @@ import WeirTesting
     #expect(views[0] == views[1])
   }
 
-  @Test func eachShowingHasAnIdOfItsOwn() throws {
+  @Test func `each showing has an id of its own`() throws {
     let spy = try SpyTracker()
     let slot = ScopeSlot("checkout", tracker: spy.tracker)
-    #expect(slot.scope == nil && slot.elapsed == nil)
+    #expect(slot.scope == nil)
+    #expect(slot.elapsed == nil)
     let first = slot.begin()
     #expect(slot.begin() === first)
     slot.end(interaction: "back")
@@ -330,7 +332,7 @@ import WeirTesting
   }
 
   /// One thread stands still in the midst of beginning; another one begins meanwhile.
-  @Test func whoIsOvertakenInBeginningBeginsNothing() throws {
+  @Test func `a thread that is overtaken in beginning begins nothing`() throws {
     let spy = try SpyTracker()
     let clock = HeldClock()
     var configuration = LifeCycle.Configuration()
@@ -345,8 +347,10 @@ import WeirTesting
       if index == 1 { clock.goesOn.signal() }
     }
     let begun = scopes.withLock { $0 }
-    #expect(begun.count == 2 && begun[0] === begun[1])
-    #expect(slot.scope === begun[0] && begun[0].entered.isAccepted)
+    try #require(begun.count == 2)
+    #expect(begun[0] === begun[1])
+    #expect(slot.scope === begun[0])
+    #expect(begun[0].entered.isAccepted)
     slot.end(interaction: "back")
     // Captured on two threads, so in any order in the log.
     #expect(spy.names.filter { $0.hasPrefix("scope.") }.sorted() == ["scope.entered", "scope.exited"])
@@ -375,7 +379,7 @@ import WeirTesting
     }
   }
 
-  @Test func eventsOfASlotAreInsideOfItsScope() throws {
+  @Test func `events of a slot are inside of its scope`() throws {
     let spy = try SpyTracker()
     let slot = ScopeSlot("checkout", tracker: spy.tracker)
     slot.track(PageView(page: "before"))

@@ -22,14 +22,16 @@ import WeirScopes
     }
   }
 
-  @Test func everyPageOfTheClassHasAHandlerWhileItIsEntered() {
+  @Test func `every page of the class has a handler while it is entered`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     let (first, second) = (GalleryPage("a"), GalleryPage("b"))
-    #expect(handlers.count == 0 && handlers[first] == nil)
+    #expect(handlers.count == 0)
+    #expect(handlers[first] == nil)
     first.open()
     second.open()
-    #expect(handlers.count == 2 && handlers[first]?.owner === first)
+    #expect(handlers.count == 2)
+    #expect(handlers[first]?.owner === first)
     _ = first.buy(count: 1)
     first.close()
     _ = first.buy(count: 2)
@@ -42,7 +44,7 @@ import WeirScopes
       ])
   }
 
-  @Test func subclassesAreNotOfTheClass() {
+  @Test func `subclasses are not of the class`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     SpecialGalleryPage().open()
@@ -50,7 +52,7 @@ import WeirScopes
     #expect(notes.all == [])
   }
 
-  @Test func pagesThatEndedWithoutBeingLeftGoWithTheNext() {
+  @Test func `pages that ended without being left go with the next`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     for number in 0..<100 { GalleryPage("\(number)").open() }
@@ -58,7 +60,7 @@ import WeirScopes
     #expect(handlers.count == 1)
   }
 
-  @Test func itsEndDetaches() {
+  @Test func `the end of the handlers detaches`() {
     let notes = Notes()
     var handlers: TrackingHandlers<Handler>? = everyPage(notes)
     let page = GalleryPage()
@@ -70,7 +72,7 @@ import WeirScopes
     #expect(notes.all == ["entered cart", "exited cart by released"])
   }
 
-  @Test func anObjectIsNotTakenForOneThatEndedAtItsAddress() {
+  @Test func `an object is not taken for one that ended at its address`() {
     let notes = Notes()
     // Without hooks of their own, which would keep the objects' memory.
     let handlers = TrackingHandlers(
@@ -85,7 +87,7 @@ import WeirScopes
     #expect(!notes.all.contains { $0.contains("other") })
   }
 
-  @Test func anObjectMayBeLeftAsItEnds() {
+  @Test func `an object may be left as it ends`() {
     final class LeavingPage: ListenedPage {
       deinit { close() }
     }
@@ -98,7 +100,7 @@ import WeirScopes
     #expect(notes.all == ["entered a", "exited a by back"])
   }
 
-  @Test func manyThatEndedAreLookedForNowAndThen() {
+  @Test func `pages that ended are looked for now and then`() {
     let notes = Notes()
     let handlers = everyPage(notes)
     let pages = (0..<100).map { GalleryPage("kept \($0)") }

@@ -7,7 +7,7 @@
   @testable import WeirCollector
 
   struct FaultsTests {
-    @Test func wordsAreReadAndWritten() throws {
+    @Test func `faults in words are read and written`() throws {
       let words: [(String, Fault)] = [
         ("status=500:0.1", Fault(.status(500), probability: 0.1)), ("cut", Fault(.cut)),
         ("drop-answer:0.05*3", Fault(.dropAnswer, probability: 0.05, times: 3)),
@@ -29,7 +29,7 @@
       "status", "status=200", "status=600", "status=x", "cut=1", "cut:2", "cut:-0.1", "cut:x", "cut*0", "cut*x", "slow",
       "slow=2", "slow=2h", "slow=61m", "slow=-1s", "retry-after=", "nonsense", "", "cut:", "cut:0.6,garbage:0.6",
     ])
-    func whatIsNoFaultIsToldApart(text: String) {
+    func `words that are no fault are told apart`(text: String) {
       #expect(throws: CollectorError.self) {
         if text.contains(",") { _ = try Faults(text) } else { _ = try Fault(text) }
       }
@@ -40,7 +40,7 @@
       return (0..<count).map { _ in draw.next(asked: nil)?.kind.name ?? "-" }
     }
 
-    @Test func equalSeedsGiveEqualFaults() throws {
+    @Test func `equal seeds give equal faults`() throws {
       let text = "status=500:0.1,partial:0.1,cut:0.2,drop-answer:0.1"
       let first = draw(try Faults(text, seed: 7), 2_000)
       #expect(first == draw(try Faults(text, seed: 7), 2_000))
@@ -53,14 +53,14 @@
     }
 
     /// What other faults there are does not move the ones that come first.
-    @Test func aRequestsNumberIsItsOwn() throws {
+    @Test func `a request's number is its own`() throws {
       let alone = draw(try Faults("cut:0.3", seed: 5), 500)
       let beside = draw(try Faults("cut:0.3,partial:0.4", seed: 5), 500)
       #expect(zip(alone, beside).allSatisfy { ($0 == "cut") == ($1 == "cut") })
       #expect(beside.contains("partial"))
     }
 
-    @Test func oneThatAsksForAFaultTakesNobodysNumber() throws {
+    @Test func `a request that asks for a fault takes nobody's number`() throws {
       let faults = try Faults("status=500:0.5", seed: 3)
       let draw = FaultDraw(faults)
       let mixed = (0..<50).map { _ in
@@ -71,7 +71,7 @@
       #expect(draw.counts["cut"] == 50)
     }
 
-    @Test func afterSoManyTimesItDoesNotHappenAnyMore() throws {
+    @Test func `a fault that is to happen so many times does not happen any more after them`() throws {
       #expect(draw(try Faults("cut:1*3"), 5) == ["cut", "cut", "cut", "-", "-"])
       #expect(draw(try Faults("cut:0"), 100).allSatisfy { $0 == "-" })
       let draw = FaultDraw(try Faults("cut*1"))
@@ -81,7 +81,7 @@
       #expect(draw.counts == ["cut": 2])
     }
 
-    @Test func tenTenthsAreNotTooMany() throws {
+    @Test func `ten tenths are not too many`() throws {
       #expect(try Faults(Array(repeating: "cut:0.1", count: 10).joined(separator: ",")).list.count == 10)
     }
   }

@@ -20,7 +20,7 @@
     }
 
     @Test(arguments: [("status=500", 500), ("status=429", 429), ("retry-after=3s", 429), ("redirect", 302)])
-    func faultsThatStoreNothing(fault: String, status: Int) async throws {
+    func `a fault that refuses a request stores nothing of it`(fault: String, status: Int) async throws {
       try await withCollector { collector, client in
         let answer = try await post(client, fault)
         #expect(answer.status == status)
@@ -36,7 +36,7 @@
       }
     }
 
-    @Test func faultsThatStoreAll() async throws {
+    @Test func `a fault of the answer alone stores all of the request`() async throws {
       try await withCollector { collector, client in
         let cut = try await post(client, "cut")
         #expect(cut.status == 200)
@@ -67,7 +67,7 @@
       }
     }
 
-    @Test func anAnswerWithoutABodyIsCutToo() async throws {
+    @Test func `an answer without a body is cut, too`() async throws {
       try await withCollector { collector, client in
         let path = "/?query=INSERT%20INTO+t%20FORMAT%20JSONEachRow"
         let answer = try await client.post(path, "{\"id\":\"1\"}", ["X-Weir-Fault": "cut"])
@@ -77,7 +77,7 @@
       }
     }
 
-    @Test func aPartIsRefusedInTheVendorsWay() async throws {
+    @Test func `a part is refused in the vendor's way`() async throws {
       try await withCollector { collector, client in
         let answer = try await post(client, "partial")
         #expect(answer.status == 400)
@@ -95,7 +95,7 @@
       }
     }
 
-    @Test func aVendorThatCannotNameEventsStoresAPartAndFails() async throws {
+    @Test func `a vendor that cannot name events stores a part, and fails`() async throws {
       try await withCollector { collector, client in
         let body = segmentBatch((0..<8).map { segmentEvent("m\($0)") })
         let answer = try await client.post("/v1/batch", body, ["X-Weir-Fault": "partial"])
@@ -106,7 +106,7 @@
       }
     }
 
-    @Test func aVendorThatTakesAllOrNothingTakesNothing() async throws {
+    @Test func `a vendor that takes all or nothing takes nothing`() async throws {
       try await withCollector { collector, client in
         let events = (0..<8).map { "{\"event_type\":\"e\",\"user_id\":\"longer\",\"insert_id\":\"a\($0)\"}" }
         let body = "{\"events\":[\(events.joined(separator: ","))]}"
@@ -118,7 +118,7 @@
       }
     }
 
-    @Test func strangersInTheOtherAnswers() {
+    @Test func `the other answers name a stranger, too`() {
       func changed(_ json: String) -> String {
         String(decoding: Stranger.answer(Answer(200, [], Array(json.utf8))).body, as: UTF8.self)
       }
@@ -129,7 +129,7 @@
       #expect(changed("Ok.") == "Ok.")
     }
 
-    @Test func faultsFollowTheSeedAndCanBeSetAtRunTime() async throws {
+    @Test func `faults follow the seed, and can be set at run time`() async throws {
       let faults = try Faults("status=503:0.5", seed: 11)
       let draw = FaultDraw(faults)
       let expected = (0..<20).map { _ in draw.next(asked: nil).map { _ in 503 } ?? 200 }

@@ -29,20 +29,20 @@
 
   struct GunzipTests {
     @Test(arguments: [0, 1, 1_000, 65_536, 65_537, 1_000_000])
-    func whatIsPackedComesBack(count: Int) throws {
+    func `packed bytes come back`(count: Int) throws {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
       #expect(try Gunzip.unpack(gzipped(bytes), limit: count) == bytes)
       #expect(try Gunzip.unpack(gzipped(bytes) + gzipped([1, 2]), limit: count + 2) == bytes + [1, 2])
     }
 
-    @Test func aBombIsUnpackedNoFurtherThanTheLimit() {
+    @Test func `a bomb is unpacked no further than the limit`() {
       let bomb = gzipped([UInt8](repeating: 0, count: 8 << 20), level: 9)
       #expect(bomb.count < 16 << 10)
       #expect(throws: GunzipError.tooLarge) { try Gunzip.unpack(bomb, limit: (8 << 20) - 1) }
       #expect(throws: GunzipError.tooLarge) { try Gunzip.unpack(bomb, limit: 1) }
     }
 
-    @Test func everyCutAndFlippedByteIsDamage() {
+    @Test func `a cut and a flipped byte are damage, wherever they are`() {
       let packed = gzipped(Array("events events events events".utf8))
       for count in packed.indices {
         #expect(throws: GunzipError.damaged) { try Gunzip.unpack(Array(packed[..<count]), limit: 1 << 20) }

@@ -15,7 +15,7 @@
       ("2026-11-21T00:00:00.1234567899", 1_795_219_200_123_456_789), ("1969-12-31T23:59:59.5Z", -500_000_000),
       ("2026-11-20T23:59:60Z", 1_795_219_200_000_000_000), ("1795219200", 1_795_219_200_000_000_000),
     ])
-    func textsThatAreMoments(text: String, nanoseconds: Int) {
+    func `a text that is a moment is read as one`(text: String, nanoseconds: Int) {
       #expect(TimeText.timestamp(FieldValue.string(text))?.nanosecondsSince1970 == Int64(nanoseconds))
     }
 
@@ -25,11 +25,11 @@
       "2026-11-21T00:00:61Z", "2026-11-21T00:00:00.Z", "2026-11-21T00:00:00+1", "2026-11-21T00:00:00Zx",
       "9999-12-31T00:00:00Z", "0001-01-01T00:00:00Z", "２０２６-11-21",
     ])
-    func textsThatAreNone(text: String) {
+    func `a text that is no moment is not read as one`(text: String) {
       #expect(TimeText.timestamp(text) == nil)
     }
 
-    @Test func numbersOfEveryUnit() {
+    @Test func `a number is read in the unit that its size tells`() {
       #expect(TimeText.timestamp(.int(1_795_219_200))?.nanosecondsSince1970 == 1_795_219_200_000_000_000)
       #expect(TimeText.timestamp(.int(1_795_219_200_001))?.nanosecondsSince1970 == 1_795_219_200_001_000_000)
       #expect(TimeText.timestamp(.int(1_795_219_200_000_001))?.nanosecondsSince1970 == 1_795_219_200_000_001_000)

@@ -12,7 +12,7 @@
       (answer.json["events"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? String }
     }
 
-    @Test func pagesOfEvents() async throws {
+    @Test func `events are listed in pages`() async throws {
       try await withCollector { _, client in
         let events = (0..<10).map { segmentEvent("m\($0)", $0 % 2 == 0 ? "even" : "odd") }
         #expect(try await client.post("/v1/batch", segmentBatch(events)).status == 200)
@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func whatWasRejectedAndWhy() async throws {
+    @Test func `rejected events are listed with their reasons`() async throws {
       try await withCollector { _, client in
         #expect(ids(try await client.get("/_weir/rejected")).isEmpty)
         _ = try await client.post("/events", "{\"id\":\"1\",\"name\":\"n\"}\n{\"id\":\"2\"}\n")
@@ -53,7 +53,7 @@
       }
     }
 
-    @Test func violationsAreCountedAsFarAsEventsWereTaken() async throws {
+    @Test func `violations are counted as far as events were taken`() async throws {
       try await withCollector {
         $0.contract = Contract("shop", version: "1") { EventRule("paid") {} }
       } _: { collector, client in
@@ -62,12 +62,14 @@
           let answer = try await client.post("/v1/batch", segmentBatch(events))
           let shown = try await client.get("/_weir/stats").json["violations"] as? Int
           let counted = try await collector.statistics().violations
-          #expect(answer.status == 200 && shown == 1_000 * round && counted == UInt64(1_000 * round))
+          #expect(answer.status == 200)
+          #expect(shown == 1_000 * round)
+          #expect(counted == UInt64(1_000 * round))
         }
       }
     }
 
-    @Test func countsByVendorAndName() async throws {
+    @Test func `events are counted by vendor and by name`() async throws {
       try await withCollector { collector, client in
         for _ in 0..<2 {
           _ = try await client.post(

@@ -18,7 +18,7 @@
       "platform":"Linux"}
       """
 
-    @Test func goodEventsAreIngested() throws {
+    @Test func `good events are ingested`() throws {
       let read = Read(vendor, body([Self.good, #"{"event_type":"e","device_id":"device-1"}"#]))
       #expect(read.failures.isEmpty)
       #expect(read.events[0].id == "a-1")
@@ -32,7 +32,7 @@
       #expect(answer.json["server_upload_time"] as? Int != nil)
     }
 
-    @Test func badEventsAreListedByFieldAndNothingIsTaken() throws {
+    @Test func `bad events are listed by field, and nothing is taken`() throws {
       let read = Read(
         vendor,
         body([
@@ -55,13 +55,13 @@
       #expect(invalid == ["event": [1], "event_type": [3], "user_id": [5], "time": [6, 7], "event_properties": [8]])
     }
 
-    @Test func shortIDsAreTakenIfTheRequestSaysSo() {
+    @Test func `short ids are taken if the request says so`() {
       let event = #"{"event_type":"e","user_id":"a"}"#
       #expect(Read(vendor, body([event])).events.isEmpty)
       #expect(Read(vendor, body([event], more: ",\"options\":{\"min_id_length\":1}")).events.map(\.user) == ["a"])
     }
 
-    @Test func limitsOfARequest() {
+    @Test func `a request above a limit is refused, one at it is taken`() {
       #expect(Read(vendor, body(Array(repeating: #"{"event_type":"e","user_id":"longer"}"#, count: 2_000))).status == 0)
       let many = Read(vendor, body(Array(repeating: #"{"event_type":"e","user_id":"longer"}"#, count: 2_001)))
       #expect(many.answer(by: vendor).text == #"{"code":413,"error":"Payload too large"}"#)
@@ -70,7 +70,7 @@
       #expect(Read(vendor, body([Self.good]) + padding + " ").status == 413)
     }
 
-    @Test func aRequestWithoutEventsSaysWhatIsMissing() {
+    @Test func `a request without events says what is missing`() {
       let answer = Read(vendor, #"{"api_key":"k"}"#).answer(by: vendor)
       #expect(answer.status == 400)
       #expect(answer.json["missing_field"] as? String == "events")

@@ -9,7 +9,7 @@
   struct ClickHouseTests {
     private let insert = ["query": "INSERT INTO `shop`.`events` FORMAT JSONEachRow"]
 
-    @Test func rowsOnLinesAndInAnArray() throws {
+    @Test func `rows are read from lines and from an array`() throws {
       let rows = [
         #"{"id":"r-1","time":"2026-11-21 00:00:00.25","name":"paid","fields":{"n":1},"offset":4}"#,
         #"{"event_id":"r-2","event":"seen","properties":"{\"n\":2}","user_id":"ada"}"#, #"{"n":3}"#,
@@ -32,7 +32,7 @@
     }
 
     @Test(arguments: ["{\"a\":1}\n{\"a\":", "{\"a\":1}\n7", "{\"a\":1}\n\"\u{1}\"", "[{\"a\":1},7]"])
-    func aRowThatCannotBeReadIsTheInsertsFault(body: String) {
+    func `a row that cannot be read is the insert's fault`(body: String) {
       let read = Read(ClickHouse(), body, query: insert)
       #expect(read.status == 400)
       #expect(read.failures.map(\.index) == [1])
@@ -43,7 +43,7 @@
       #expect(refusal.answer.headers.contains { $0.name == "X-ClickHouse-Exception-Code" && $0.value == "27" })
     }
 
-    @Test func queriesThatAreNoInserts() {
+    @Test func `a query that is no insert is answered, or refused with its code`() {
       for query in ["CREATE TABLE t (a Int64) ENGINE = Memory", "SELECT 1", "SET x = 1"] {
         #expect(Read(ClickHouse(), "", query: ["query": query]).status == 0)
       }
@@ -55,13 +55,13 @@
       #expect(Read(ClickHouse(), "").status == 400)
     }
 
-    @Test func theQueryMayStandInTheBody() {
+    @Test func `the query may stand in the body`() {
       let read = Read(ClickHouse(), "INSERT INTO t FORMAT JSONEachRow\n{\"id\":\"1\"}\n{\"id\":\"2\"}\n")
       #expect(read.events.map(\.id) == ["1", "2"])
     }
 
     /// What stands before a server fails without an exception: a client must not take it for a bad row.
-    @Test func otherFailuresHaveNoExceptionCode() {
+    @Test func `other failures have no exception code`() {
       #expect(ClickHouse().answer(503, "busy").headers.allSatisfy { $0.name == "Content-Type" })
       #expect(ClickHouse().answer(400, "bad").headers.contains { $0.name == "X-ClickHouse-Exception-Code" })
     }

@@ -14,7 +14,7 @@
       "{\"event\":\(name),\"properties\":{\"time\":\(time),\"distinct_id\":\(user),\"$insert_id\":\"\(id)\"\(more)}}"
     }
 
-    @Test func goodEventsAreImported() throws {
+    @Test func `good events are imported`() throws {
       let events = [
         Self.event("i-1", more: #","token":"secret","k":2"#), Self.event("i-2", time: "1618716477.25", user: "\"\""),
         Self.event(String(repeating: "a", count: 36)),
@@ -47,7 +47,7 @@
       (#"{"event":"e","properties":{"time":1618716477,"distinct_id":"d"}}"#, "properties.$insert_id"),
     ]
 
-    @Test func eachRuleIsToldWithItsFieldAndTheOthersAreTaken() throws {
+    @Test func `a broken rule is told with its field, and the other events are taken`() throws {
       let bodies = Self.bad.flatMap { [$0.0, Self.event("good")] }
       let read = Read(Mixpanel(), "[\(bodies.joined(separator: ","))]")
       #expect(read.faults == Self.bad.enumerated().map { "\($0 * 2) \($1.1)" })
@@ -61,7 +61,7 @@
       #expect(records.allSatisfy { !($0["message"] as? String ?? "").isEmpty })
     }
 
-    @Test func whatIsJustWithinTheRulesIsTaken() {
+    @Test func `an event just within the rules is taken`() {
       let bodies = [
         Self.event(name: "\"\(text(255))\""), Self.event(time: "31536000"), Self.event(more: ",\"d\":[[[]]]"),
         Self.event(more: (0..<251).map { ",\"p\($0)\":1" }.joined()),
@@ -69,13 +69,13 @@
       #expect(Read(Mixpanel(), "[\(bodies.joined(separator: ","))]").faults == [])
     }
 
-    @Test func withoutStrictItSaysNothingOfWhatItLeavesOut() {
+    @Test func `an import that is not strict says nothing of what it leaves out`() {
       let read = Read(Mixpanel(), "[7,\(Self.event())]", query: ["strict": "0"])
       #expect(read.events.count == 1)
       #expect(read.answer(by: Mixpanel()).text == #"{"code":200,"num_records_imported":1,"status":"OK"}"#)
     }
 
-    @Test func limitsOfARequest() {
+    @Test func `a request above a limit is refused, one at it is taken`() {
       let events = Array(repeating: Self.event(), count: 2_000)
       #expect(Read(Mixpanel(), "[\(events.joined(separator: ","))]").events.count == 2_000)
       let more = events + [Self.event()]
@@ -86,7 +86,7 @@
       #expect(refused.answer(by: Mixpanel()).json["status"] as? String == "Request Entity Too Large")
     }
 
-    @Test func profilesAreEvents() {
+    @Test func `profiles are events`() {
       let read = Read(MixpanelProfiles(), #"[{"$token":"t","$distinct_id":"ada","$set":{"plan":"plus"}}]"#)
       #expect(read.events.map(\.name) == ["$identify"])
       #expect(read.events.map(\.properties) == [["plan": "plus"]])

@@ -14,7 +14,7 @@
       """
     }
 
-    @Test func recordsAreEvents() throws {
+    @Test func `records are events`() throws {
       let read = Read(
         OTLP(),
         body(
@@ -54,19 +54,19 @@
     @Test(arguments: [
       "[]", "x", #"{"resourceLogs":7}"#, #"{"resourceLogs":[7]}"#, #"{"resourceLogs":[{"scopeLogs":[[]]}]}"#,
     ])
-    func whatIsNoRequestOfLogs(body: String) {
+    func `a body that is no request of logs is refused`(body: String) {
       let answer = Read(OTLP(), body).answer(by: OTLP())
       #expect(answer.status == 400)
       #expect(answer.json["code"] as? Int == 3)
       #expect(answer.json["message"] is String)
     }
 
-    @Test func protobufIsSaidToBeUnknown() {
+    @Test func `Protobuf is said to be unknown`() {
       #expect(Read(OTLP(), "", type: "application/x-protobuf").status == 415)
       #expect(Read(OTLP(), "{}").events.isEmpty)
     }
 
-    @Test func aPartialSuccessSaysHowMany() throws {
+    @Test func `a partial success says how many records were rejected`() throws {
       guard case .batch(var batch) = Read(OTLP(), body("{},{},{}")) else { return }
       let failed = batch.events.removeFirst()
       batch.failures = [

@@ -7,7 +7,7 @@
   @testable import WeirCollector
 
   struct OwnFormTests {
-    @Test func whatWeirWritesIsReadBack() throws {
+    @Test func `the events that Weir writes are read back`() throws {
       var event = PreparedEvent(
         StoredEvent(
           offset: 7, id: EventID(opening: 1, sequence: 2),
@@ -31,7 +31,7 @@
       }
     }
 
-    @Test func eachBadLineIsItsOwnFault() throws {
+    @Test func `a bad line is a fault of its own`() throws {
       let lines = [
         "7", #"{"name":"n"}"#, #"{"id":"2"}"#, #"{"id":"3","name":""}"#, #"{"id":"4","name":"n","time":"x"}"#,
         #"{"id":"5","name":"n","fields":[]}"#, "{\"id\":", #"{"id":"7","name":"n"}"#,
@@ -47,7 +47,7 @@
       #expect(rejected[4]["id"] as? String == "4")
     }
 
-    @Test func nothingGoodAtAllIsABadRequest() {
+    @Test func `a request without one good line is a bad request`() {
       #expect(Read(OwnForm(), "x\ny").status == 400)
       #expect(Read(OwnForm(), "x\ny").failures.count == 2)
       #expect(Read(OwnForm(), "[{]").status == 400)

@@ -7,7 +7,7 @@
   @testable import WeirCollector
 
   struct PostHogTests {
-    @Test func batchesAndSingleEvents() throws {
+    @Test func `a batch and a single event are read`() throws {
       let event = """
         {"event":"paid","distinct_id":"ada","uuid":"0191-a","timestamp":"2026-11-21T01:00:00+01:00",\
         "properties":{"amount":3,"token":"t"}}
@@ -32,20 +32,20 @@
       #"{"batch":[{"event":"","distinct_id":"d"}]}"#, #"{"batch":[{"distinct_id":"d"}]}"#,
       #"{"batch":[{"event":"e","distinct_id":"d"},{"event":"e"}]}"#,
     ])
-    func aBadEventIsTheRequestsFault(body: String) {
+    func `a bad event is the request's fault`(body: String) {
       let read = Read(PostHog(), body)
       #expect(read.status == 400)
       #expect(read.events.isEmpty)
       #expect(!read.answer(by: PostHog()).text.isEmpty)
     }
 
-    @Test func theEventAtFaultIsKnown() {
+    @Test func `the event at fault is known`() {
       let read = Read(PostHog(), #"{"batch":[{"event":"e","distinct_id":"d"},{"event":"e","uuid":"u-2"}]}"#)
       #expect(read.failures.map(\.id) == ["u-2"])
       #expect(read.faults == ["1 distinct_id"])
     }
 
-    @Test func theLimitOfARequest() {
+    @Test func `a request above the limit is refused, one at it is taken`() {
       let event = #"{"event":"e","distinct_id":"d"}"#
       let padding = String(repeating: " ", count: (20 << 20) - event.utf8.count)
       #expect(Read(PostHog(), event + padding).events.count == 1)

@@ -7,7 +7,7 @@
   @testable import WeirCollector
 
   struct SegmentTests {
-    @Test func aBatchOfEveryCall() throws {
+    @Test func `a batch of every kind of call is read`() throws {
       let read = Read(
         Segment(),
         """
@@ -28,7 +28,7 @@
       #expect(read.answer(by: Segment()).text == #"{"success":true}"#)
     }
 
-    @Test func whatItDoesNotTakeItAnswersAsIfItDid() {
+    @Test func `an event that is not taken is answered as if it were`() {
       let read = Read(
         Segment(),
         """
@@ -40,7 +40,7 @@
       #expect(read.answer(by: Segment()).status == 200)
     }
 
-    @Test func aSingleCallHasItsTypeInItsPath() throws {
+    @Test func `a single call has its type in its path`() throws {
       let track = Read(Segment(call: "track"), #"{"event":"e","userId":"a","messageId":"m"}"#)
       #expect(track.events.map(\.name) == ["e"])
       let identify = Read(Segment(call: "identify"), #"{"userId":"a","traits":{"x":1}}"#)
@@ -48,7 +48,7 @@
       #expect(Read(Segment(call: "track"), "{\"event\":\"\(text(33_000))\",\"userId\":\"a\"}").status == 400)
     }
 
-    @Test func sizesAtAndAboveTheLimits() {
+    @Test func `a size above a limit is refused, one at it is taken`() {
       func padded(_ bytes: Int) -> String {
         let body = segmentBatch([segmentEvent("m")])
         return body + String(repeating: " ", count: bytes - body.utf8.count)
@@ -72,7 +72,7 @@
     }
 
     @Test(arguments: ["", "x", "[]", "7", "{}", #"{"batch":{}}"#, #"{"batch":[}"#])
-    func whatIsNoBatch(body: String) {
+    func `a body that is no batch is refused`(body: String) {
       let read = Read(Segment(), body)
       #expect(read.status == 400)
       #expect(read.answer(by: Segment()).json["success"] as? Bool == false)

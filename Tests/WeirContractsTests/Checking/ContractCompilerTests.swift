@@ -57,7 +57,7 @@ struct ContractCompilerTests {
       ])
   }
 
-  @Test func `names and paths`() {
+  @Test func `names and paths that make no sense are refused`() {
     for (name, reason) in [
       ("", "the field has no name"), (".", "part of the path is empty"), ("a.", "part of the path is empty"),
       ("a..b", "part of the path is empty"), ("[]", "before [] must come"), ("a[", "after [ must come ]"),
@@ -82,7 +82,7 @@ struct ContractCompilerTests {
     #expect(problems(Contract("c", version: "1", events: [EventRule(long)])).count == 1)
   }
 
-  @Test func `nesting`() {
+  @Test func `nesting has a limit`() {
     func nested(_ depth: Int) -> FieldRule {
       (1..<depth).reduce(FieldRule("x", mandatory: true)) { inner, _ in
         FieldRule("x", mandatory: true, .object, fields: [inner])
@@ -96,14 +96,14 @@ struct ContractCompilerTests {
     expect([FieldRule("x" + String(repeating: "[]", count: 16), mandatory: true)], ["at most 16"])
   }
 
-  @Test func `types and what is inside`() {
+  @Test func `fields inside of another type than theirs are refused`() {
     expect([FieldRule("a", mandatory: true, .string), FieldRule("a.b", mandatory: true)], ["make it object"])
     expect([FieldRule("a", mandatory: true, .object), FieldRule("a[]", mandatory: true)], ["make it array"])
     expect([FieldRule("a.b", mandatory: true), FieldRule("a[]", mandatory: true)], ["one of the two"])
     expect([FieldRule("a", mandatory: true, .any), FieldRule("a.b", mandatory: true)], [])
   }
 
-  @Test func `clauses that do not go with the type`() {
+  @Test func `clauses that do not go with the type are refused`() {
     for type in FieldRule.ValueType.allCases {
       let isNumber = type == .integer || type == .number
       let hasLength = [.string, .bytes, .array, .object].contains(type)
@@ -114,7 +114,7 @@ struct ContractCompilerTests {
     }
   }
 
-  @Test func `bounds`() {
+  @Test func `bounds that make no sense are refused`() {
     func range(_ lower: NumberRange.Bound?, _ upper: NumberRange.Bound?) -> [FieldRule] {
       [FieldRule("f", mandatory: true, .number, [.range(NumberRange(lower: lower, upper: upper))])]
     }
@@ -154,7 +154,7 @@ struct ContractCompilerTests {
     expect(length(.length(..<Int.min)), ["no value has a length"])
   }
 
-  @Test func `a clause there twice`() {
+  @Test func `a clause that is there twice is refused`() {
     expect([FieldRule("f", mandatory: true, .integer, [.range(1...), .range(...5)])], ["range is there twice"])
     expect(
       [
@@ -165,7 +165,7 @@ struct ContractCompilerTests {
       ["oneOf is there twice", "length is there twice", "matches is there twice"])
   }
 
-  @Test func `allowed values`() {
+  @Test func `allowed values that nothing can have are refused`() {
     func allowed(_ type: FieldRule.ValueType, _ values: [FieldValue], _ more: FieldRule.Clause...) -> [FieldRule] {
       [FieldRule("f", mandatory: true, type, [.oneOf(values)] + more)]
     }
@@ -183,7 +183,7 @@ struct ContractCompilerTests {
   }
 
   /// Looked through one by one, each against those before it, they would take minutes.
-  @Test func `as many allowed values as there may be, and one more`() throws {
+  @Test func `allowed values have a limit, and are compared quickly up to it`() throws {
     let limit = Contract.maximumAllowedValues
     let lists: [(FieldRule.ValueType, [FieldValue])] = [
       (.integer, (0..<limit).map { .int(Int64($0)) }), (.string, (0..<limit).map { .string("value \($0)") }),
@@ -203,7 +203,7 @@ struct ContractCompilerTests {
     }
   }
 
-  @Test func `defaults`() {
+  @Test func `defaults against their own rule are refused`() {
     func field(_ type: FieldRule.ValueType, _ value: FieldValue, _ clauses: FieldRule.Clause...) -> [FieldRule] {
       [FieldRule("f", mandatory: true, type, clauses, default: value)]
     }
@@ -227,7 +227,7 @@ struct ContractCompilerTests {
     expect(field(.array, deep), ["is nested"])
   }
 
-  @Test func `patterns together have a limit, problems too`() {
+  @Test func `patterns together have a limit, and problems too`() {
     let rules = (0..<300).map { FieldRule("f\($0)", mandatory: true, .string, [.matches("[a-z]{400}")]) }
     expect(rules, ["the patterns of the contract have more than 100000 characters"])
     let wrong = (0..<300).map { FieldRule("f\($0)", mandatory: true, .string, [.matches("(")]) }

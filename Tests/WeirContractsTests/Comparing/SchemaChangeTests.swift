@@ -45,7 +45,7 @@ private let both: Set<Broken> = [.newReaders, .oldReaders]
 private let a = Field("a", .int32)
 
 struct EventChangeTests {
-  @Test func nothing() {
+  @Test func `equal types have no difference`() {
     let types = SchemaSample.eventTypes + Checkout.eventTypes
     #expect(changes(types, types) == [])
     #expect(changes([], [] as [EventType]) == [])
@@ -55,13 +55,13 @@ struct EventChangeTests {
     #expect(Schema(of: types).changes(to: counted) == [])
   }
 
-  @Test func addedAndRetired() {
+  @Test func `an event may be added and retired`() {
     let (x, y) = (EventType("x", [a]), EventType("y", [Field("b", .string)]))
     #expect(changes([x], [x, y]) == [Expected(.eventAdded, "y")])
     #expect(changes([x, y], [x]) == [Expected(.eventRetired, "y")])
   }
 
-  @Test func renamed() {
+  @Test func `an event renamed with a trace is told as renamed`() {
     let old = EventType("e.x", [a], wireID: 3)
     #expect(changes([old], [EventType("e.y", [a], wireID: 3)]) == [Expected(.eventRenamed, "e.x")])
     #expect(
@@ -81,7 +81,7 @@ struct EventChangeTests {
         == [Expected(.eventRetired, "e.x"), Expected(.eventAdded, "e.y")])
   }
 
-  @Test func wireIDs() {
+  @Test func `a changed wire ID is told`() {
     let none = EventType("e.x", [a])
     let one = EventType("e.x", [a], wireID: 1)
     let two = EventType("e.x", [a], wireID: 2)
@@ -95,7 +95,7 @@ struct EventChangeTests {
   }
 
   /// A name that another event has now: readers of old logs, or old readers, take the one for the other.
-  @Test func namesReused() {
+  @Test func `a name that another event has now is told`() {
     let old = [EventType("x", [a])]
     let new = [EventType("y", [a], formerNames: ["x"]), EventType("x", [Field("b", .optional(.bool))])]
     #expect(changes(old, new).contains(Expected(.nameReused, "y", "", [.oldReaders])))
@@ -105,13 +105,13 @@ struct EventChangeTests {
         == [Expected(.eventRenamed, "x"), Expected(.eventRenamed, "y", "", [.oldReaders])])
   }
 
-  @Test func kinds() {
+  @Test func `a changed kind of an event is told`() {
     #expect(
       changes([EventType("e", [a])], [EventType("e", [a], kind: .pageView)]) == [Expected(.eventKindChanged)])
   }
 
   /// Of several forms of an event the last count, and the earlier ones for what can't be read of them any more.
-  @Test func severalForms() {
+  @Test func `the last of several forms counts`() {
     func schema(_ forms: [[Field]]) -> Schema {
       Schema(events: forms.map { .init(EventType("e", $0), count: 1) })
     }
@@ -130,7 +130,7 @@ struct EventChangeTests {
   }
 
   /// A log that lived through a rename has the event under both names, and is not at odds with itself.
-  @Test func aRenameWithinOneLog() {
+  @Test func `a rename within one log is not at odds with itself`() {
     let (x, y) = (EventType("e.x", [a], wireID: 3), EventType("e.y", [a], wireID: 3, formerNames: ["e.x"]))
     func log(_ types: EventType...) -> Schema { Schema(events: types.map { .init($0, count: 1) }) }
     #expect(log(x, y).changes(to: log(y)) == [])
@@ -141,7 +141,7 @@ struct EventChangeTests {
 }
 
 struct FieldChangeTests {
-  @Test func addedAndRemoved() {
+  @Test func `a field that is added or removed breaks whoever needs it`() {
     #expect(changes([a], [a, Field("b", .optional(.bool))]) == [Expected(.fieldAdded, "e", "b")])
     #expect(changes([a], [a, Field("b", .bool)]) == [Expected(.fieldAdded, "e", "b", [.newReaders])])
     #expect(changes([a], [a, Field("b", .any)]) == [Expected(.fieldAdded, "e", "b")])
@@ -149,13 +149,13 @@ struct FieldChangeTests {
     #expect(changes([a, Field("b", .bool)], [a]) == [Expected(.fieldRemoved, "e", "b", [.oldReaders])])
   }
 
-  @Test func optional() {
+  @Test func `a field made optional or mandatory breaks whoever needs it`() {
     #expect(changes([a], [Field("a", .optional(.int32))]) == [Expected(.fieldMadeOptional, "e", "a", [.oldReaders])])
     #expect(changes([Field("a", .optional(.int32))], [a]) == [Expected(.fieldMadeMandatory, "e", "a", [.newReaders])])
     #expect(changes([Field("a", .any)], [Field("a", .optional(.any))]) == [Expected(.fieldMadeOptional, "e", "a")])
   }
 
-  @Test func renamed() {
+  @Test func `a field renamed with a trace is told as renamed`() {
     let renamed = [Field("b", .int32, formerNames: ["a"])]
     #expect(changes([a], renamed) == [Expected(.fieldRenamed, "e", "a")])
     #expect(changes(renamed, [a]) == [Expected(.fieldRenamed, "e", "b")])
@@ -169,7 +169,7 @@ struct FieldChangeTests {
     #expect(changes([optional, Field("b", .int32)], renamed) == [Expected(.fieldRemoved, "e", "a", [.oldReaders])])
   }
 
-  @Test func sensitive() {
+  @Test func `a field that is no longer sensitive breaks privacy`() {
     let hidden = Field("a", .int32, sensitive: true)
     #expect(changes([a], [hidden]) == [Expected(.fieldMarkedSensitive, "e", "a")])
     #expect(changes([hidden], [a]) == [Expected(.fieldUnmarkedSensitive, "e", "a", [.privacy])])
@@ -183,7 +183,7 @@ struct FieldChangeTests {
     #expect(changes(object(true, false), object(true, true)) == [])
   }
 
-  @Test func nested() {
+  @Test func `a change within an object is told with its path`() {
     func object(_ fields: [Field]) -> [Field] { [Field("o", .optional(.array(.object(fields))))] }
     #expect(changes(object([a]), object([a, Field("b", .bool)])) == [Expected(.fieldAdded, "e", "o.b", [.newReaders])])
     // Within objects nothing finds a field by its former name.
@@ -192,7 +192,7 @@ struct FieldChangeTests {
         == [Expected(.fieldRenamed, "e", "o.a", both)])
   }
 
-  @Test func ofWhatWasSeenOnlyKindsThatCanBeKnown() {
+  @Test func `only kinds that can be known are compared of what was seen`() {
     func seen(_ kind: FieldKind) -> Schema {
       Schema(events: [.init(EventType("e", [Field("a", kind)]), isInferred: true)])
     }
@@ -250,7 +250,7 @@ private func canRead<T: EventValue>(_ value: FieldValue, as type: T.Type) -> Boo
 
 struct KindChangeTests {
   /// For every pair of kinds: what is said to break is what a reader fails to read, and nothing else.
-  @Test func whatIsSaidIsWhatReadersDo() {
+  @Test func `readers do what is said of them`() {
     for written in readers {
       for reader in readers {
         let (old, new) = (written.fieldKind, reader.fieldKind)
@@ -265,7 +265,7 @@ struct KindChangeTests {
     }
   }
 
-  @Test func theSentences() throws {
+  @Test func `a change says in a sentence what it breaks`() throws {
     func why(_ old: FieldKind, _ new: FieldKind) throws -> String {
       let all = Schema(of: [EventType("e", [Field("a", old)])]).changes(
         to: Schema(of: [EventType("e", [Field("a", new)])]))
@@ -278,7 +278,7 @@ struct KindChangeTests {
     #expect(try why(.string, .double).contains("new readers can't read string in old events"))
   }
 
-  @Test func asJSON() throws {
+  @Test func `changes come back from JSON`() throws {
     let all = Schema(of: [EventType("e", [a])]).changes(to: Schema(of: [EventType("e", [Field("a", .int64)])]))
     let bytes = try JSONEncoder().encode(all)
     #expect(try JSONDecoder().decode([SchemaChange].self, from: bytes) == all)

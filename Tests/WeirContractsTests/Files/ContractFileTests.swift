@@ -20,7 +20,7 @@ struct ContractFileTests {
     }
   }
 
-  @Test func `a file with everything in it`() throws {
+  @Test func `a file with everything in it is read`() throws {
     let contract = try read(
       """
       {
@@ -86,7 +86,7 @@ struct ContractFileTests {
     }
   }
 
-  @Test func `what is wrong comes at once, each with its line`() {
+  @Test func `problems come at once, each with its line`() {
     let text = """
       {
         "contract": "shop",
@@ -144,7 +144,7 @@ struct ContractFileTests {
     ("{\"events\":[]}", "write the events' names as keys"),
     ("{\"events\":{\"e\":{\"open\":1}}}", "write true or false"),
   ])
-  func `what is no contract`(_ text: String, _ reason: String) {
+  func `a text that is no contract is refused`(_ text: String, _ reason: String) {
     #expect(problems(text).contains { $0.contains(reason) }, "\(problems(text))")
   }
 
@@ -156,7 +156,7 @@ struct ContractFileTests {
     #expect(problems("\u{FEFF}").first?.contains("it ends too early") == true)
   }
 
-  @Test func `files meant to do harm`() {
+  @Test func `files meant to do harm are refused`() {
     let limit = ContractNode.maximumBytes
     #expect(problems(String(repeating: " ", count: limit + 1)).first?.contains("larger than 16 MiB") == true)
     #expect(problems(String(repeating: "[", count: limit)).first?.contains("nest more than 64") == true)
@@ -177,7 +177,7 @@ struct ContractFileTests {
   }
 
   /// Files with bytes changed: read or refused, never a trap; what is read compiles, and comes back the same.
-  @Test func `changed files`() throws {
+  @Test func `changed files are read or refused`() throws {
     let seed = testSeed()
     print("ContractFileTests.changed: WEIR_SEED=\(seed)")
     var contracts = RandomContracts(seed: seed)

@@ -11,7 +11,7 @@ import Testing
 @testable import WeirJSON
 
 struct InspectorFaultTests {
-  @Test func `a log of violations that can't be opened`() throws {
+  @Test func `a log of violations that can't be opened is told, and holds nothing up`() throws {
     try withDirectory { directory in
       try Data().write(to: URL(filePath: directory + "/violations"))
       let observed = Observed()
@@ -19,14 +19,16 @@ struct InspectorFaultTests {
         directory: directory, configuration: inspected { $0.onViolation = observed.observer })
       for _ in 0..<100 { #expect(tracker.track("oder").isAccepted) }
       let counts = try tracker.inspect()
-      #expect(counts.violations == 100 && counts.unlogged == 100 && counts.error?.code == .directory)
+      #expect(counts.violations == 100)
+      #expect(counts.unlogged == 100)
+      #expect(counts.error?.code == .directory)
       #expect(observed.ids.count == 100)
       try tracker.close()
       #expect(try tracker.events().count == 100)
     }
   }
 
-  @Test func `a cursor that can't be kept`() throws {
+  @Test func `a cursor that can't be kept is told, and holds nothing up`() throws {
     try withDirectory { directory in
       try Data().write(to: URL(filePath: directory + "/cursors"))
       for _ in 0..<2 {
@@ -52,12 +54,15 @@ struct InspectorFaultTests {
       let text = String(repeating: "€", count: 330)
       for _ in 0..<9000 { #expect(tracker.track("order", fields: ["number": .string(text)]).isAccepted) }
       let counts = try tracker.inspect()
-      #expect(counts.violations == 9000 && counts.unlogged == 0)
+      #expect(counts.violations == 9000)
+      #expect(counts.unlogged == 0)
       let statistics = try LogDirectory(directory + "/violations").statistics()
-      #expect(statistics.totalBytes <= limit && statistics.removed > 0)
+      #expect(statistics.totalBytes <= limit)
+      #expect(statistics.removed > 0)
       try tracker.close()
       let last = try #require(try loggedViolationsOfAny(directory).last)
-      #expect(last.offset == 8999 && last.value == .string(text))
+      #expect(last.offset == 8999)
+      #expect(last.value == .string(text))
     }
   }
 
@@ -101,7 +106,9 @@ struct InspectorFaultTests {
       let names = FieldObject(Array(repeating: ("", FieldValue.null), count: 900))
       tracker.track("order", fields: ["v": .object(names)])
       let counts = try tracker.inspect()
-      #expect(counts.violations == 8 && counts.unlogged == 0 && counts.error == nil)
+      #expect(counts.violations == 8)
+      #expect(counts.unlogged == 0)
+      #expect(counts.error == nil)
       try tracker.close()
       #expect(try loggedViolations(directory).map(\.offset) == Array(0..<8))
     }
@@ -113,7 +120,8 @@ struct InspectorFaultTests {
     var counts = ViolationCounts()
     for ending in ["a", "b"] { counts.add(contract.check(name: "order", fields: ["number": 1, long + ending: 1])) }
     let kind = ViolationCounts.Kind(event: "order", field: String(long.prefix(512)), rule: "unknown field")
-    #expect(counts.kinds == [kind: 2] && counts.others == 0)
+    #expect(counts.kinds == [kind: 2])
+    #expect(counts.others == 0)
   }
 
   @Test func `an inspection goes on where one before it is held up by its observer`() async throws {
@@ -136,7 +144,8 @@ struct InspectorFaultTests {
       let second = try Tracker(directory: directory, configuration: inspected())
       for _ in 0..<3 { #expect(second.track("oder").isAccepted) }
       let counts = try second.inspect()
-      #expect(counts.unlogged == 0 && counts.error == nil)
+      #expect(counts.unlogged == 0)
+      #expect(counts.error == nil)
       try second.close()
       let cursor = try Cursor(Inspector.cursorName, of: directory).found
       // The first one comes back: it has nothing to write any more.
@@ -145,7 +154,8 @@ struct InspectorFaultTests {
       #expect(first.violations.offset == 1)
       #expect(try Cursor(Inspector.cursorName, of: directory).found == cursor)
       let logged = try loggedViolations(directory).map(\.id)
-      #expect(try Set(logged) == Set(second.events().map(\.id)) && Set(logged).count == 6)
+      #expect(try Set(logged) == Set(second.events().map(\.id)))
+      #expect(Set(logged).count == 6)
     }
   }
 
@@ -158,13 +168,15 @@ struct InspectorFaultTests {
       for _ in 0..<3 { #expect(first.track("oder").isAccepted) }
       // The end of the time ends the wait too, and nothing was passed over.
       try first.close()
-      #expect(first.violations.violations == 0 && first.violations.unlogged == 0)
+      #expect(first.violations.violations == 0)
+      #expect(first.violations.unlogged == 0)
       let second = try Tracker(directory: directory, configuration: inspected())
       #expect(await eventually { second.violations.error != nil })
       #expect(second.violations.error?.code == .locked)
       try holder.close()
       let counts = try second.inspect()
-      #expect(counts.violations == 3 && counts.unlogged == 0)
+      #expect(counts.violations == 3)
+      #expect(counts.unlogged == 0)
       try second.close()
       #expect(try loggedViolations(directory).count == 3)
     }
@@ -249,7 +261,7 @@ struct InspectorFaultTests {
     }
   }
 
-  @Test func `it blocks every signal`() async throws {
+  @Test func `the inspector blocks every signal`() async throws {
     try await withDirectoryAsync { directory in
       let seen = Mutex<[[Int32]]>([])
       let configuration = inspected {
@@ -318,7 +330,7 @@ enum LoggedViolationTexts {
 
 /// The core beside directories that are not its own.
 struct NeighbouringDirectoryTests {
-  @Test func `opening, reading, checking, summing up and removing pass over them`() throws {
+  @Test func `the files of the inspector are passed over by all that handles a log`() throws {
     try withDirectory { directory in
       let configuration = inspected {
         $0.byteLimit = 24 << 20
@@ -338,10 +350,12 @@ struct NeighbouringDirectoryTests {
         try tracker.close()
         let log = LogDirectory(directory)
         let statistics = try log.statistics()
-        #expect(statistics.totalBytes < 24 << 20 && !statistics.isDamaged)
+        #expect(statistics.totalBytes < 24 << 20)
+        #expect(!statistics.isDamaged)
         #expect(round == 0 || statistics.removed > 0)
         let verification = try log.verify()
-        #expect(verification.findings == 0 && verification.missingEvents == 0)
+        #expect(verification.findings == 0)
+        #expect(verification.missingEvents == 0)
       }
     }
   }

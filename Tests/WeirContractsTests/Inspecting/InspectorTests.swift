@@ -49,7 +49,7 @@ func loggedViolations(_ directory: String) throws -> [LoggedViolation] {
 }
 
 struct InspectorTests {
-  @Test func `what is against the contract is counted, told and logged, and stays in the log`() throws {
+  @Test func `an event against the contract is counted, told and logged, and stays in the log`() throws {
     try withDirectory { directory in
       let observed = Observed()
       let tracker = try Tracker(
@@ -60,9 +60,17 @@ struct InspectorTests {
       tracker.track("order", fields: ["number": 3, "currency": "USD", "card": "1234 5678"])
       tracker.track("oder")
       let counts = try tracker.inspect()
-      #expect(counts.inspected == 5 && counts.violating == 3 && counts.violations == 4 && counts.defaulted == 1)
-      #expect(counts.kinds.count == 4 && counts.kinds.values.allSatisfy { $0 == 1 } && counts.others == 0)
-      #expect(counts.from == 0 && counts.offset == 5 && counts.unlogged == 0 && counts.error == nil)
+      #expect(counts.inspected == 5)
+      #expect(counts.violating == 3)
+      #expect(counts.violations == 4)
+      #expect(counts.defaulted == 1)
+      #expect(counts.kinds.count == 4)
+      #expect(counts.kinds.values.allSatisfy { $0 == 1 })
+      #expect(counts.others == 0)
+      #expect(counts.from == 0)
+      #expect(counts.offset == 5)
+      #expect(counts.unlogged == 0)
+      #expect(counts.error == nil)
       #expect(observed.violations.map(\.field) == ["number", "currency", "card", ""])
       #expect(observed.ids.prefix(2) == [wrong, wrong])
       // In the process it is as it was; on the disk it is not.
@@ -72,9 +80,11 @@ struct InspectorTests {
       let logged = try loggedViolations(directory)
       #expect(logged.map(\.field) == ["number", "currency", "card", ""])
       #expect(logged.map(\.value) == [-5, "GBP", .redacted, .null])
-      #expect(logged.map(\.offset) == [1, 1, 3, 4] && logged[0].id == wrong)
+      try #require(logged.map(\.offset) == [1, 1, 3, 4])
+      #expect(logged[0].id == wrong)
       #expect(logged.allSatisfy { $0.contract == "shop" && $0.version == "1.2" })
-      #expect(logged[3].event == "oder" && logged[3].rule == observed.violations[3].rule)
+      #expect(logged[3].event == "oder")
+      #expect(logged[3].rule == observed.violations[3].rule)
     }
   }
 
@@ -109,7 +119,7 @@ struct InspectorTests {
     }
   }
 
-  @Test func `every violation of random events, in order, over several openings`() throws {
+  @Test func `every violation of random events is told in order, over several openings`() throws {
     var random = Seeded(seed: UInt64(ProcessInfo.processInfo.environment["WEIR_SEED"] ?? "") ?? 5)
     let contract = try shopContract.compiled()
     try withDirectory { directory in
@@ -138,14 +148,15 @@ struct InspectorTests {
     }
   }
 
-  @Test func `without a contract there is nothing of it`() throws {
+  @Test func `a log without a contract has nothing of the inspector`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track("oder")
       #expect(try tracker.inspect() == ViolationCounts())
       try tracker.close()
       let names = try FileManager.default.contentsOfDirectory(atPath: directory)
-      #expect(!names.contains("cursors") && !names.contains("violations"))
+      #expect(!names.contains("cursors"))
+      #expect(!names.contains("violations"))
     }
   }
 
@@ -165,7 +176,8 @@ struct InspectorTests {
       before.track("oder")
       try before.close()
       let tracker = try Tracker(directory: directory, configuration: inspected())
-      #expect(tracker.violations.from == tracker.recovery.firstOffset && tracker.violations.from > 0)
+      #expect(tracker.violations.from == tracker.recovery.firstOffset)
+      #expect(tracker.violations.from > 0)
       tracker.track("odrer")
       #expect(try tracker.inspect().kinds.keys.map(\.event) == ["odrer"])
       try tracker.close()
@@ -187,7 +199,7 @@ struct InspectorTests {
     }
   }
 
-  @Test func `what a kill left is inspected again, at least once, with the same ids`() async throws {
+  @Test func `the events that a kill left are inspected again, at least once, with the same ids`() async throws {
     try await withDirectoryAsync { directory in
       let live = directory + "/live"
       for round in 0..<4 {

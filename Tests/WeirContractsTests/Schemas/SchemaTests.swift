@@ -30,7 +30,7 @@ private func kinds(of objects: [FieldObject]) -> [String: String] {
 
 struct SchemaTests {
   /// All that was declared comes back from the log, whoever reads it.
-  @Test func declarationsComeBack() throws {
+  @Test func `declarations come back`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(SchemaSample.sold)
@@ -44,14 +44,16 @@ struct SchemaTests {
       #expect(schema == live)
       #expect(schema.events.map(\.type) == [SchemaSample.eventTypes[0], Checkout.eventTypes[0]])
       #expect(schema.events.map(\.count) == [2, 1])
-      #expect(schema.events.map(\.firstOffset) == [0, 1] && schema.events.map(\.lastOffset) == [2, 1])
+      #expect(schema.events.map(\.firstOffset) == [0, 1])
+      #expect(schema.events.map(\.lastOffset) == [2, 1])
       #expect(schema.events.allSatisfy { !$0.isInferred && !$0.isPartial })
-      #expect(schema.others == 0 && schema.undefined == 0)
+      #expect(schema.others == 0)
+      #expect(schema.undefined == 0)
     }
   }
 
   /// A log that two versions of a program wrote has both forms, in their order, also after the first came again.
-  @Test func formsOfOneEvent() throws {
+  @Test func `an event of two versions has both forms, in their order`() throws {
     try withDirectory { directory in
       for event in [AnyDeclared.first, .second, .first] {
         let tracker = try Tracker(directory: directory, configuration: quiet())
@@ -65,7 +67,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func codableAndDynamicEventsAreInferred() throws {
+  @Test func `codable and dynamic events are inferred`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(CodedSample.sold(order: 1, coupon: nil))
@@ -82,14 +84,14 @@ struct SchemaTests {
     }
   }
 
-  @Test func aProgramsOwn() {
+  @Test func `a program's own schema is what it declares`() {
     let schema = Schema(of: Checkout.eventTypes + CodedSample.eventTypes)
     #expect(schema.events.map(\.type) == Checkout.eventTypes)
     #expect(schema.events.allSatisfy { $0.count == 0 && $0.firstOffset == nil })
   }
 
   /// Damage costs what it hits; the rest of the schema is read.
-  @Test func damageIsPassedOver() throws {
+  @Test func `damage is passed over`() throws {
     try withDirectory { directory in
       let cart: UInt64 = 0x1122_3344_5566_7788
       for _ in 0..<2 {
@@ -112,7 +114,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func noLog() throws {
+  @Test func `a directory without a log is an error`() throws {
     try withDirectory { directory in
       let error = #expect(throws: WeirError.self) { try Schema(of: LogDirectory(directory)) }
       #expect(error?.code == .missing)
@@ -121,7 +123,7 @@ struct SchemaTests {
 }
 
 struct InferredFieldTests {
-  @Test func scalars() {
+  @Test func `each value has its kind`() {
     let uuid = UUID()
     let values: [(FieldValue, String)] = [
       (true, "bool"), (-1, "int64"), (.uint(1), "uint64"), (.float(1), "float"), (1.5, "double"), ("s", "string"),
@@ -132,7 +134,7 @@ struct InferredFieldTests {
     for (value, kind) in values { #expect(kinds(of: [["f": value]]) == ["f": kind], "\(value)") }
   }
 
-  @Test func whatIsMissingOrNullIsOptional() {
+  @Test func `a field that is missing or null is optional`() {
     #expect(kinds(of: [["a": 1], [:]]) == ["a": "int64?"])
     #expect(kinds(of: [[:], ["a": 1]]) == ["a": "int64?"])
     #expect(kinds(of: [["a": 1], ["a": .null]]) == ["a": "int64?"])
@@ -142,14 +144,14 @@ struct InferredFieldTests {
     #expect(kinds(of: [FieldObject([("a", 1), ("a", 2)]), [:]]) == ["a": "int64?"])
   }
 
-  @Test func kindsTogether() {
+  @Test func `kinds that come together have one that holds both`() {
     #expect(kinds(of: [["a": .int(-1)], ["a": .uint(1)]]) == ["a": "int64"])
     #expect(kinds(of: [["a": .float(1)], ["a": 1.5]]) == ["a": "double"])
     #expect(kinds(of: [["a": 1], ["a": "x"]]) == ["a": "any"])
     #expect(kinds(of: [["a": []], ["a": ["x"]]]) == ["a": "[string]"])
   }
 
-  @Test func nestedObjects() throws {
+  @Test func `nested objects are inferred with their fields`() throws {
     let schema = schema(of: [["o": ["x": 1, "y": "s"]], ["o": ["x": 2]], ["o": ["x": 3, "z": [["w": true]]]]])
     let expected = FieldKind.object([
       Field("x", .int64), Field("y", .optional(.string)),
@@ -160,7 +162,7 @@ struct InferredFieldTests {
 }
 
 struct SchemaLimitTests {
-  @Test func tooManyForms() {
+  @Test func `forms above the limit are counted as others`() {
     for (limit, others) in [(9, 4 as UInt64), (10, 2), (11, 0), (12, 0)] {
       var builder = SchemaBuilder(maximumVersions: limit)
       for round in 0..<2 {
@@ -173,7 +175,7 @@ struct SchemaLimitTests {
     }
   }
 
-  @Test func tooManyFields() {
+  @Test func `an event of more fields than the limit is partial`() {
     for count in [3, 4, 5] {
       var builder = SchemaBuilder(maximumInferredFields: 4)
       let names = (0..<count).map { ("f\($0)", FieldValue.int(1)) }
@@ -188,16 +190,17 @@ struct SchemaLimitTests {
     #expect(builder.schema().events.first?.isPartial == true)
   }
 
-  @Test func tooMuchMemory() {
+  @Test func `the memory of a schema is bounded, and the rest counted as others`() {
     var builder = SchemaBuilder(maximumBytes: 64 << 10)
     let long = String(repeating: "n", count: 1000)
     for number in 0..<100 { builder.add(stored("\(long)\(number)", [long: 1], at: Offset(number))) }
     let schema = builder.schema()
-    #expect(schema.events.count > 5 && schema.events.count < 64)
+    #expect(schema.events.count > 5)
+    #expect(schema.events.count < 64)
     #expect(schema.others + UInt64(schema.events.count) == 100)
   }
 
-  @Test func undefinedAndNoticesAreNoTypes() {
+  @Test func `undefined events and notices are no types`() {
     var builder = SchemaBuilder()
     builder.add(stored(StoredEvent.undefinedName, ["payload": .bytes([])], at: 0))
     builder.add(stored("weir.gap", ["count": 1], at: 1))
@@ -210,7 +213,7 @@ struct SchemaCodingTests {
     try JSONDecoder().decode(Schema.self, from: Data(text.utf8))
   }
 
-  @Test func asJSONAndBack() throws {
+  @Test func `a schema comes back from JSON`() throws {
     let schema = Schema(
       events: [
         .init(SchemaSample.eventTypes[0], count: 3, firstOffset: 1, lastOffset: 9),
@@ -220,7 +223,7 @@ struct SchemaCodingTests {
     #expect(try JSONDecoder().decode(Schema.self, from: bytes) == schema)
   }
 
-  @Test func theKeys() throws {
+  @Test func `the JSON of a schema has its documented keys`() throws {
     let type = EventType("e", [Field("a", .optional(.array(.object([Field("b", .int8)]))), sensitive: true)], wireID: 7)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -233,7 +236,7 @@ struct SchemaCodingTests {
         + #""partial":false,"wire_id":7}],"others":0,"undefined":0}"#)
   }
 
-  @Test func whatIsLeftOut() throws {
+  @Test func `keys that are left out have their defaults`() throws {
     let schema = try decode(#"{"events":[{"event":"e","fields":[{"name":"a","kind":"[string?]?"}]}]}"#)
     #expect(schema == Schema(events: [.init(EventType("e", [Field("a", .optional(.array(.optional(.string))))]))]))
   }
@@ -245,12 +248,12 @@ struct SchemaCodingTests {
     #"{"events":[{"event":"e","fields":[{"name":"a","kind":"int8","fields":[{"name":"b","kind":"int8"}]}]}]}"#,
     #"{"events":[{"event":"e","wire_id":-1}]}"#,
   ])
-  func nonsense(_ text: String) {
+  func `nonsense is refused`(_ text: String) {
     #expect(throws: DecodingError.self) { try decode(text) }
   }
 
   /// Nesting is bounded, so that a forged file can't use up the stack.
-  @Test func nesting() {
+  @Test func `nesting in a kind's text is bounded`() {
     let deep = 100_000
     let text = String(repeating: "[", count: deep) + "int8" + String(repeating: "]", count: deep)
     #expect(FieldKind(text: text, fields: []) == nil)

@@ -16,26 +16,34 @@ struct OffsetRangesTests {
     #expect(OffsetRanges([.max - 1, .max, .max]).numbers == [.max - 1, .max])
   }
 
-  @Test func `what is in them`() {
+  @Test func `ranges contain their offsets, and no others`() {
     let ranges = OffsetRanges([5, 6, 7, 9])
-    #expect(ranges.contains(4) == false && ranges.contains(8) == false && ranges.contains(10) == false)
-    #expect(ranges.contains(5) == true && ranges.contains(7) == true && ranges.contains(9) == true)
+    #expect(ranges.contains(4) == false)
+    #expect(ranges.contains(8) == false)
+    #expect(ranges.contains(10) == false)
+    #expect(ranges.contains(5) == true)
+    #expect(ranges.contains(7) == true)
+    #expect(ranges.contains(9) == true)
     #expect(OffsetRanges([]).contains(0) == false)
   }
 
-  @Test func `more than there is room for`() {
+  @Test func `ranges that find no room make the rest unknown`() {
     let room = OffsetRanges.maximumRanges
     let full = OffsetRanges((0..<room).map { UInt64($0 * 2) })
-    #expect(full.isComplete && full.ranges.count == room && full.contains(.max) == false)
+    #expect(full.isComplete)
+    #expect(full.ranges.count == room)
+    #expect(full.contains(.max) == false)
     let over = OffsetRanges((0...room).map { UInt64($0 * 2) })
-    #expect(!over.isComplete && over.ranges.count == room)
-    #expect(over.contains(0) == true && over.contains(1) == false)
+    #expect(!over.isComplete)
+    #expect(over.ranges.count == room)
+    #expect(over.contains(0) == true)
+    #expect(over.contains(1) == false)
     #expect(over.contains(UInt64(room * 2)) == nil)
     #expect(OffsetRanges(numbers: over.numbers) == over)
     #expect(OffsetRanges(numbers: full.numbers) == full)
   }
 
-  @Test func `numbers that can't be ranges`() {
+  @Test func `numbers that can't be ranges are refused`() {
     #expect(OffsetRanges(numbers: [5, 4]) == nil)
     #expect(OffsetRanges(numbers: Array(repeating: 1, count: OffsetRanges.maximumRanges * 2 + 2)) == nil)
     #expect(OffsetRanges(numbers: [1, 2, 0])?.isComplete == false)
@@ -59,7 +67,7 @@ struct AttemptLogTests {
     return notes
   }
 
-  @Test func `what is noted is read back`() throws {
+  @Test func `notes are read back`() throws {
     try withDirectory { directory in
       var attempt = attempt(2, [7, 8, 10])
       attempt.rejected = [8]
@@ -75,9 +83,16 @@ struct AttemptLogTests {
       let found = try notes(directory)
       #expect(found == [LoggedAttempt(attempt), .withheld(9), .settled(below: 10)])
       guard case .attempt(let call) = found[0] else { return #expect(Bool(false), "no attempt") }
-      #expect(call.number == 2 && call.first == 7 && call.last == 10 && call.events == 3 && call.bytes == 30)
-      #expect(call.nanoseconds == 5_000_000 && call.outcome == "verdicts" && call.answer == "200 OK")
-      #expect(call.given.ranges == [7...8, 10...10] && call.rejected.ranges == [8...8])
+      #expect(call.number == 2)
+      #expect(call.first == 7)
+      #expect(call.last == 10)
+      #expect(call.events == 3)
+      #expect(call.bytes == 30)
+      #expect(call.nanoseconds == 5_000_000)
+      #expect(call.outcome == "verdicts")
+      #expect(call.answer == "200 OK")
+      #expect(call.given.ranges == [7...8, 10...10])
+      #expect(call.rejected.ranges == [8...8])
     }
   }
 
@@ -85,9 +100,11 @@ struct AttemptLogTests {
     let text = "a\nb\u{7}\u{2028}c\u{202e}" + String(repeating: "é", count: 4000)
     guard case .attempt(let call) = LoggedAttempt(attempt(1, [1], text)) else { return }
     #expect(call.answer.hasPrefix("a b  c é"))
-    #expect(call.answer.utf8.count <= LoggedAttempt.answerBytes && call.answer.utf8.count > 1000)
+    #expect(call.answer.utf8.count <= LoggedAttempt.answerBytes)
+    #expect(call.answer.utf8.count > 1000)
     #expect(call.answer.unicodeScalars.allSatisfy { $0.value >= 0x20 })
-    #expect("".inOneLine(of: 10) == "" && "ab\tcd".inOneLine(of: 3) == "ab ")
+    #expect("".inOneLine(of: 10) == "")
+    #expect("ab\tcd".inOneLine(of: 3) == "ab ")
     // Cut within a character, whose place nothing takes that is longer than it.
     #expect("éééé".inOneLine(of: 5) == "éé")
   }
@@ -109,7 +126,7 @@ struct AttemptLogTests {
     }
   }
 
-  @Test func `the oldest make room`() async throws {
+  @Test func `the oldest notes make room`() async throws {
     try await withDirectoryAsync { directory in
       let log = AttemptLog(in: directory, provider: "shop", byteLimit: AttemptLog.leastBytes)
       let text = String(repeating: "x", count: 1000)
@@ -122,14 +139,15 @@ struct AttemptLogTests {
       }
       log.close()
       let found = try notes(directory)
-      #expect(found.count < 9_000 && found.count > 1_000)
+      #expect(found.count < 9_000)
+      #expect(found.count > 1_000)
       guard case .attempt(let last)? = found.last else { return #expect(Bool(false), "no attempt") }
       #expect(last.number == 9_999)
       #expect(try LogDirectory(directory + "/attempts/shop").statistics().totalBytes <= UInt64(AttemptLog.leastBytes))
     }
   }
 
-  @Test func `where it can't be written, delivery is not held up`() throws {
+  @Test func `an attempt log that can't be written does not hold delivery up`() throws {
     try withDirectory { directory in
       // Something else is in the place of the directory.
       try Data().write(to: URL(filePath: directory + "/attempts"))
@@ -140,7 +158,8 @@ struct AttemptLogTests {
       log.close()
       let gone = AttemptLog(in: directory + "/nowhere", provider: "shop")
       gone.write(attempt(1, [1]))
-      #expect(gone.unwritten == 1 && gone.error?.code == .missing)
+      #expect(gone.unwritten == 1)
+      #expect(gone.error?.code == .missing)
     }
   }
 

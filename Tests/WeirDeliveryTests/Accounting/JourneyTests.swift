@@ -48,7 +48,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `captured, drained, tried twice, accepted, settled`() async throws {
+  @Test func `a journey tells that an event was captured, drained, tried twice, accepted and settled`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop", answers: [.fail("503 busy")])
       var ids: [EventID] = []
@@ -63,21 +63,28 @@ struct JourneyTests {
           "captured", "drained 1", "shop attempt 1 retried", "shop attempt 2 accepted", "shop settled",
         ])
       #expect(journey.outcomes == [Journey.Outcome(provider: "shop", fate: .acknowledged)])
-      #expect(journey.unread == [] && journey.id == ids[1] && journey.offset == 1)
+      #expect(journey.unread == [])
+      #expect(journey.id == ids[1])
+      #expect(journey.offset == 1)
       #expect(try log.journey(at: 1) == journey)
       guard case .captured(let opening, let lane) = journey.steps[0].what,
         case .drained(_, let file, _) = journey.steps[1].what, case .attempted(let first) = journey.steps[2].what
       else { return #expect(Bool(false), "other steps") }
-      #expect(opening == ids[1].opening && lane == Int(ids[1].sequence >> 48))
+      #expect(opening == ids[1].opening)
+      #expect(lane == Int(ids[1].sequence >> 48))
       #expect(FileManager.default.fileExists(atPath: directory + "/" + file))
-      #expect(first.events == 3 && first.first == 0 && first.last == 2 && first.answer.contains("503 busy"))
+      #expect(first.events == 3)
+      #expect(first.first == 0)
+      #expect(first.last == 2)
+      #expect(first.answer.contains("503 busy"))
       let times = journey.steps.compactMap(\.time)
-      #expect(times == times.sorted() && times.count == 4)
+      #expect(times == times.sorted())
+      #expect(times.count == 4)
       #expect(journey.steps[3].description.contains("shop: attempt 2 of 3 events (0 to 2), "))
     }
   }
 
-  @Test func `rejected, given again alone, withheld, before the beginning`() async throws {
+  @Test func `a journey tells of rejections, redrives, withholding and of events before the beginning`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(
         name: "shop",
@@ -119,7 +126,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `given again from the dead letters`() async throws {
+  @Test func `a journey tells that a dead letter was given again`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop", answers: [.reject("unknown product")])
       try await deliver(directory, provider, inOneCall: true) { stage in
@@ -132,7 +139,8 @@ struct JourneyTests {
       let again = ScriptedProvider(
         name: "shop", finally: .each { $0.fields["n"] == .int(0) ? .rejected("still unknown") : .accepted })
       let report = try await log.redrive(to: again, configuration: configuration, timeout: patience)
-      #expect(report.acknowledged == 1 && report.rejected == 1)
+      #expect(report.acknowledged == 1)
+      #expect(report.rejected == 1)
       #expect(try log.journey(at: 0).outcomes.map(\.fate) == [.rejected(reason: "unknown product")])
       let journey = try log.journey(at: 1)
       #expect(journey.outcomes.map(\.fate) == [.acknowledged])
@@ -143,7 +151,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `what is still in a lane, what is not there`() async throws {
+  @Test func `a journey tells what is still in a lane, and what is not there`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let id = try #require(tracker.track("e").id)
@@ -162,7 +170,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `sensitive values are replaced, and shown to whoever asks`() async throws {
+  @Test func `sensitive values are replaced, and shown to those who ask`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       try tracker.setGlobals(GlobalFields(fields: ["key": "s3cret"], sensitive: ["key"]))
@@ -186,7 +194,7 @@ struct JourneyTests {
     }
   }
 
-  @Test func `what can't be read is said, and the rest told`() async throws {
+  @Test func `a file that can't be read is said, and the rest told`() async throws {
     try await withDirectoryAsync { directory in
       let provider = ScriptedProvider(name: "shop")
       try await deliver(directory, provider) { stage in

@@ -76,7 +76,8 @@ struct DeadLetterTests {
       }
       #expect(await stage.run { stage.entry().rejected == 1 })
       let letter = try #require(try LogDirectory(directory).deadLetters(of: "scripted").first)
-      #expect(letter.event.context.user?.traits["email"] == .redacted && letter.event.context.user?.id == "u")
+      #expect(letter.event.context.user?.traits["email"] == .redacted)
+      #expect(letter.event.context.user?.id == "u")
       #expect(letter.event.fields["n"] == .int(0))
     }
   }
@@ -109,7 +110,9 @@ struct DeadLetterTests {
       let second = ScriptedProvider(
         answers: [.fail("once")], finally: .each { $0.fields["n"] == .int(7) ? .rejected("still") : .accepted })
       let report = try await redrive(to: second)
-      #expect(report.acknowledged == 8 && report.rejected == 1 && report.pending == 0)
+      #expect(report.acknowledged == 8)
+      #expect(report.rejected == 1)
+      #expect(report.pending == 0)
       #expect(second.delivered.map(\.stored.id) == ids.enumerated().filter { ![4, 7].contains($0.0) }.map(\.1))
       #expect(second.delivered.allSatisfy { $0.name == "mended" })
       #expect(second.calls.last == .shutdown)

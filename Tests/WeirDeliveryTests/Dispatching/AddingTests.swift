@@ -18,7 +18,7 @@ struct AddingTests {
     }
   }
 
-  @Test func `of providers that are added together none begins where one can't`() async throws {
+  @Test func `none of the providers added together begins where one can't`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       _ = try stage.capture(5)
@@ -43,7 +43,7 @@ struct AddingTests {
     }
   }
 
-  @Test func `the same name twice and an impossible one are refused, and nothing is left of them`() async throws {
+  @Test func `a name that is there twice or impossible is refused, and nothing is left of it`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       for name in ["one", "a.b"] {

@@ -30,7 +30,7 @@ struct AssociationDeliveryTests {
     Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($1, $0) })
   }
 
-  @Test func `in order, the events before it first`() async throws {
+  @Test func `an association is told in order, after the events before it`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(answers: [.each { $0.fields["n"] == .int(0) ? .retry(after: nil) : .accepted }])
@@ -45,7 +45,9 @@ struct AssociationDeliveryTests {
       #expect(
         story(provider, numbered(ids)) == ["setup", "0 1", "0", "user ann", "2 3", "nobody", "user bob", "4"])
       // Each change is an event that was accepted.
-      #expect(stage.entry().acknowledged == 8 && stage.entry().accepted == 8 && stage.entry().isBalanced)
+      #expect(stage.entry().acknowledged == 8)
+      #expect(stage.entry().accepted == 8)
+      #expect(stage.entry().isBalanced)
     }
   }
 
@@ -76,12 +78,13 @@ struct AssociationDeliveryTests {
       try stage.dispatcher.add(Picky(inner: inner, failures: Picky.Shared()))
       #expect(await stage.run { stage.entry().offset == 4 })
       let user = Call.associate(EventUser(id: "ann"))
-      #expect(inner.calls.prefix(3) == [user, user, user] && inner.callSizes == [3])
+      #expect(inner.calls.prefix(3) == [user, user, user])
+      #expect(inner.callSizes == [3])
       #expect(stage.clock.now.sinceStart >= .milliseconds(750))
     }
   }
 
-  @Test func `after a restart the last one is told once more, before anything else`() async throws {
+  @Test func `the last association is told once more after a restart, before anything else`() async throws {
     try await withDirectoryAsync { directory in
       do {
         let stage = try DeliveryStage(directory)
@@ -101,7 +104,8 @@ struct AssociationDeliveryTests {
         #expect(await stage.run { stage.entry().offset == UInt64(5 + round) })
         let bob = EventUser(id: "bob", traits: ["plan": "paid", "email": .redacted])
         #expect(provider.calls == [.setup, .associate(bob), .deliver(ids)])
-        #expect(stage.entry().acknowledged == UInt64(5 + round) && stage.entry().isBalanced)
+        #expect(stage.entry().acknowledged == UInt64(5 + round))
+        #expect(stage.entry().isBalanced)
         try await stage.close()
       }
       // Without the file the log tells, and with neither nobody does.
@@ -115,7 +119,7 @@ struct AssociationDeliveryTests {
     }
   }
 
-  @Test func `the file beside the cursor, whole and damaged`() throws {
+  @Test func `the file beside the cursor is read whole, and passed over damaged`() throws {
     try withDirectory { directory in
       try withDirectory { _ in }
       _ = try Tracker(directory: directory, configuration: quiet())
@@ -127,8 +131,10 @@ struct AssociationDeliveryTests {
         try file.write(upTo: Offset(offset))
       }
       let read = try AssociationFile("p", of: directory, calls: SystemCalls())
-      #expect(read.find(2)?.user == users[2] && read.find(2)?.isRepeated == true)
-      #expect(read.find(1)?.offset == 1 && read.find(1)?.user == nil)
+      #expect(read.find(2)?.user == users[2])
+      #expect(read.find(2)?.isRepeated == true)
+      #expect(read.find(1)?.offset == 1)
+      #expect(read.find(1)?.user == nil)
       #expect(read.find(nil) == nil)
       let url = URL(filePath: directory + "/cursors/p.user")
       let whole = try Data(contentsOf: url)

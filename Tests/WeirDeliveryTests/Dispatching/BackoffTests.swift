@@ -24,14 +24,14 @@ struct BackoffTests {
     #expect(state.failed(random: 1) == .milliseconds(500))
   }
 
-  @Test func `the wait is drawn from all of it`() {
+  @Test func `the wait is drawn from all of the bound`() {
     var state = backoff(.seconds(8), .seconds(300))
     #expect(state.failed(random: 0) == .zero)
     #expect(state.failed(random: 0.25) == .seconds(4))
     #expect(state.failed(random: 0.5) == .seconds(16))
   }
 
-  @Test func `unless a test says otherwise, chance draws it`() {
+  @Test func `chance draws the wait unless a test says otherwise`() {
     let random = Dispatcher.Configuration().random
     let drawn = (0..<1000).map { _ in random() }
     #expect(drawn.allSatisfy { (0..<1).contains($0) })
@@ -39,7 +39,7 @@ struct BackoffTests {
     #expect(Set(drawn.map { Int($0 * 4) }) == [0, 1, 2, 3])
   }
 
-  @Test func `what the provider asks for is the least, up to the most`() {
+  @Test func `the provider's own time is the least wait, up to the most`() {
     var state = backoff(.seconds(1), .seconds(60))
     #expect(state.failed(retryAfter: .seconds(30), random: 0.5) == .seconds(30))
     #expect(state.failed(retryAfter: .seconds(1), random: 1) == .seconds(2))
@@ -47,7 +47,7 @@ struct BackoffTests {
     #expect(state.failed(retryAfter: .seconds(-5), random: 0) == .zero)
   }
 
-  @Test func `extremes`() {
+  @Test func `extreme waits do not trap`() {
     var none = backoff(.zero, .zero)
     for _ in 0..<3 { #expect(none.failed(random: 1) == .zero) }
     var forever = backoff(.seconds(Int64.max), .seconds(Int64.max))
@@ -72,7 +72,7 @@ struct BreakerTests {
     return BreakerState(breaker, most: most)
   }
 
-  @Test func `failures in a row open it`() {
+  @Test func `failures in a row open the breaker`() {
     var state = breaker()
     state.failed(at: .zero)
     state.failed(at: .zero)
@@ -86,7 +86,7 @@ struct BreakerTests {
     #expect(state.permission(at: .seconds(13) - .nanoseconds(1)) == .nothing(until: .seconds(13)))
   }
 
-  @Test func `one probe of a few events decides`() {
+  @Test func `a probe of a few events decides`() {
     var state = breaker(failures: 1)
     state.failed(at: .zero)
     #expect(state.permission(at: .seconds(10)) == .probe(events: 4))
@@ -116,14 +116,14 @@ struct BreakerTests {
     #expect(state.phase == .open(until: now + .seconds(10)))
   }
 
-  @Test func `a failure of a try that began before it opened changes nothing`() {
+  @Test func `a failure of a try that began before the breaker opened changes nothing`() {
     var state = breaker(failures: 1)
     state.failed(at: .zero)
     state.failed(at: .seconds(5))
     #expect(state.phase == .open(until: .seconds(10)))
   }
 
-  @Test func `extremes`() {
+  @Test func `extreme times of a breaker do not trap`() {
     var state = breaker(failures: 1, openFor: .seconds(Int64.max), most: .zero)
     state.failed(at: .seconds(1))
     #expect(state.permission(at: .seconds(1000)) == .nothing(until: .seconds(Int64.max) + .seconds(1)))

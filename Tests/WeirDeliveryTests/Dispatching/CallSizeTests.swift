@@ -12,7 +12,7 @@ import WeirTesting
 struct CallSizeTests {
   private let limit = Duration.seconds(16)
 
-  @Test func `what timed out makes the next call a quarter, down to one`() {
+  @Test func `a call that timed out makes the next one a quarter, down to one event`() {
     var size = CallSize()
     #expect(size.most == nil)
     var sizes: [Int?] = []
@@ -23,7 +23,7 @@ struct CallSizeTests {
     #expect(sizes == [250, 62, 15, 3, 1, 1])
   }
 
-  @Test func `it stays as long as calls take more than a quarter of their time`() {
+  @Test func `the size stays as long as calls take more than a quarter of their time`() {
     var size = CallSize()
     size.timedOut(1000)
     for _ in 0..<1000 { size.succeeded(250, in: .seconds(5), of: limit) }
@@ -33,7 +33,7 @@ struct CallSizeTests {
     #expect(size.most == 250)
   }
 
-  @Test func `it grows back after several calls in a row that left time`() {
+  @Test func `the size grows back after several calls in a row that left time`() {
     var size = CallSize()
     size.timedOut(1000)
     for _ in 0..<3 { size.succeeded(250, in: .seconds(4), of: limit) }
@@ -59,7 +59,7 @@ struct CallSizeTests {
     return .max
   }
 
-  @Test func `each time that growing led to a time-out it takes twice as many calls`() {
+  @Test func `growing takes twice as many calls each time that it led to a time-out`() {
     var size = CallSize()
     size.timedOut(1000)
     var calls: [Int] = []
@@ -75,7 +75,7 @@ struct CallSizeTests {
     #expect(callsUntilGrowth(&hung) == 4)
   }
 
-  @Test func `extremes`() {
+  @Test func `extreme sizes do not trap`() {
     var size = CallSize()
     size.timedOut(.max)
     for _ in 0..<100 { size.succeeded(size.most ?? 0, in: .zero, of: .zero) }
@@ -95,7 +95,8 @@ struct CallSizeTests {
       try stage.dispatcher.add(slow)
       #expect(await stage.run([slow], upTo: .seconds(100_000)) { stage.entry("slow").acknowledged == 200 })
       // 200 and 50 were too many; 12 take 12 s, which is more than a quarter of the time.
-      #expect(slow.sizes.prefix(2) == [200, 50] && slow.sizes.dropFirst(2).allSatisfy { $0 <= 12 }, "\(slow.sizes)")
+      #expect(slow.sizes.prefix(2) == [200, 50], "\(slow.sizes)")
+      #expect(slow.sizes.dropFirst(2).allSatisfy { $0 <= 12 }, "\(slow.sizes)")
     }
   }
 
@@ -106,12 +107,13 @@ struct CallSizeTests {
       try stage.capture(4)
       try stage.dispatcher.add(provider)
       #expect(await stage.run([provider]) { provider.delivered.count == 4 })
-      #expect(provider.callSizes == [4, 1, 1, 1, 1, 1, 1] && provider.numbers == [0, 1, 2, 3])
+      #expect(provider.callSizes == [4, 1, 1, 1, 1, 1, 1])
+      #expect(provider.numbers == [0, 1, 2, 3])
     }
   }
 
   /// A call has no time for most of what it was given, again and again.
-  @Test func `what a call did not come to is not waited for longer and longer`() async throws {
+  @Test func `the events that a call did not come to are not waited for longer and longer`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let count = 60

@@ -9,7 +9,7 @@ import WeirTesting
 @testable import WeirDelivery
 
 struct ClockMoverTests {
-  @Test(.timeLimit(.minutes(15))) func `whoever goes to sleep while the clock is moved is woken`() async {
+  @Test(.timeLimit(.minutes(15))) func `a sleeper that goes to sleep while the clock is moved is woken`() async {
     for _ in 0..<3000 {
       let clock = VirtualClock()
       let deadline = VirtualClock.Instant(.seconds(1))

@@ -97,7 +97,7 @@ struct DeliveryFateTests {
   }
 
   @Test(arguments: [false, true])
-  func `case 27: cursor newer than segments, segments newer than cursor`(_ isRemoving: Bool) async throws {
+  func `case 27: a cursor newer than the segments, or older, loses nothing uncounted`(_ isRemoving: Bool) async throws {
     try await withDirectoryAsync { directory in
       let moments = try await moments(in: directory, removing: isRemoving)
       var mixes = 0
@@ -118,8 +118,7 @@ struct DeliveryFateTests {
     }
   }
 
-  @Test func `case 28: an unlink durable before the cursor: counted as removed, and the ledger balances`() async throws
-  {
+  @Test func `case 28: an unlink durable before the cursor counts as removed, and the ledger balances`() async throws {
     try await withDirectoryAsync { directory in
       let moments = try await moments(in: directory, removing: true)
       let last = try #require(moments.last)
@@ -136,7 +135,7 @@ struct DeliveryFateTests {
     }
   }
 
-  @Test func `case 27: the cursor's directory as it was before the cursor, and a cursor of zeros`() async throws {
+  @Test func `case 27: a cursor of zeros, or without its name, begins anew`() async throws {
     try await withDirectoryAsync { directory in
       let moments = try await moments(in: directory, removing: false)
       let last = try #require(moments.last)

@@ -41,12 +41,17 @@ struct DeliveryFaultTests {
       }
       #expect(await stage.run { stage.entry().error?.contains("cursor") == true })
       var entry = stage.entry()
-      #expect(entry.offset == 5 && entry.state == .running && entry.isBalanced && fault.count.withLock { $0 } > 0)
+      #expect(entry.offset == 5)
+      #expect(entry.state == .running)
+      #expect(entry.isBalanced)
+      #expect(fault.count.withLock { $0 } > 0)
       #expect(try LogDirectory(directory).ledger()["scripted"]?.acknowledged == 5)
       fault.failing.withLock { $0 = [] }
       #expect(await stage.run { stage.entry().offset == 20 })
       entry = stage.entry()
-      #expect(entry.error == nil && entry.isBalanced && provider.delivered.count == 20)
+      #expect(entry.error == nil)
+      #expect(entry.isBalanced)
+      #expect(provider.delivered.count == 20)
     }
   }
 
@@ -62,12 +67,15 @@ struct DeliveryFaultTests {
       #expect(await stage.run { stage.entry().error?.contains("dead letters") == true })
       try stage.capture(5, from: 5)
       #expect(await stage.run { stage.entry().acknowledged == 9 })
-      #expect(stage.entry().pending == 1 && stage.entry().rejected == 0 && stage.entry().isBalanced)
+      #expect(stage.entry().pending == 1)
+      #expect(stage.entry().rejected == 0)
+      #expect(stage.entry().isBalanced)
       #expect(await stage.run { stage.entry().offset == 2 })
       fault.failing.withLock { $0 = [] }
       #expect(await stage.run { stage.entry().rejected == 1 })
       // It was not given again: the provider had answered.
-      #expect(provider.callSizes.reduce(0, +) == 10 && stage.entry().error == nil)
+      #expect(provider.callSizes.reduce(0, +) == 10)
+      #expect(stage.entry().error == nil)
       #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 1)
     }
   }
@@ -88,11 +96,13 @@ struct DeliveryFaultTests {
       // Those of a call, and of one more that was under way.
       #expect(provider.callSizes.reduce(0, +) <= 20)
       #expect(fault.count.withLock { $0 } <= 32)
-      #expect(stage.entry().pending == 200 && stage.entry().isBalanced)
+      #expect(stage.entry().pending == 200)
+      #expect(stage.entry().isBalanced)
       #expect(stage.entry().error?.contains("dead letters") == true)
       fault.failing.withLock { $0 = [] }
       #expect(await stage.run { stage.entry().rejected == 200 })
-      #expect(stage.entry().error == nil && provider.callSizes.reduce(0, +) == 200)
+      #expect(stage.entry().error == nil)
+      #expect(provider.callSizes.reduce(0, +) == 200)
       #expect(try LogDirectory(directory).deadLetters(of: "scripted").map(\.event.offset) == Array(0..<200))
       await stage.kill()
     }
@@ -133,10 +143,14 @@ struct DeliveryFaultTests {
     try stage.capture(10)
     disk.fill()
     #expect(await stage.run { stage.entry().acknowledged == 8 })
-    #expect(stage.entry().rejected == 0 && stage.entry().pending == 2 && stage.entry().isBalanced)
+    #expect(stage.entry().rejected == 0)
+    #expect(stage.entry().pending == 2)
+    #expect(stage.entry().isBalanced)
     disk.mend()
     #expect(await stage.run { stage.entry().rejected == 2 })
-    #expect(disk.failures > 0 && stage.entry().isBalanced && provider.overlaps == 0)
+    #expect(disk.failures > 0)
+    #expect(stage.entry().isBalanced)
+    #expect(provider.overlaps == 0)
     try await stage.close()
   }
 
@@ -151,7 +165,9 @@ struct DeliveryFaultTests {
     disk.fail(.sync, with: .io)
     try stage.capture(2, from: 1)
     #expect(await stage.run { stage.entry().rejected == 3 || stage.entry().error?.contains("dead letters") == true })
-    #expect(stage.entry().rejected == 1 && stage.entry().pending == 2 && stage.entry().offset == 1)
+    #expect(stage.entry().rejected == 1)
+    #expect(stage.entry().pending == 2)
+    #expect(stage.entry().offset == 1)
     disk.mend()
     #expect(await stage.run { stage.entry().rejected == 3 })
     #expect(stage.entry().isBalanced)
@@ -159,7 +175,7 @@ struct DeliveryFaultTests {
   }
 
   /// The provider that a listing leaves out would not have had what is removed then.
-  @Test func `a listing of the cursors that fails half-way removes nothing`() async throws {
+  @Test func `a listing of the cursors that fails half way removes nothing`() async throws {
     try await withDirectoryAsync { directory in
       let failing = Mutex(0)
       let listings = Mutex(0)
@@ -212,7 +228,7 @@ struct DeliveryFaultTests {
     }
   }
 
-  @Test func `the log's removal while it is delivered is an error that is told, and no more`() async throws {
+  @Test func `a removal of the log while it is delivered is an error that is told, and no more`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider()

@@ -55,7 +55,7 @@ struct DeliveryOptionsTests {
   ]
 
   @Test(arguments: edges)
-  func `an option`(_ edge: Edge) throws {
+  func `an option out of range is refused by its name`(_ edge: Edge) throws {
     var options = DeliveryOptions()
     try options.validate(for: "shop")
     edge.change(&options)
@@ -66,7 +66,7 @@ struct DeliveryOptionsTests {
     #expect(error?.message.hasPrefix(start) == true, "\(error?.message ?? "")")
   }
 
-  @Test func `the standard triggers`() {
+  @Test func `the standard triggers are all but two`() {
     #expect(FlushTriggers.standard == FlushTriggers.all.subtracting([.idle, .firstEvents]))
     #expect(FlushTriggers.all.rawValue == 1 << 11 - 1)
   }

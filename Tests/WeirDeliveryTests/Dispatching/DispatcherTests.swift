@@ -12,7 +12,7 @@ import WeirTesting
 @testable import WeirDelivery
 
 struct DispatcherTests {
-  @Test func `what is captured is delivered in order, and accounted for`() async throws {
+  @Test func `captured events are delivered in order, and accounted for`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider()
@@ -24,10 +24,16 @@ struct DispatcherTests {
       #expect(provider.calls.first == .setup)
       #expect(await stage.run { stage.entry().acknowledged == 1203 })
       let entry = try #require(stage.tracker.ledger["scripted"])
-      #expect(entry.accepted == 1203 && entry.pending == 0 && entry.isBalanced && entry.state == .running)
+      #expect(entry.accepted == 1203)
+      #expect(entry.pending == 0)
+      #expect(entry.isBalanced)
+      #expect(entry.state == .running)
       #expect(await stage.run { stage.entry().offset == 1203 })
       let files = try #require(try LogDirectory(directory).ledger()["scripted"])
-      #expect(files.acknowledged == 1203 && files.isBalanced && files.pending == 0 && files.state == .idle)
+      #expect(files.acknowledged == 1203)
+      #expect(files.isBalanced)
+      #expect(files.pending == 0)
+      #expect(files.state == .idle)
     }
   }
 
@@ -49,7 +55,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `a name is delivered to by one at a time`() async throws {
+  @Test func `one dispatcher at a time delivers to a name`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       try stage.dispatcher.add(ScriptedProvider())
@@ -84,7 +90,7 @@ struct DispatcherTests {
 
   // MARK: Where a provider begins
 
-  @Test func `beginning, end and time`() async throws {
+  @Test func `a provider begins at the beginning, the end or a time, as its options say`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       try stage.capture(30)
@@ -103,12 +109,15 @@ struct DispatcherTests {
       let early = try added("early", .time(Timestamp(nanosecondsSince1970: .min)))
       try stage.capture(2, from: 30)
       #expect(await stage.run { [all, none, some, late, early].allSatisfy { $0.numbers.last == 31 } })
-      #expect(all.numbers == Array(0..<32) && early.numbers == Array(0..<32))
-      #expect(none.numbers == [30, 31] && late.numbers == [30, 31])
+      #expect(all.numbers == Array(0..<32))
+      #expect(early.numbers == Array(0..<32))
+      #expect(none.numbers == [30, 31])
+      #expect(late.numbers == [30, 31])
       #expect(some.numbers.first == 20 || times[20] == times[19])
       #expect(await stage.run { stage.dispatcher.ledger.entries.allSatisfy { $0.pending == 0 } })
       #expect(stage.dispatcher.ledger.isBalanced)
-      #expect(stage.entry("none").accepted == 2 && stage.entry("none").from == 30)
+      #expect(stage.entry("none").accepted == 2)
+      #expect(stage.entry("none").from == 30)
     }
   }
 
@@ -122,13 +131,14 @@ struct DispatcherTests {
       try stage.dispatcher.add(provider, options: options)
       try stage.capture(1, from: 5)
       #expect(await stage.run { !provider.delivered.isEmpty })
-      #expect(provider.numbers == [5] && stage.entry().accepted == 1)
+      #expect(provider.numbers == [5])
+      #expect(stage.entry().accepted == 1)
     }
   }
 
   /// `there` events were captured when the provider was added, and some of `after` too before its first look.
   @Test(arguments: [(1, 400), (150, 400), (150, 70)])
-  func `what is removed before the first look is the provider's loss if it was captured after the provider came`(
+  func `an event removed before a provider's first look is its loss if captured after it came`(
     _ there: Int, _ after: Int
   ) async throws {
     try await withDirectoryAsync { directory in
@@ -164,9 +174,11 @@ struct DispatcherTests {
       #expect(await ClockMover(stage.clock, { [worker] }).run { worker.shared.read { $0.report.position } == end })
       let counts = worker.shared.read { $0.report.counts }
       // What was removed by now was at least that, and may have been more at the first look.
-      #expect(counts.from >= min(first, Offset(there)) && counts.from <= Offset(there))
+      #expect(counts.from >= min(first, Offset(there)))
+      #expect(counts.from <= Offset(there))
       #expect(counts.baseline == counts.from)
-      #expect(counts.removed + counts.acknowledged == end - counts.from && counts.damaged == 0)
+      #expect(counts.removed + counts.acknowledged == end - counts.from)
+      #expect(counts.damaged == 0)
       #expect(first <= Offset(there) || counts.removed >= first - counts.from, "\(counts), first \(first)")
       worker.shared.order { $0.ending = .abandonment }
       await running.value
@@ -218,7 +230,8 @@ struct DispatcherTests {
       #expect(await stage.run { stage.entry().offset == 5 })
       try await stage.running { try? await stage.dispatcher.remove("scripted") }
       #expect(first.calls.last == .shutdown)
-      #expect(stage.dispatcher.ledger.entries.isEmpty && stage.dispatcher.providers.isEmpty)
+      #expect(stage.dispatcher.ledger.entries.isEmpty)
+      #expect(stage.dispatcher.providers.isEmpty)
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/cursors") == [])
       #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 1)
       await #expect(throws: WeirError.self) { try await stage.dispatcher.remove("scripted") }
@@ -228,7 +241,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `removing waits for the call in progress, and believes it`() async throws {
+  @Test func `a removal waits for the call in progress, and believes it`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(answers: [.stubborn(then: .accept)])
@@ -239,7 +252,8 @@ struct DispatcherTests {
       #expect(await eventually { stage.mover.isWatched })
       provider.release()
       try await removal.value
-      #expect(provider.delivered.count == 2 && provider.calls.last == .shutdown)
+      #expect(provider.delivered.count == 2)
+      #expect(provider.calls.last == .shutdown)
     }
   }
 
@@ -253,7 +267,9 @@ struct DispatcherTests {
       #expect(await stage.run { stage.entry().offset == 3 })
       #expect(try Pins(directory, calls: SystemCalls()).least == 0)
       let absent = stage.entry("absent")
-      #expect(absent.pending == 3 && absent.isBalanced && absent.state == .idle)
+      #expect(absent.pending == 3)
+      #expect(absent.isBalanced)
+      #expect(absent.state == .idle)
       try await stage.running { try? await stage.dispatcher.remove("absent") }
       #expect(try Pins(directory, calls: SystemCalls()).positions == ["scripted": 3])
     }
@@ -278,7 +294,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `what only a provider that is removed did not have is removed at once`() async throws {
+  @Test func `an event that only a removed provider lacked is removed at once`() async throws {
     try await withDirectoryAsync { directory in
       // Nothing delivers here: no worker comes by it.
       let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true })
@@ -295,7 +311,7 @@ struct DispatcherTests {
     }
   }
 
-  @Test func `what every provider has is removed, and is no loss`() async throws {
+  @Test func `an event that every provider has is removed, and is no loss`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory, tracker: { $0.removeDelivered = true })
       let providers = [ScriptedProvider(name: "one"), ScriptedProvider(name: "two", finally: .fail("down"))]
@@ -309,12 +325,14 @@ struct DispatcherTests {
       #expect(try LogDirectory(directory).statistics().firstOffset == 0)
       try await stage.running { try? await stage.dispatcher.remove("two") }
       #expect(await stage.run { ((try? LogDirectory(directory).statistics().firstOffset) ?? 0) > 50 })
-      #expect(stage.entry("one").isBalanced && stage.entry("one").lost.isEmpty)
+      #expect(stage.entry("one").isBalanced)
+      #expect(stage.entry("one").lost.isEmpty)
       // One that comes now begins with what there is.
       let late = ScriptedProvider(name: "late")
       try stage.dispatcher.add(late)
       #expect(await stage.run { late.numbers.last == 149 })
-      #expect(stage.entry("late").lost.isEmpty && stage.entry("late").isBalanced)
+      #expect(stage.entry("late").lost.isEmpty)
+      #expect(stage.entry("late").isBalanced)
     }
   }
 
@@ -331,14 +349,20 @@ struct DispatcherTests {
       try stage.dispatcher.add(down, options: options)
       for number in 0..<4 { #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted) }
       let report = try await stage.running { await stage.tracker.flush(timeout: .seconds(20)) }
-      #expect(report.entries.map(\.provider) == ["down", "scripted"] && !report.isComplete)
-      #expect(report.entries[1].acknowledged == 3 && report.entries[1].rejected == 1 && report.entries[1].pending == 0)
-      #expect(report.entries[0].pending == 4 && report.entries[0].error?.contains("no route") == true)
+      try #require(report.entries.map(\.provider) == ["down", "scripted"])
+      #expect(!report.isComplete)
+      #expect(report.entries[1].acknowledged == 3)
+      #expect(report.entries[1].rejected == 1)
+      #expect(report.entries[1].pending == 0)
+      #expect(report.entries[0].pending == 4)
+      #expect(report.entries[0].error?.contains("no route") == true)
       #expect(stage.clock.now.sinceStart >= .seconds(20))
       // The next one reports what was settled in its own time.
       try stage.capture(2, from: 4)
       let next = try await stage.running { await stage.tracker.flush(timeout: .seconds(20)) }
-      #expect(next.entries[1].acknowledged == 2 && next.entries[1].rejected == 0 && next.entries[1].pending == 0)
+      #expect(next.entries[1].acknowledged == 2)
+      #expect(next.entries[1].rejected == 0)
+      #expect(next.entries[1].pending == 0)
       #expect(next.entries[0].pending == 6)
     }
   }
@@ -352,7 +376,8 @@ struct DispatcherTests {
       let begin = stage.clock.now
       let report = try await stage.running { await stage.dispatcher.flush(timeout: .seconds(1000)) }
       #expect(begin.duration(to: stage.clock.now) < .seconds(1))
-      #expect(report.entries.map(\.pending) == [2] && report.entries.first?.state == .stopped(reason: "401"))
+      #expect(report.entries.map(\.pending) == [2])
+      #expect(report.entries.first?.state == .stopped(reason: "401"))
     }
   }
 
@@ -364,12 +389,15 @@ struct DispatcherTests {
       #expect(await stage.run { provider.calls == [.setup] })
       let ids = (0..<1500).compactMap { stage.tracker.track("e", fields: ["n": .int($0)]).id }
       let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(5)) }
-      #expect(report.isComplete && report.entries.map(\.acknowledged) == [1500])
-      #expect(provider.delivered.map(\.stored.id) == ids && provider.calls.last == .shutdown)
+      #expect(report.isComplete)
+      #expect(report.entries.map(\.acknowledged) == [1500])
+      #expect(provider.delivered.map(\.stored.id) == ids)
+      #expect(provider.calls.last == .shutdown)
       #expect(provider.calls.filter { $0 == .shutdown }.count == 1)
       #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1500)
       #expect(stage.tracker.track("late") == .dropped(.closed))
-      #expect(stage.entry().state == .idle && stage.entry().isBalanced)
+      #expect(stage.entry().state == .idle)
+      #expect(stage.entry().isBalanced)
       #expect(await stage.dispatcher.shutdown(budget: .seconds(5)).entries.isEmpty)
       #expect(code { () throws(WeirError) in try stage.dispatcher.add(ScriptedProvider(name: "x")) } == .closed)
     }
@@ -391,7 +419,8 @@ struct DispatcherTests {
       }
       #expect(begin.duration(to: stage.clock.now) <= .seconds(15))
       #expect(report.entries.allSatisfy { $0.pending == 3 && $0.error != nil })
-      #expect(report["stopped"] == .stopped(reason: "403") && report["failing"] == .backingOff)
+      #expect(report["stopped"] == .stopped(reason: "403"))
+      #expect(report["failing"] == .backingOff)
       #expect([hanging, failing, stopped].allSatisfy { $0.calls.last == .shutdown })
       #expect(!stubborn.calls.contains(.shutdown))
       stubborn.release()
@@ -410,7 +439,8 @@ struct DispatcherTests {
       let begin = stage.clock.now
       let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(10)) }
       #expect(begin.duration(to: stage.clock.now) == .seconds(10))
-      #expect(report.entries.map(\.pending) == [1] && provider.calls.last == .shutdown)
+      #expect(report.entries.map(\.pending) == [1])
+      #expect(provider.calls.last == .shutdown)
       #expect(try LogDirectory(directory).ledger()["scripted"]?.offset == 1)
     }
   }
@@ -431,14 +461,15 @@ struct DispatcherTests {
       let begin = stage.clock.now
       let report = try await stage.running { await stage.dispatcher.shutdown(budget: .seconds(10)) }
       #expect(begin.duration(to: stage.clock.now) < .seconds(1))
-      #expect(report.entries.map(\.pending) == [2] && provider.calls.last == .shutdown)
+      #expect(report.entries.map(\.pending) == [2])
+      #expect(provider.calls.last == .shutdown)
     }
   }
 
   // MARK: News of the log
 
   @Test(arguments: [false, true])
-  func `what is captured ends a worker's sleep, and does not wait for its next look`(isSecond: Bool) async throws {
+  func `a capture ends a worker's sleep, and does not wait for its next look`(isSecond: Bool) async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       var configuration = Dispatcher.Configuration()
@@ -473,7 +504,8 @@ struct DispatcherTests {
       try stage.capture(5)
       #expect(await stage.run { stage.entry().acknowledged == 4 })
       let counts = try #require(stage.dispatcher.preparationCounts(of: "scripted"))
-      #expect(counts.prepared == 4 && counts.dropped == ["not 1": 1])
+      #expect(counts.prepared == 4)
+      #expect(counts.dropped == ["not 1": 1])
       #expect(stage.dispatcher.preparationCounts(of: "nobody") == nil)
     }
   }
@@ -488,7 +520,10 @@ struct DispatcherTests {
       try stage.dispatcher.add(provider, options: options)
       #expect(await stage.run { stage.entry().offset == 4 })
       let report = try #require(stage.dispatcher.report.entries.first)
-      #expect(report.acknowledged == 2 && report.rejected == 1 && report.lost == [.withheld: 1] && report.pending == 0)
+      #expect(report.acknowledged == 2)
+      #expect(report.rejected == 1)
+      #expect(report.lost == [.withheld: 1])
+      #expect(report.pending == 0)
       // Another one begins with nothing, whatever the cursor has counted.
       await stage.kill()
       _ = stage.dispatcher.close()
@@ -496,7 +531,9 @@ struct DispatcherTests {
       try second.dispatcher.add(ScriptedProvider(), options: options)
       #expect(await second.run { second.entry().state == .running })
       let again = try #require(second.dispatcher.report.entries.first)
-      #expect(again.acknowledged == 0 && again.rejected == 0 && again.lost.isEmpty, "\(again)")
+      #expect(again.acknowledged == 0, "\(again)")
+      #expect(again.rejected == 0, "\(again)")
+      #expect(again.lost.isEmpty, "\(again)")
       await second.kill()
     }
   }
@@ -531,12 +568,13 @@ struct DispatcherTests {
       tracker = nil
       #expect(await dispatcher.mover(clock).run { provider.delivered.count == 10 })
       #expect(await dispatcher.mover(clock).run { dispatcher.ledger["scripted"]?.acknowledged == 10 })
-      #expect(dispatcher.ledger.isBalanced && dispatcher.tracker == nil)
+      #expect(dispatcher.ledger.isBalanced)
+      #expect(dispatcher.tracker == nil)
       await dispatcher.finish(dispatcher.workers, .abandonment)
     }
   }
 
-  @Test func `beside the process that captures, nothing is removed`() async throws {
+  @Test func `nothing is removed beside the process that captures`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(
         directory: directory,

@@ -51,7 +51,7 @@ struct DurationTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(15))) func `pauses of no time are some time`() async throws {
+  @Test(.timeLimit(.minutes(15))) func `a pause of no time is some time`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(
         directory,

@@ -21,7 +21,7 @@ struct FlushPlanTests {
     return FlushPlan(policy)
   }
 
-  @Test func `at a count`() {
+  @Test func `a flush is due at a count`() {
     var plan = plan(.count)
     for number in 1...10 {
       #expect(plan.due(at: .seconds(1000)) == nil)
@@ -32,7 +32,7 @@ struct FlushPlanTests {
     #expect(plan.nextLook(after: .seconds(10)) == .seconds(10))
   }
 
-  @Test func `at a byte size`() {
+  @Test func `a flush is due at a byte size`() {
     var plan = plan(.bytes)
     plan.arrived(bytes: 999, opening: 1, at: .zero)
     #expect(plan.due(at: .seconds(1000)) == nil)
@@ -40,7 +40,7 @@ struct FlushPlanTests {
     #expect(plan.due(at: .zero) == .bytes)
   }
 
-  @Test func `every interval, counted from the oldest event`() {
+  @Test func `a flush is due every interval, counted from the oldest event`() {
     var plan = plan(.interval)
     #expect(plan.nextLook(after: .seconds(100)) == nil)
     plan.arrived(bytes: 1, opening: 1, at: .seconds(100))
@@ -59,7 +59,7 @@ struct FlushPlanTests {
     #expect(plan.due(at: .seconds(110)) == .interval)
   }
 
-  @Test func `when nothing new came for a while`() {
+  @Test func `a flush is due when nothing new came for a while`() {
     var plan = plan(.idle)
     plan.arrived(bytes: 1, opening: 1, at: .seconds(1))
     #expect(plan.nextLook(after: .seconds(1)) == .seconds(3))
@@ -69,7 +69,7 @@ struct FlushPlanTests {
     #expect(plan.due(at: .seconds(4)) == .idle)
   }
 
-  @Test func `the first events of each opening`() {
+  @Test func `a flush is due at each of the first events of an opening`() {
     var plan = plan(.firstEvents) { $0.firstEvents = 2 }
     for opening in [7, 8] as [UInt64] {
       for number in 1...4 {
@@ -87,7 +87,7 @@ struct FlushPlanTests {
   }
 
   @Test(arguments: [FlushTriggers.start, .resume, .reachable, .overflow, .shutdown, .demand])
-  func `on a signal`(_ trigger: FlushTriggers) {
+  func `a flush is due on a signal`(_ trigger: FlushTriggers) {
     var plan = plan(trigger)
     plan.arrived(bytes: 1, opening: 1, at: .zero)
     plan.reachedEnd()
@@ -119,7 +119,7 @@ struct FlushPlanTests {
     #expect(plan.due(at: .seconds(1000)) == nil)
   }
 
-  @Test func `all sets of triggers answer what each of them does alone`() {
+  @Test func `a set of triggers answers what each of them does alone`() {
     let each = (0..<11).map { FlushTriggers(rawValue: 1 << $0) }
     let seed = testSeed()
     print("FlushPlanTests: WEIR_SEED=\(seed)")
@@ -166,7 +166,7 @@ struct FlushPlanTests {
     #expect(plan.due(at: .seconds(5)) == nil)
   }
 
-  @Test func `what fills a call goes out, whichever limit the policy goes by`() {
+  @Test func `events that fill a call go out, whichever limit the policy goes by`() {
     for triggers in [.count, .bytes] as [FlushTriggers] {
       var byEvents = plan(triggers) {
         $0.queueLimit = 1000
@@ -202,7 +202,7 @@ struct FlushPlanTests {
     #expect(plan.nextCall == 100)
   }
 
-  @Test func `a random course: nothing goes without a reason, nothing stays with one`() {
+  @Test func `no event of a random course goes without a reason, or stays with one`() {
     let seed = testSeed()
     print("FlushPlanTests.random: WEIR_SEED=\(seed)")
     var random = Seeded(seed: seed)
@@ -225,15 +225,18 @@ struct FlushPlanTests {
             plan.arrived(bytes: 1, opening: 1, at: .seconds(now))
           }
           if unread.isEmpty { plan.reachedEnd() }
-          #expect(plan.events == held.count && plan.events <= policy.maximumEvents)
+          #expect(plan.events == held.count)
+          #expect(plan.events <= policy.maximumEvents)
           guard plan.due(at: .seconds(now)) != nil else { break }
           let count = plan.nextCall
-          #expect(count > 0 && count <= policy.maximumEvents)
+          #expect(count > 0)
+          #expect(count <= policy.maximumEvents)
           held.removeFirst(count)
           plan.left(events: count)
         }
         // All that could be read was, and none of it has a reason to go.
-        #expect(unread.isEmpty && held.count < limit)
+        #expect(unread.isEmpty)
+        #expect(held.count < limit)
         if let oldest = held.first {
           #expect(Duration.seconds(now - oldest) < policy.interval)
           #expect(plan.nextLook(after: .seconds(now)) == .seconds(oldest) + policy.interval)

@@ -18,19 +18,23 @@ struct SettlementTests {
     }
   }
 
-  @Test func `each verdict`() {
+  @Test func `each verdict settles its event`() {
     let settlement = Settlement(
       batch(4), .verdicts([.accepted, .rejected("no"), .retry(after: .seconds(3)), .retry(after: nil)]))
     #expect(settlement.accepted.map(\.offset) == [0])
-    #expect(settlement.rejected.map(\.event.offset) == [1] && settlement.rejected.map(\.reason) == ["no"])
-    #expect(settlement.retried.map(\.event.offset) == [2, 3] && settlement.retried.map(\.after) == [.seconds(3), nil])
-    #expect(settlement.batches.isEmpty && settlement.health == .answered)
+    #expect(settlement.rejected.map(\.event.offset) == [1])
+    #expect(settlement.rejected.map(\.reason) == ["no"])
+    #expect(settlement.retried.map(\.event.offset) == [2, 3])
+    #expect(settlement.retried.map(\.after) == [.seconds(3), nil])
+    #expect(settlement.batches.isEmpty)
+    #expect(settlement.health == .answered)
   }
 
   @Test func `another number of verdicts settles nothing`() {
     for count in [0, 1, 3, 4] {
       let settlement = Settlement(batch(2), .verdicts(Array(repeating: .accepted, count: count)))
-      #expect(settlement.accepted.isEmpty && settlement.batches.map { $0.map(\.offset) } == [[0, 1]])
+      #expect(settlement.accepted.isEmpty)
+      #expect(settlement.batches.map { $0.map(\.offset) } == [[0, 1]])
       guard case .failed(let reason, nil) = settlement.health else {
         Issue.record("\(settlement.health)")
         return
@@ -39,10 +43,11 @@ struct SettlementTests {
     }
   }
 
-  @Test func `all to be given again is a failure, with the longest wait that was asked for`() {
+  @Test func `a batch to be given again as a whole is a failure, with the longest wait asked for`() {
     let waits: [Duration?] = [nil, .seconds(9), .seconds(2)]
     let settlement = Settlement(batch(3), .verdicts(waits.map { .retry(after: $0) }))
-    #expect(settlement.retried.map(\.event.offset) == [0, 1, 2] && settlement.batches.isEmpty)
+    #expect(settlement.retried.map(\.event.offset) == [0, 1, 2])
+    #expect(settlement.batches.isEmpty)
     guard case .failed(_, .seconds(9)) = settlement.health else {
       Issue.record("\(settlement.health)")
       return
@@ -51,16 +56,20 @@ struct SettlementTests {
 
   @Test func `a batch that is refused is halved until one is left`() {
     let halves = Settlement(batch(5), .refused(reason: "bad"))
-    #expect(halves.batches.map { $0.map(\.offset) } == [[0, 1], [2, 3, 4]] && halves.health == .answered)
+    #expect(halves.batches.map { $0.map(\.offset) } == [[0, 1], [2, 3, 4]])
+    #expect(halves.health == .answered)
     let alone = Settlement(batch(1), .refused(reason: "bad"))
-    #expect(alone.batches.isEmpty && alone.rejected.map(\.reason) == ["bad"])
+    #expect(alone.batches.isEmpty)
+    #expect(alone.rejected.map(\.reason) == ["bad"])
   }
 
-  @Test func `what was thrown keeps the batch whole`() {
+  @Test func `an error that was thrown keeps the batch whole`() {
     let failed = Settlement(batch(2), .failed(reason: "503"))
-    #expect(failed.batches.map(\.count) == [2] && failed.health == .failed(reason: "503", retryAfter: nil))
+    #expect(failed.batches.map(\.count) == [2])
+    #expect(failed.health == .failed(reason: "503", retryAfter: nil))
     let stopped = Settlement(batch(2), .stopped(reason: "401"))
-    #expect(stopped.batches.map(\.count) == [2] && stopped.health == .stopped(reason: "401"))
+    #expect(stopped.batches.map(\.count) == [2])
+    #expect(stopped.health == .stopped(reason: "401"))
   }
 }
 
@@ -71,37 +80,52 @@ struct SettledSpanTests {
     SettledSpan(CursorPosition(offset: offset, counts: DeliveryCounts(from: offset, baseline: offset)))
   }
 
-  @Test func `the position is the first that is not settled`() {
+  @Test func `the position is the first event that is not settled`() {
     var span = span(from: 10)
     for offset in 10..<14 as Range<Offset> { span.opened(offset, id: id(offset)) }
     span.settle(12, Outcomes(rejected: 1))
-    #expect(span.position == 10 && span.counts.settled == 0 && span.ahead.rejected == 1 && span.open == 3)
+    #expect(span.position == 10)
+    #expect(span.counts.settled == 0)
+    #expect(span.ahead.rejected == 1)
+    #expect(span.open == 3)
     span.settle(12, Outcomes(acknowledged: 1))
-    #expect(span.ahead == Outcomes(rejected: 1) && span.open == 3)
+    #expect(span.ahead == Outcomes(rejected: 1))
+    #expect(span.open == 3)
     span.settle(10, Outcomes(acknowledged: 1))
-    #expect(span.position == 11 && span.last == .init(offset: 10, id: id(10)) && span.counts.acknowledged == 1)
+    #expect(span.position == 11)
+    #expect(span.last == .init(offset: 10, id: id(10)))
+    #expect(span.counts.acknowledged == 1)
     span.settle(11, Outcomes(acknowledged: 1))
-    #expect(span.position == 13 && span.counts.rejected == 1 && span.ahead == Outcomes())
+    #expect(span.position == 13)
+    #expect(span.counts.rejected == 1)
+    #expect(span.ahead == Outcomes())
     // Twice, or what was never given: nothing.
     span.settle(11, Outcomes(acknowledged: 1))
     span.settle(99, Outcomes(acknowledged: 1))
-    #expect(span.counts.acknowledged == 2 && span.open == 1 && span.acceptedBelowEnd == 14)
+    #expect(span.counts.acknowledged == 2)
+    #expect(span.open == 1)
+    #expect(span.acceptedBelowEnd == 14)
   }
 
-  @Test func `what is passed over counts as it is`() {
+  @Test func `an event that is passed over counts as it is`() {
     var span = span()
     span.passed(upTo: 5, Outcomes(removed: 4))
-    #expect(span.position == 5 && span.counts.removed == 4 && span.last == nil)
+    #expect(span.position == 5)
+    #expect(span.counts.removed == 4)
+    #expect(span.last == nil)
     span.opened(5, id: id(5))
     span.passed(upTo: 8, Outcomes(withheld: 1), last: .init(offset: 7, id: id(7)))
-    #expect(span.position == 5 && span.ahead.withheld == 1)
+    #expect(span.position == 5)
+    #expect(span.ahead.withheld == 1)
     span.settle(5, Outcomes(acknowledged: 1), isAssociation: true)
-    #expect(span.position == 8 && span.association == 5 && span.last?.offset == 7)
+    #expect(span.position == 8)
+    #expect(span.association == 5)
+    #expect(span.last?.offset == 7)
     #expect(span.acceptedBelowEnd == 6)
   }
 
   /// Against a model that keeps everything, in random order, and with an event that never gets its verdict.
-  @Test func `any order`() {
+  @Test func `events may be settled in any order`() {
     let seed = testSeed()
     print("WEIR_SEED=\(seed)")
     var random = SplitMix(seed)
@@ -134,8 +158,11 @@ struct SettledSpanTests {
         }
         let position = (0...end).first { !settled.contains($0) } ?? end
         #expect(span.position == position)
-        #expect(span.end == end && span.open == open.count && span.acceptedBelowEnd == end)
-        #expect(span.counts.settled == position && span.counts.settled + span.ahead.all == UInt64(settled.count))
+        #expect(span.end == end)
+        #expect(span.open == open.count)
+        #expect(span.acceptedBelowEnd == end)
+        #expect(span.counts.settled == position)
+        #expect(span.counts.settled + span.ahead.all == UInt64(settled.count))
       }
     }
   }

@@ -25,7 +25,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `each verdict in one batch`() async throws {
+  @Test func `each verdict in one batch counts for its own event`() async throws {
     let provider = ScriptedProvider(answers: [
       .each { event in
         switch event.fields["n"] {
@@ -39,16 +39,21 @@ struct VerdictTests {
       #expect(await stage.run { provider.callSizes == [4] })
       #expect(await stage.run { stage.entry().rejected == 1 })
       var entry = stage.entry()
-      #expect(entry.acknowledged == 2 && entry.rejected == 1 && entry.pending == 1 && entry.state == .running)
+      #expect(entry.acknowledged == 2)
+      #expect(entry.rejected == 1)
+      #expect(entry.pending == 1)
+      #expect(entry.state == .running)
       let asked = stage.clock.now
       #expect(await stage.run { provider.delivered.count == 3 })
       #expect(asked.duration(to: stage.clock.now) >= .seconds(6.9))
       #expect(provider.numbers == [0, 3, 2])
       #expect(await stage.run { stage.entry().offset == 4 })
       entry = stage.entry()
-      #expect(entry.acknowledged == 3 && entry.pending == 0)
+      #expect(entry.acknowledged == 3)
+      #expect(entry.pending == 0)
       let letters = try LogDirectory(stage.directory).deadLetters(of: "scripted")
-      #expect(letters.map(\.reason) == ["no such event"] && letters.map(\.event.offset) == [1])
+      #expect(letters.map(\.reason) == ["no such event"])
+      #expect(letters.map(\.event.offset) == [1])
       #expect(letters.first?.attempts == 1)
     }
   }
@@ -59,8 +64,10 @@ struct VerdictTests {
       try await withStage(provider, 1000) { stage in
         #expect(await stage.run { stage.entry().offset == 1000 })
         let entry = stage.entry()
-        #expect(entry.acknowledged == 999 && entry.rejected == 1)
-        #expect(Set(provider.numbers) == Set(0..<1000).subtracting([bad]) && provider.numbers.count == 999)
+        #expect(entry.acknowledged == 999)
+        #expect(entry.rejected == 1)
+        #expect(Set(provider.numbers) == Set(0..<1000).subtracting([bad]))
+        #expect(provider.numbers.count == 999)
         #expect(provider.callSizes.count <= 21, "\(provider.callSizes)")
         // A refusal is an answer: nothing was waited for.
         #expect(stage.clock.now.sinceStart < .seconds(1))
@@ -77,10 +84,12 @@ struct VerdictTests {
     try await withStage(provider, 3) { stage in
       #expect(await stage.run { provider.callSizes.count == 1 })
       #expect(await stage.run { stage.entry().error?.contains("1 verdicts for 3 events") == true })
-      #expect(stage.entry().pending == 3 && stage.entry().state == .backingOff)
+      #expect(stage.entry().pending == 3)
+      #expect(stage.entry().state == .backingOff)
       #expect(await stage.run { stage.entry().acknowledged == 3 })
       #expect(provider.callSizes == [3, 3, 3, 3])
-      #expect(stage.entry().error == nil && stage.entry().rejected == 0)
+      #expect(stage.entry().error == nil)
+      #expect(stage.entry().rejected == 0)
     }
   }
 
@@ -96,7 +105,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `what is asked for is waited for, and no longer than the most`() async throws {
+  @Test func `a wait that is asked for is kept, and no longer than the most`() async throws {
     var options = DeliveryOptions()
     options.backoff.most = .seconds(60)
     let provider = ScriptedProvider(answers: [.retry(after: .seconds(20)), .retry(after: .seconds(86_400))])
@@ -110,7 +119,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `after failures in a row the provider is left alone, and tried with a few`() async throws {
+  @Test func `a provider is left alone after failures in a row, and tried with a few events`() async throws {
     var options = DeliveryOptions()
     options.breaker.failures = 3
     options.breaker.openFor = .seconds(100)
@@ -124,7 +133,8 @@ struct VerdictTests {
       #expect(opened.duration(to: stage.clock.now) == .seconds(100))
       #expect(await stage.run { provider.delivered.count == 9 })
       #expect(opened.duration(to: stage.clock.now) == .seconds(300))
-      #expect(provider.callSizes == [9, 9, 9, 2, 2, 7] && provider.numbers == Array(0..<9))
+      #expect(provider.callSizes == [9, 9, 9, 2, 2, 7])
+      #expect(provider.numbers == Array(0..<9))
       #expect(await stage.run { stage.entry().state == .running })
     }
   }
@@ -139,7 +149,8 @@ struct VerdictTests {
       #expect(stage.entry().pending == 3)
       stage.dispatcher.resume("scripted")
       #expect(await stage.run { stage.entry().acknowledged == 3 })
-      #expect(stage.entry().state == .running && stage.entry().error == nil)
+      #expect(stage.entry().state == .running)
+      #expect(stage.entry().error == nil)
     }
   }
 
@@ -162,11 +173,12 @@ struct VerdictTests {
     }
   }
 
-  @Test func `setting up is tried until it succeeds`() async throws {
+  @Test func `the setup is tried until it succeeds`() async throws {
     let provider = ScriptedProvider(setupFailures: ["not yet", "nor now"])
     try await withStage(provider, 2) { stage in
       #expect(await stage.run { stage.entry().error != nil })
-      #expect(stage.entry().state == .starting && stage.entry().error?.contains("not yet") == true)
+      #expect(stage.entry().state == .starting)
+      #expect(stage.entry().error?.contains("not yet") == true)
       #expect(await stage.run { stage.entry().acknowledged == 2 })
       #expect(provider.calls.filter { $0 == .setup }.count == 3)
       #expect(provider.calls.prefix(3) == [.setup, .setup, .setup])
@@ -177,7 +189,8 @@ struct VerdictTests {
     let provider = ScriptedProvider(answers: [.hang])
     try await withStage(provider, 2) { stage in
       #expect(await stage.run([provider]) { provider.delivered.count == 2 })
-      #expect(stage.clock.now.sinceStart >= .seconds(30) && provider.callSizes == [2, 1, 1])
+      #expect(stage.clock.now.sinceStart >= .seconds(30))
+      #expect(provider.callSizes == [2, 1, 1])
     }
   }
 
@@ -197,7 +210,7 @@ struct VerdictTests {
     }
   }
 
-  @Test func `what arrived though the answer was lost comes again with the same ids`() async throws {
+  @Test func `events that arrived though the answer was lost come again with the same ids`() async throws {
     let provider = ScriptedProvider(answers: [.acceptAndFail("reset by peer")])
     try await withStage(provider, 3) { stage in
       #expect(await stage.run { stage.entry().acknowledged == 3 })
@@ -217,10 +230,13 @@ struct VerdictTests {
         #expect(await stage.run { stage.entry().acknowledged == UInt64(400 * (round + 1)) })
       }
       let entry = stage.entry()
-      #expect(entry.offset == 0 && entry.pending == 1 && entry.acknowledged == 2000)
+      #expect(entry.offset == 0)
+      #expect(entry.pending == 1)
+      #expect(entry.acknowledged == 2000)
       // By the files nothing is settled: it lies before all others.
       let files = try #require(try LogDirectory(stage.directory).ledger()["scripted"])
-      #expect(files.pending == 2001 && files.isBalanced)
+      #expect(files.pending == 2001)
+      #expect(files.isBalanced)
     }
   }
 
@@ -241,7 +257,8 @@ struct VerdictTests {
       #expect(await stage.run { provider.callSizes == [3, 2, 1] })
       #expect(begin.duration(to: stage.clock.now) == .milliseconds(375))
       #expect(await stage.run { stage.entry().rejected == 1 })
-      #expect(provider.numbers == [2, 0] && stage.entry().isBalanced)
+      #expect(provider.numbers == [2, 0])
+      #expect(stage.entry().isBalanced)
       #expect(try LogDirectory(directory).deadLetters(of: "scripted").map(\.attempts) == [3])
     }
   }
@@ -258,9 +275,12 @@ struct VerdictTests {
     try await withStage(provider, 200, options: options) { stage in
       // Eighteen wait after two calls, and nothing new is given before they were.
       #expect(!(await stage.run(upTo: .seconds(50)) { provider.callSizes.count > 2 }))
-      #expect(provider.callSizes == [10, 10] && stage.entry().acknowledged == 2 && stage.entry().pending == 198)
+      #expect(provider.callSizes == [10, 10])
+      #expect(stage.entry().acknowledged == 2)
+      #expect(stage.entry().pending == 198)
       #expect(await stage.run { stage.entry().acknowledged == 200 })
-      #expect(Set(provider.numbers) == Set(0..<200) && provider.numbers.count == 200)
+      #expect(Set(provider.numbers) == Set(0..<200))
+      #expect(provider.numbers.count == 200)
     }
   }
 
@@ -281,9 +301,11 @@ struct VerdictTests {
       try stage.tracker.drain()
       // Two events a call; three that wait have more bytes than a call may.
       #expect(!(await stage.run(upTo: .seconds(50)) { provider.callSizes.count > 3 }))
-      #expect(provider.callSizes.allSatisfy { $0 <= 2 } && stage.entry().acknowledged == 3)
+      #expect(provider.callSizes.allSatisfy { $0 <= 2 })
+      #expect(stage.entry().acknowledged == 3)
       #expect(await stage.run { stage.entry().acknowledged == 20 })
-      #expect(Set(provider.numbers) == Set(0..<20) && provider.numbers.count == 20)
+      #expect(Set(provider.numbers) == Set(0..<20))
+      #expect(provider.numbers.count == 20)
     }
   }
 
@@ -301,9 +323,12 @@ struct VerdictTests {
         // The interval of the policy and a look at the log.
         #expect(begin.duration(to: stage.clock.now) <= .milliseconds(1050))
       }
-      #expect(dead.delivered.isEmpty && stubborn.delivered.isEmpty && alive.overlaps == 0)
+      #expect(dead.delivered.isEmpty)
+      #expect(stubborn.delivered.isEmpty)
+      #expect(alive.overlaps == 0)
       #expect(stage.dispatcher.ledger.isBalanced)
-      #expect(stage.entry("dead").pending == 600 && stage.entry("stubborn").pending == 600)
+      #expect(stage.entry("dead").pending == 600)
+      #expect(stage.entry("stubborn").pending == 600)
       stubborn.release()
       #expect(await stage.run { stubborn.delivered.count == 600 })
     }

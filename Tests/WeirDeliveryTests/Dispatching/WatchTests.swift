@@ -28,7 +28,7 @@ struct WatchTests {
     #expect(watch.sleeps(clocks(164.06)) == false)
   }
 
-  @Test func `a process that was stopped between two sleeps`() {
+  @Test func `a process that was stopped between two sleeps is found`() {
     var watch = ResumeWatch(clocks(100))
     #expect(watch.sleeps(clocks(101.01)) == true)
     #expect(watch.woke(clocks(101.02), meant: .milliseconds(50)) == false)
@@ -49,7 +49,7 @@ struct WatchTests {
     #expect(watch.woke(clocks(102.05, suspended: 60), meant: .milliseconds(50)) == false)
   }
 
-  @Test func `the clocks of the machine go on`() async throws {
+  @Test func `the machine's clocks go on`() async throws {
     let first = Clocks.now
     try await Task.sleep(for: .milliseconds(1))
     let second = Clocks.now
@@ -58,7 +58,7 @@ struct WatchTests {
     #expect(second.boot >= second.monotonic)
   }
 
-  @Test func `a part of the byte limit is used`() {
+  @Test func `a log over the given part of its byte limit is found`() {
     var watch = OverflowWatch(threshold: 0.8, byteLimit: 1000, refused: 5)
     #expect(watch.look(usedBytes: 799, refused: 5) == false)
     #expect(watch.look(usedBytes: 800, refused: 5) == true)
@@ -67,14 +67,14 @@ struct WatchTests {
     #expect(unlimited.look(usedBytes: .max, refused: 0) == false)
   }
 
-  @Test func `captures were refused since the last look`() {
+  @Test func `captures refused since the last look are found`() {
     var watch = OverflowWatch(threshold: 1, byteLimit: nil, refused: 5)
     #expect(watch.look(usedBytes: 0, refused: 5) == false)
     #expect(watch.look(usedBytes: 0, refused: 6) == true)
     #expect(watch.look(usedBytes: 0, refused: 6) == false)
   }
 
-  @Test func `refused for want of room, and for nothing else`() throws {
+  @Test func `captures are refused for want of room by some reasons, and by no others`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.drainInterval = .seconds(10) })
       var counters = tracker.counters

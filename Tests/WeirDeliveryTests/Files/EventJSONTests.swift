@@ -22,7 +22,7 @@ struct EventJSONTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test func `an event without context and flags`() {
+  @Test func `an event without context and flags has them empty`() {
     let line = """
       {"id":"8f3a2c55d0b1e6770000000000000005","offset":500,"time":"2026-11-21T00:00:00.123456789Z",\
       "name":"checkout.completed","fields":{"order":18446744073709551615,"total":19.5},"context":{},"flags":{}}
@@ -33,7 +33,7 @@ struct EventJSONTests {
     #expect(String(decoding: bytes, as: UTF8.self) == line)
   }
 
-  @Test func `context and flags, and what the preparation changed`() {
+  @Test func `an event has its context, its flags and what the preparation changed`() {
     var event = PreparedEvent(stored)
     event.name = "Order Completed"
     event.fields = [:]
@@ -61,7 +61,7 @@ struct EventJSONTests {
   }
 
   /// A nested value of every kind comes out the same through Foundation.
-  @Test func `foundation reads what is written`() throws {
+  @Test func `Foundation reads what is written`() throws {
     let fields: FieldObject = [
       "null": nil, "bool": true, "least": .int(.min), "most": .uint(.max), "double": 0.1, "float": .float(0.1),
       "text": "\u{0}\u{1b}\"\\/é😀\u{2028}", "nested": ["a": [1, ["b": "c"], []]], "uuid": .uuid(UUID()),
@@ -87,7 +87,7 @@ struct EventJSONTests {
     #expect(text(.bytes(Array(0...255))) == "\"\(Data(0...255).base64EncodedString())\"")
   }
 
-  @Test func `integers that a double can't hold`() {
+  @Test func `integers that a double can't hold are written exactly, or as text if wanted`() {
     var form = EventJSON()
     form.hasLargeIntegersAsText = true
     let exact: UInt64 = 1 << 53
@@ -99,7 +99,7 @@ struct EventJSONTests {
     #expect(text(.uint(exact + 1)) == "9007199254740993")
   }
 
-  @Test func `numbers that JSON lacks`() {
+  @Test func `numbers that JSON lacks are texts, or null`() {
     var form = EventJSON()
     form.hasNonFiniteAsNull = true
     let values: FieldValue = [.double(.nan), .double(.infinity), .double(-.infinity), .float(.infinity), 1.5]
@@ -110,7 +110,7 @@ struct EventJSONTests {
     #expect(text(never, form) == "null")
   }
 
-  @Test func `a name twice`() {
+  @Test func `a name that is there twice is written twice, or once with its last value`() {
     var form = EventJSON()
     let twice = FieldObject([("a", 1), ("b", 2), ("a", ["c": 3]), ("d", .object(FieldObject([("e", 4), ("e", 5)])))])
     #expect(text(.object(twice)) == #"{"a":1,"b":2,"a":{"c":3},"d":{"e":4,"e":5}}"#)
@@ -118,7 +118,7 @@ struct EventJSONTests {
     #expect(text(.object(twice), form) == #"{"b":2,"a":{"c":3},"d":{"e":5}}"#)
   }
 
-  @Test func `members for an object that has others`() {
+  @Test func `members go on an object that has others`() {
     var bytes = Array(#"{"x":0"#.utf8)
     #expect(EventJSON().append(members: ["a": 1, "b": 2], after: true, to: &bytes))
     #expect(EventJSON().append(members: [:], after: true, to: &bytes))

@@ -126,7 +126,7 @@ struct JSONLinesProviderTests {
     }
   }
 
-  @Test func `what comes again is accepted and not written again`() async throws {
+  @Test func `an event that comes again is accepted, and not written again`() async throws {
     try await withDirectoryAsync { directory in
       // With holes: what a hook dropped is in no file, however its neighbours are.
       let odd = events(stride(from: 1, to: 400, by: 2))
@@ -180,7 +180,7 @@ struct JSONLinesProviderTests {
     }
   }
 
-  @Test func `an event of any size`() async throws {
+  @Test func `an event of any size is written whole`() async throws {
     try await withDirectoryAsync { directory in
       for isCompressed in [false, true] {
         let files = provider(directory, quietOptions { $0.isCompressed = isCompressed })
@@ -232,7 +232,7 @@ extension JSONLinesProviderTests {
 
   /// Killed before each call to the system, and in the middle of a write.
   @Test(arguments: [false, true], [false, true])
-  func `killed at every call`(isCompressed: Bool, isTorn: Bool) async throws {
+  func `a provider killed at any call writes every event once`(isCompressed: Bool, isTorn: Bool) async throws {
     let options = quietOptions {
       $0.fileBytes = 1200
       $0.isCompressed = isCompressed
@@ -248,13 +248,15 @@ extension JSONLinesProviderTests {
         let killed = await deliver(to: directory, options, faults)
         // What is finished is whole, and holds nothing that was not delivered.
         let finished = try finishedLines(directory)
-        #expect(Set(finished).count == finished.count && Set(finished).isSubset(of: all))
+        #expect(Set(finished).count == finished.count)
+        #expect(Set(finished).isSubset(of: all))
         // What was accepted counts already: the next one only gives it its name.
         let next = provider(directory, options)
         try await next.setup()
         let kept = try finishedLines(directory)
         #expect(Set(killed.accepted.map(line)).isSubset(of: kept), "step \(step)")
-        #expect(Set(kept).count == kept.count && Set(kept).isSubset(of: all))
+        #expect(Set(kept).count == kept.count)
+        #expect(Set(kept).isSubset(of: all))
         for batch in Self.scenario { _ = try await next.deliver(batch) }
         await next.shutdown()
         #expect(try finishedLines(directory).sorted() == all.sorted(), "step \(step)")
@@ -280,7 +282,7 @@ extension JSONLinesProviderTests {
   }
 
   @Test(arguments: [ENOSPC, EIO, EACCES, EROFS, EDQUOT, EMFILE])
-  func `each call fails once, and the same events come again`(error: Int32) async throws {
+  func `events come again after a failure of any call, and are written once`(error: Int32) async throws {
     let options = quietOptions { $0.fileBytes = 1200 }
     let all = Self.scenario.flatMap { $0 }.map(line)
     var failures = 0
@@ -296,7 +298,8 @@ extension JSONLinesProviderTests {
             _ = try await files.deliver(batch)
           } catch let failure as WeirError {
             thrown += 1
-            #expect(failure.systemError == error && failure.message.contains(around))
+            #expect(failure.systemError == error)
+            #expect(failure.message.contains(around))
             _ = try await files.deliver(batch)
           }
         }
@@ -313,7 +316,7 @@ extension JSONLinesProviderTests {
   }
 
   /// The disk stays full for a while: nothing piles up, and nothing is accepted.
-  @Test func `a disk that is full for long`() async throws {
+  @Test func `a disk that is full for long costs nothing, and piles nothing up`() async throws {
     try await withDirectoryAsync { directory in
       let isFull = Mutex(false)
       let faults = Faults { _, call in call == .write && isFull.withLock { $0 } ? ENOSPC : nil }
@@ -322,7 +325,8 @@ extension JSONLinesProviderTests {
       isFull.withLock { $0 = true }
       for _ in 0..<20 {
         let error = await #expect(throws: WeirError.self) { try await files.deliver(events(10..<20)) }
-        #expect(error?.code == .noSpace && error?.message.contains("room") == true)
+        #expect(error?.code == .noSpace)
+        #expect(error?.message.contains("room") == true)
       }
       #expect(try names(directory).count == 2)
       isFull.withLock { $0 = false }
@@ -334,7 +338,7 @@ extension JSONLinesProviderTests {
 }
 
 extension JSONLinesProviderTests {
-  @Test func `synced before it is renamed, and the directory before it is accepted`() async throws {
+  @Test func `a file is synced before it is renamed, and the directory before it is accepted`() async throws {
     try await withDirectoryAsync { directory in
       let made = Mutex<[SystemCalls.Call]>([])
       let faults = Faults { _, call in
@@ -371,7 +375,7 @@ extension JSONLinesProviderTests {
     }
   }
 
-  @Test func `what is no directory stops delivery`() async throws {
+  @Test func `a path that is no directory stops delivery`() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/file"
       try Data("mine".utf8).write(to: URL(filePath: path))
@@ -387,7 +391,7 @@ extension JSONLinesProviderTests {
   }
 
   @Test(arguments: ["", "a/b", "..", "a.b", "ä", String(repeating: "n", count: 65)])
-  func `a name that can't be a file's`(name: String) async throws {
+  func `a name that can't be a file's stops delivery`(name: String) async throws {
     try await withDirectoryAsync { directory in
       await #expect(throws: DeliveryStopped.self) { try await JSONLinesProvider(directory, name: name).setup() }
       let there = try names(directory)
@@ -407,7 +411,7 @@ extension JSONLinesProviderTests {
     }
   }
 
-  @Test func `a directory that is removed and comes again`() async throws {
+  @Test func `a directory that is removed stops nothing once it comes again`() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/files"
       let files = provider(path)
@@ -420,7 +424,7 @@ extension JSONLinesProviderTests {
     }
   }
 
-  @Test func `one provider of a name at a time`() async throws {
+  @Test func `one provider of a name writes at a time`() async throws {
     try await withDirectoryAsync { directory in
       let first = provider(directory)
       _ = try await first.deliver(events(0..<3))
@@ -439,7 +443,7 @@ extension JSONLinesProviderTests {
     }
   }
 
-  @Test func `what others put there is left alone`() async throws {
+  @Test func `files that others put there are left alone`() async throws {
     try await withDirectoryAsync { directory in
       let foreign = [
         "notes.jsonl", "files-1-2-3.jsonl", "files.jsonl", "files-x.jsonl.open-12",

@@ -29,7 +29,7 @@ struct LZ4FramesTests {
   }
 
   @Test(arguments: [0, 1, 255 << 10, 256 << 10, 1 << 20, (1 << 20) + 1, 3 << 20])
-  func `a frame comes back, in pieces of any size`(count: Int) throws {
+  func `a frame comes back in pieces of any size`(count: Int) throws {
     let sample = sample(count)
     let frame = LZ4Frames.frame(sample)
     #expect(try content(frame) == sample)

@@ -13,7 +13,7 @@ struct EventMapperTests {
     mapper(prepared("e", fields))?.fields
   }
 
-  @Test func `names of nested fields and of the context`() throws {
+  @Test func `names of nested fields and of the context are mapped`() throws {
     let context = EventContext(
       globals: ["appVersion": "1"], user: EventUser(id: "userID", traits: ["planName": "pro"]),
       view: EventView(id: "v", name: "HomePage"), fields: ["requestID": 7])
@@ -25,13 +25,15 @@ struct EventMapperTests {
     #expect(
       mapped.fields
         == ["user_id": "aB", "items": [["item_sku": 1, "more": [["deep_id": 2]]], "plainText"], "empty": [:]])
-    #expect(mapped.context.globals == ["app_version": "1"] && mapped.context.fields == ["request_id": 7])
+    #expect(mapped.context.globals == ["app_version": "1"])
+    #expect(mapped.context.fields == ["request_id": 7])
     // Values, the user's id and the view are nobody's names.
     #expect(mapped.context.user == EventUser(id: "userID", traits: ["plan_name": "pro"]))
-    #expect(mapped.context.view == context.view && mapped.stored == event.stored)
+    #expect(mapped.context.view == context.view)
+    #expect(mapped.stored == event.stored)
   }
 
-  @Test func `names that collide`() {
+  @Test func `names that collide are told apart`() {
     let snake = EventMapper.snakeCase()
     #expect(fields(snake, ["userID": 1, "user_id": 2]) == ["user_id_2": 1, "user_id": 2])
     #expect(fields(snake, ["user_id": 2, "userID": 1]) == ["user_id": 2, "user_id_2": 1])
@@ -79,9 +81,10 @@ struct EventMapperTests {
     }
   }
 
-  @Test func `composition`() throws {
+  @Test func `mappers compose in their order`() throws {
     let one = EventMapper(.snakeCase(), .prefixEvents("shop_"), .renameEvents(["shop_a_b": "done"]))
-    #expect(one.name("aB") == "done" && one.name("c") == "shop_c")
+    #expect(one.name("aB") == "done")
+    #expect(one.name("c") == "shop_c")
     #expect(EventMapper.snakeCase().then(.prefixEvents("shop_")).name("aB") == "shop_a_b")
     #expect(EventMapper.prefixEvents("Shop.").then(.snakeCase(separator: ".")).name("aB") == "shop.a_b")
     let event = prepared("aB", ["x": 1])
@@ -90,7 +93,7 @@ struct EventMapperTests {
     #expect(nested.name("") == "321")
   }
 
-  @Test func `events that are not for the provider`() {
+  @Test func `events that are not for the provider are dropped`() {
     #expect(EventMapper.keepEvents("a", "b")(prepared("a")) != nil)
     #expect(EventMapper.keepEvents("a", "b")(prepared("c")) == nil)
     #expect(EventMapper.dropEvents("a")(prepared("a")) == nil)
@@ -111,7 +114,7 @@ struct EventMapperTests {
     #expect(own(prepared("a")) == nil)
   }
 
-  @Test func `fields`() {
+  @Test func `fields are kept, removed, set and renamed`() {
     #expect(fields(.onlyFields("a", "c"), ["a": 1, "b": 2, "c": 3]) == ["a": 1, "c": 3])
     #expect(fields(.withoutFields("a", "c"), ["a": 1, "b": 2, "c": 3]) == ["b": 2])
     #expect(fields(.setFields(["source": "weir", "a": nil]), ["a": 1]) == ["a": nil, "source": "weir"])
@@ -126,7 +129,7 @@ struct EventMapperTests {
     #expect(joined?.context == EventContext(user: EventUser(id: "u")))
   }
 
-  @Test func `values for JSON`() throws {
+  @Test func `values become such as JSON has`() throws {
     let date = Date(timeIntervalSince1970: 1_795_219_200.5)
     let id = UUID()
     let all: FieldObject = [
@@ -160,26 +163,30 @@ struct EventMapperTests {
     }
   }
 
-  @Test func `limits`() {
+  @Test func `values and names are cut at their limits`() {
     let long: FieldObject = ["a": "123456", "b": "12345", "c": "aéé€", "d": .bytes([1, 2, 3, 4, 5, 6])]
     let cut: FieldObject = ["a": "12345", "b": "12345", "c": "aéé", "d": .bytes([1, 2, 3, 4, 5])]
     #expect(fields(.limitValues(bytes: 5), long) == cut)
     #expect(fields(.limitValues(bytes: 3), ["a": "👨‍👩‍👧‍👦x", "b": [["c": "1234"]]]) == ["a": "", "b": [["c": "123"]]])
     let mapped = EventMapper.limitNames(bytes: 8)(prepared("0123456789", ["abcdefghi": 1, "abcdefghj": 2, "x": 3]))
-    #expect(mapped?.name == "01234567" && mapped?.fields == ["abcdefgh": 1, "abcdef_2": 2, "x": 3])
+    #expect(mapped?.name == "01234567")
+    #expect(mapped?.fields == ["abcdefgh": 1, "abcdef_2": 2, "x": 3])
     var preparation = Preparation(mapper: EventMapper(.limitNames(bytes: 8), .limitValues(bytes: 1)))
     _ = preparation.prepare(stored("0123456789", ["abcdefghi": "ab", "abcdefghj": "ab", "x": "ab"]))
-    #expect(preparation.counts.truncated == 6 && preparation.counts.renamed == 1)
+    #expect(preparation.counts.truncated == 6)
+    #expect(preparation.counts.renamed == 1)
   }
 
   /// The limit is there to end a search that takes time by the square of the fields, here some minutes.
   @Test(.timeLimit(.minutes(1)))
-  func `many long names that begin alike`() throws {
+  func `many long names that begin alike are told apart`() throws {
     let many = 30_000
     let fields = FieldObject((0..<many).map { ("abcdefghi\($0)", FieldValue.int(Int64($0))) })
     let mapped = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", fields)))
-    #expect(Set(mapped.fields.map(\.name)).count == many && mapped.fields.allSatisfy { $0.name.utf8.count <= 8 })
-    #expect(mapped.fields[0].name == "abcdefgh" && mapped.fields[2].name == "abcdef_3")
+    #expect(Set(mapped.fields.map(\.name)).count == many)
+    #expect(mapped.fields.allSatisfy { $0.name.utf8.count <= 8 })
+    #expect(mapped.fields[0].name == "abcdefgh")
+    #expect(mapped.fields[2].name == "abcdef_3")
     #expect(mapped.fields.map(\.value) == fields.map(\.value))
     // Two names that are cut to the same stem by a longer number.
     let two = FieldObject(

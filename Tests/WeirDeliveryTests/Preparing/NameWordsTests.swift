@@ -27,14 +27,14 @@ struct NameWordsTests {
     ("a..b", "a__b"),
   ]
 
-  @Test(arguments: snake) func `snake case`(name: String, expected: String) {
+  @Test(arguments: snake) func `a name has its snake case`(name: String, expected: String) {
     #expect(EventMapper.snakeCase().name(name) == expected)
     // Twice is once, and the separator of dots is the only other thing that differs.
     #expect(EventMapper.snakeCase().name(expected) == expected)
     if !name.contains(".") { #expect(EventMapper.snakeCase(separator: ".").name(name) == expected) }
   }
 
-  @Test func `dots may stay, and words may be told`() {
+  @Test func `dots may stay, and words may be given`() {
     let dotted = EventMapper.snakeCase(separator: ".")
     #expect(dotted.name("Checkout.itemAdded") == "checkout.item_added")
     #expect(dotted.name(dotted.name("Checkout.itemAdded")) == "checkout.item_added")
@@ -52,12 +52,12 @@ struct NameWordsTests {
     ("user_id", "userId"), ("UserID", "userId"), ("HTTPStatus", "httpStatus"), ("already", "already"),
     ("_id", "_id"), ("a__b", "aB"), ("name_", "name_"), ("page-view", "pageView"), ("events_v2", "eventsV2"),
     ("Checkout.itemAdded", "checkout.itemAdded"), ("größe_ändern", "größeÄndern"), ("", ""), ("_", "_"),
-  ]) func `camel case`(name: String, expected: String) {
+  ]) func `a name has its camel case`(name: String, expected: String) {
     #expect(EventMapper.camelCase().name(name) == expected)
     #expect(EventMapper.camelCase().name(expected) == expected)
   }
 
-  @Test func `random names`() {
+  @Test func `random names keep their letters and digits`() {
     let seed = UInt64(ProcessInfo.processInfo.environment["WEIR_SEED"] ?? "") ?? 11
     var random = Seeded(seed: seed)
     let letters = Array("aabbcIDURLsé_A1.2- Ж名ßİ\u{301}")

@@ -22,7 +22,7 @@ struct ProviderDispatcherTests {
 
   private let destination = ScriptedProvider(name: "scripted")
 
-  @Test func withNothingToDoEventsStayAsTheyAre() throws {
+  @Test func `events stay as they are where there is nothing to do`() throws {
     let found = try prepared(ProviderDispatcher(to: destination)) { tracker in
       tracker.track(Checkout.started(cart: 7))
       tracker.track("dynamic", fields: ["a": 1])
@@ -31,7 +31,7 @@ struct ProviderDispatcherTests {
     #expect(found.map(\.fields) == [["cart": .uint(7)], ["a": 1]])
   }
 
-  @Test func genericFields() throws {
+  @Test func `generic fields are added to each event`() throws {
     let dispatcher = ProviderDispatcher(
       to: destination,
       fields: [
@@ -52,7 +52,7 @@ struct ProviderDispatcherTests {
       found[1].fields == ["channel": "web", "a": "never in place of the event's own", "plan": "second", "count": 0])
   }
 
-  @Test func theseTypesOnly() throws {
+  @Test func `only events of the given types are delivered`() throws {
     func names(_ types: [any Event.Type]?) throws -> [String] {
       try prepared(ProviderDispatcher(to: destination, only: types)) { tracker in
         tracker.track(Checkout.started(cart: 1))
@@ -70,7 +70,7 @@ struct ProviderDispatcherTests {
   }
 
   /// What was replaced, because it is sensitive, does not make an event another type's.
-  @Test func aSensitiveFieldStaysOfItsType() throws {
+  @Test func `a sensitive field stays of its type`() throws {
     struct Payment: Event {
       static let eventTypes = [EventType("payment", [Field("amount", .double, sensitive: true)])]
       init() {}
@@ -91,7 +91,7 @@ struct ProviderDispatcherTests {
   }
 
   /// The outer one first, then the inner one, then the provider's own; each field goes through the mappers after it.
-  @Test func oneAroundAnother() throws {
+  @Test func `a dispatcher around another goes first`() throws {
     struct Own: Provider {
       let name = "own"
       var mapper: EventMapper { .prefixEvents("own:") }
@@ -113,7 +113,7 @@ struct ProviderDispatcherTests {
   }
 
   /// What is not for a provider it does not acknowledge, and another provider gets it.
-  @Test func theLedgerTellsTheTruth() async throws {
+  @Test func `the ledger tells the truth`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let all = ScriptedProvider(name: "all")
@@ -129,17 +129,22 @@ struct ProviderDispatcherTests {
       try stage.tracker.drain()
       #expect(await stage.run { stage.entry("all").pending == 0 && stage.entry("some").pending == 0 })
       #expect(all.delivered.count == 20)
-      #expect(some.delivered.count == 10 && some.delivered.allSatisfy { $0.fields["channel"] == "web" })
-      #expect(some.calls.contains(.associate(EventUser(id: "ada"))) && some.calls.contains(.setup))
+      #expect(some.delivered.count == 10)
+      #expect(some.delivered.allSatisfy { $0.fields["channel"] == "web" })
+      #expect(some.calls.contains(.associate(EventUser(id: "ada"))))
+      #expect(some.calls.contains(.setup))
       let entry = stage.entry("some")
-      #expect(entry.accepted == 21 && entry.acknowledged == 11 && entry.lost == [.withheld: 10])
-      #expect(entry.isBalanced && stage.entry("all").acknowledged == 21)
+      #expect(entry.accepted == 21)
+      #expect(entry.acknowledged == 11)
+      #expect(entry.lost == [.withheld: 10])
+      #expect(entry.isBalanced)
+      #expect(stage.entry("all").acknowledged == 21)
       try await stage.close()
       #expect(some.calls.last == .shutdown)
     }
   }
 
-  @Test func itKeepsTheContractOfAProvider() async throws {
+  @Test func `a dispatcher keeps to the protocol of a provider`() async throws {
     let events = try prepared(destination) { tracker in _ = tracker.track("e") }
     // What the other provider answers and throws is passed on as it is.
     let some = ScriptedProvider(name: "some")

@@ -38,7 +38,7 @@ private struct SecondRegistry: Registry {
 }
 
 struct RegistryTests {
-  @Test func `events of an area are captured as any others, and derived fields come with preparation`() throws {
+  @Test func `the events of an area are captured as any others, and derived fields come with preparation`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let checkout = CheckoutRegistry(tracker: tracker)
@@ -47,15 +47,19 @@ struct RegistryTests {
       VisitRegistry(tracker: tracker).track(.opened)
       #expect(checkout.track(contentsOf: [.started(cart: 1), .started(cart: 2)]).accepted == 2)
       let events = try tracker.events()
-      #expect(events.count == 5 && events[0].id == id && events[0].fields == ["cart": .uint(200)])
+      try #require(events.count == 5)
+      #expect(events[0].id == id)
+      #expect(events[0].fields == ["cart": .uint(200)])
 
       var with = Preparation(registries: [CheckoutRegistry.self, VisitRegistry.self])
       let prepared = events.map { with.prepare($0)?.fields }
       #expect(prepared[0] == ["cart": .uint(200), "large": true])
-      #expect(prepared[1]?["average"] == 7.5 && prepared[1]?["order"] == .uint(1))
+      #expect(prepared[1]?["average"] == 7.5)
+      #expect(prepared[1]?["order"] == .uint(1))
       #expect(prepared[2] == [:])
       // The event's own field stays.
-      #expect(with.counts.collisions == ["checkout": 3] && with.counts.underived == [:])
+      #expect(with.counts.collisions == ["checkout": 3])
+      #expect(with.counts.underived == [:])
 
       var without = Preparation()
       #expect(events.map { without.prepare($0)?.fields } == events.map(\.fields))
@@ -63,7 +67,7 @@ struct RegistryTests {
     }
   }
 
-  @Test func `what can't be derived is counted, and the event goes on`() {
+  @Test func `a field that can't be derived is counted, and the event goes on`() {
     var preparation = Preparation(registries: [VisitRegistry.self, CheckoutRegistry.self])
     let unlucky = stored("checkout.started", ["cart": .uint(13)])
     #expect(preparation.prepare(unlucky)?.fields == unlucky.fields)
@@ -71,10 +75,11 @@ struct RegistryTests {
     #expect(preparation.prepare(unreadable)?.fields == unreadable.fields)
     let other = stored("checkout.unheard-of")
     #expect(preparation.prepare(other)?.fields == [:])
-    #expect(preparation.counts.underived == ["checkout": 2] && preparation.counts.prepared == 3)
+    #expect(preparation.counts.underived == ["checkout": 2])
+    #expect(preparation.counts.prepared == 3)
   }
 
-  @Test func `of two registries the first one's field stays`() {
+  @Test func `the first of two registries' fields stays`() {
     var preparation = Preparation(registries: [CheckoutRegistry.self, SecondRegistry.self])
     let event = preparation.prepare(stored("checkout.started", ["cart": .uint(1)]))
     #expect(event?.fields == ["cart": .uint(1), "large": false, "offset": .uint(0)])

@@ -9,32 +9,36 @@
   @Suite struct AmplitudePresetTests {
     private let preset = AmplitudePreset(apiKey: Secret(#"k"ey-12345"#))
 
-    @Test func anEventHasItsIdAndTime() throws {
+    @Test func `an event has its id and time`() throws {
       let expected = #"""
         {"event_type":"checkout.completed","user_id":"u1","time":1763683200123,
          "insert_id":"0123456789abcdef0000000000000005","event_properties":{"order":7}}
         """#
       #expect(json(try preset.encode(sampleEvent(5))) == json(expected))
       let anonymous = String(decoding: try preset.encode(sampleEvent(user: nil)), as: UTF8.self)
-      #expect(anonymous.contains(#""device_id":"weir-0123456789abcdef""#) && !anonymous.contains("user_id"))
+      #expect(anonymous.contains(#""device_id":"weir-0123456789abcdef""#))
+      #expect(!anonymous.contains("user_id"))
     }
 
-    @Test func theKeyStandsInTheBodyAndShortIdsAreKept() throws {
+    @Test func `the key stands in the body, and short ids are kept`() throws {
       let post = preset.post(try sampleBatch(1, for: preset))
       let text = String(decoding: post.body, as: UTF8.self)
       #expect(text.hasPrefix(#"{"api_key":"k\"ey-12345","options":{"min_id_length":1},"events":[{"#))
-      #expect(json(post.body) != nil && post.headers.map(\.name) == ["content-type"])
+      #expect(json(post.body) != nil)
+      #expect(post.headers.map(\.name) == ["content-type"])
       #expect(preset.secrets == [Secret(#"k"ey-12345"#)])
     }
 
-    @Test func limitsAreTheVendors() {
-      #expect(preset.limits == HTTPLimits(events: 1_999, bytes: 999_999) && !preset.takesGzip)
-      #expect(preset.path == "/2/httpapi" && preset.endpoint == "https://api2.amplitude.com")
+    @Test func `the limits are the vendor's`() {
+      #expect(preset.limits == HTTPLimits(events: 1_999, bytes: 999_999))
+      #expect(!preset.takesGzip)
+      #expect(preset.path == "/2/httpapi")
+      #expect(preset.endpoint == "https://api2.amplitude.com")
     }
 
     private static let again = Verdict.retry(after: .zero)
 
-    @Test func theEventsThatAreListedAreRejectedAndTheOthersComeAgain() throws {
+    @Test func `the events that are listed are rejected, and the others come again`() throws {
       let body = #"""
         {"code":400,"error":"Request missing required field","events_with_missing_fields":{"time":[0]},
          "events_with_invalid_fields":{"price":[0,2],"time":[2]},"silenced_events":[3]}
@@ -55,7 +59,7 @@
       answer(400, #"{"error":"bad","silenced_events":["x"]}"#),
       answer(400, #"{"error":"Request missing required field","missing_field":"events"}"#),
     ])
-    func whatNamesNoneOrOthersRefusesTheBatch(_ answer: HTTPAnswer) throws {
+    func `an answer that names none of the events, or others, refuses the batch`(_ answer: HTTPAnswer) throws {
       #expect(try Outcome(preset, answer) == .refused)
     }
 
@@ -63,12 +67,12 @@
       answer(400, #"{"code":400,"error":"Invalid API key: k"}"#), answer(400, #"{"missing_field":"api_key"}"#),
       answer(401), answer(403), answer(404),
     ])
-    func aWrongKeyStops(_ answer: HTTPAnswer) throws {
+    func `a wrong key stops delivery`(_ answer: HTTPAnswer) throws {
       #expect(try Outcome(preset, answer) == .stopped)
       #expect(throws: DeliveryStopped.self) { try preset.readIdentify(answer) }
     }
 
-    @Test func whoSendsTooFastWaits() throws {
+    @Test func `a sender that is too fast waits`() throws {
       let body = #"{"code":429,"error":"Too many requests","eps_threshold":30,"throttled_events":[1,9]}"#
       let slow = Verdict.retry(after: .seconds(30))
       #expect(try Outcome(preset, answer(429, body)) == .verdicts([Self.again, slow, Self.again]))
@@ -84,11 +88,11 @@
       (answer(429), .failed), (answer(429, "", ("retry-after", "3")), .retry(3)), (answer(500), .failed),
       (answer(429, #"{"throttled_events":[7]}"#), .failed), (answer(504), .failed),
     ])
-    func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
+    func `an answer gives the events their verdicts`(_ answer: HTTPAnswer, _ expected: Outcome) throws {
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func anAssociationSetsTheUsersProperties() throws {
+    @Test func `an association sets the user's properties`() throws {
       let post = try #require(preset.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
       let expected = #"""
         {"api_key":"k\"ey-12345","options":{"min_id_length":1},

@@ -9,7 +9,7 @@
   @Suite struct JSONPresetTests {
     private let preset = JSONPreset(endpoint: "http://localhost/in", authorization: .bearer(Secret("tok-12345")))
 
-    @Test func aBodyIsAnArrayOrLines() throws {
+    @Test func `a body is an array, or lines`() throws {
       let batch = try sampleBatch(2, for: preset)
       let event = String(decoding: EventJSON.object(sampleEvent(0)), as: UTF8.self)
       let array = preset.post(batch)
@@ -17,11 +17,12 @@
       #expect(array.headers.map(\.name) == ["content-type", "idempotency-key", "authorization"])
       #expect(array.headers[1].value.withValue { $0 } == batch.idempotencyKey)
       let lines = JSONPreset(endpoint: "http://localhost/in", form: .lines).post(batch)
-      #expect(String(decoding: lines.body, as: UTF8.self).hasPrefix("\(event)\n{") && lines.body.last == 10)
+      #expect(String(decoding: lines.body, as: UTF8.self).hasPrefix("\(event)\n{"))
+      #expect(lines.body.last == 10)
       #expect(lines.headers.map(\.name) == ["content-type", "idempotency-key"])
     }
 
-    @Test func everyWayOfSayingWhoItIs() {
+    @Test func `each way of saying who the client is has its header`() {
       func header(_ authorization: JSONPreset.Authorization) -> String? {
         let preset = JSONPreset(endpoint: "http://localhost", authorization: authorization)
         guard let header = preset.post(HTTPBatch(events: [], encoded: [])).headers.last else { return nil }
@@ -66,20 +67,21 @@
       (answer(200, #"{"rejected":2}"#), .failed), (answer(200, #"{"retry":{"id":"x"}}"#), .failed),
       (answer(400), .refused), (answer(413), .refused), (answer(401), .stopped), (answer(503), .failed),
     ])
-    func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
+    func `an answer gives the events their verdicts`(_ answer: HTTPAnswer, _ expected: Outcome) throws {
       #expect(try Outcome(preset, answer) == expected)
     }
   }
 
   @Suite struct HTTPPresetNameTests {
     @Test(arguments: HTTPPresetName.allCases)
-    func everyNameMakesAPreset(_ name: HTTPPresetName) throws {
+    func `every preset's name makes it`(_ name: HTTPPresetName) throws {
       let preset = try name.preset(endpoint: "http://127.0.0.1:1", key: Secret("key-12345"))
       let provider = try HTTPProvider(preset, configuration: .patient)
-      #expect(preset.endpoint == "http://127.0.0.1:1" && !provider.name.isEmpty)
+      #expect(preset.endpoint == "http://127.0.0.1:1")
+      #expect(!provider.name.isEmpty)
     }
 
-    @Test func vendorsHaveAddressesOfTheirOwn() throws {
+    @Test func `vendors have addresses of their own`() throws {
       for name in HTTPPresetName.allCases where name != .json && name != .jsonl {
         #expect(throws: Never.self) { try HTTPProvider(try name.preset(key: Secret("key-12345"))) }
       }

@@ -11,7 +11,7 @@
       account: .service(user: "robot", secret: Secret("hush-hush"), project: "42", token: Secret("tok-12345")))
     private let preset = MixpanelPreset(account: .project(token: Secret("tok-12345")))
 
-    @Test func anEventHasItsIdAndTimeAmongItsProperties() throws {
+    @Test func `an event has its id and time among its properties`() throws {
       let event = sampleEvent(5, ["order": 7, "time": "noon", "$insert_id": "mine"])
       let expected = #"""
         {"event":"checkout.completed","properties":{"time":1763683200123,"distinct_id":"u1",
@@ -20,28 +20,29 @@
       #expect(json(try preset.encode(event)) == json(expected))
     }
 
-    @Test func anEventWithoutAUserHasAnEmptyOne() throws {
+    @Test func `an event without a user has an empty one`() throws {
       let text = String(decoding: try preset.encode(sampleEvent(user: nil)), as: UTF8.self)
       #expect(text.contains(#""distinct_id":"""#))
     }
 
-    @Test func aServiceAccountNamesItsProject() throws {
+    @Test func `a service account names its project`() throws {
       let post = service.post(try sampleBatch(2, for: service))
       #expect(post.query.map { "\($0.name)=\($0.value)" } == ["strict=1", "project_id=42"])
       #expect(post.headers.last?.value == HTTPHeader.basic(user: "robot", password: Secret("hush-hush")).value)
       #expect(json(post.body) != nil)
     }
 
-    @Test func aTokenIsTheUserOfItsProject() throws {
+    @Test func `a token is the user of its project`() throws {
       let post = preset.post(try sampleBatch(1, for: preset))
       #expect(post.query.map(\.name) == ["strict"])
       #expect(post.headers.last?.value == HTTPHeader.basic(user: "tok-12345", password: Secret("")).value)
       #expect(post.headers.last?.isConfidential == true)
     }
 
-    @Test func limitsAreTheVendors() {
+    @Test func `the limits are the vendor's`() {
       #expect(preset.limits == HTTPLimits(events: 2_000, bytes: 10_000_000, eventBytes: 1_048_575))
-      #expect(preset.path == "/import" && preset.endpoint == "https://api.mixpanel.com")
+      #expect(preset.path == "/import")
+      #expect(preset.endpoint == "https://api.mixpanel.com")
     }
 
     private static func failed(_ records: String, imported: Int?) -> HTTPAnswer {
@@ -64,11 +65,11 @@
       failed(record(1, nil), imported: 2), failed(record(nil, sampleID(1)), imported: 2),
       failed(record(1, sampleID(1), key: "$insert_id"), imported: 2), failed(record(1, ""), imported: 2),
     ])
-    func theEventsThatAreNamedFailedAndTheOthersAreThere(_ answer: HTTPAnswer) throws {
+    func `the events that are named failed, and the others are there`(_ answer: HTTPAnswer) throws {
       #expect(try Outcome(preset, answer) == Self.second)
     }
 
-    @Test func anEventThatFailedTwiceHasBothReasons() throws {
+    @Test func `an event that failed twice has both reasons`() throws {
       let twice = Self.failed(Self.record(0, nil) + "," + Self.record(0, nil), imported: 2)
       let reason = "properties.time: is invalid; properties.time: is invalid"
       #expect(try Outcome(preset, twice) == .verdicts([.rejected(reason), .accepted, .accepted]))
@@ -80,7 +81,7 @@
       failed(record(1, nil), imported: 1), failed(record(nil, nil), imported: 2), failed("17", imported: 2),
       answer(400), answer(400, "what?"), answer(400, #"{"error":"bad JSON","failed_records":null}"#),
     ])
-    func whatDoesNotAddUpRefusesTheBatch(_ answer: HTTPAnswer) throws {
+    func `an answer that does not add up refuses the batch`(_ answer: HTTPAnswer) throws {
       #expect(try Outcome(preset, answer) == .refused)
     }
 
@@ -92,11 +93,11 @@
       (answer(401), .stopped), (answer(403), .stopped), (answer(413), .refused), (answer(429), .failed),
       (answer(429, "", ("Retry-After", "2")), .retry(2)), (answer(502), .failed), (answer(503), .failed),
     ])
-    func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
+    func `an answer gives the events their verdicts`(_ answer: HTTPAnswer, _ expected: Outcome) throws {
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func anAssociationSetsTheProfile() throws {
+    @Test func `an association sets the profile`() throws {
       let post = try #require(service.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
       #expect(post.path == "/engage")
       #expect(json(post.body) == json(#"[{"$token":"tok-12345","$distinct_id":"u1","$set":{"plan":"pro"}}]"#))

@@ -10,7 +10,7 @@
   @Suite struct OTLPLogsPresetTests {
     private let preset = OTLPLogsPreset(serviceName: "shop", authorization: .bearer(Secret("tok-12345")))
 
-    @Test func anEventIsARecordWithTypedAttributes() throws {
+    @Test func `an event is a record with typed attributes`() throws {
       let fields: FieldObject = [
         "text": "a", "yes": true, "int": -7, "wide": .uint(.max), "double": 1.5, "nan": .double(.nan),
         "bytes": .bytes([0, 255]), "none": nil, "list": [1, "b"], "object": ["a": 1],
@@ -20,7 +20,8 @@
         JSONSerialization.jsonObject(with: Data(try preset.encode(sampleEvent(5, fields)))) as? [String: Any])
       #expect(record["timeUnixNano"] as? String == "1763683200123456789")
       #expect(record["observedTimeUnixNano"] as? String == "1763683200123456789")
-      #expect(record["severityNumber"] as? Int == 9 && record["eventName"] as? String == "checkout.completed")
+      #expect(record["severityNumber"] as? Int == 9)
+      #expect(record["eventName"] as? String == "checkout.completed")
       let attributes = try #require(record["attributes"] as? [[String: Any]])
       let values = attributes.map { "\($0["key"] ?? "")" }
       #expect(values == ["log.record.uid", "weir.offset", "user.id"] + fields.map(\.name))
@@ -35,20 +36,23 @@
       #expect(attributes.map { $0["value"] as? NSObject } == (json(expected) as? [NSObject])?.map { $0 })
     }
 
-    @Test func aTimeBefore1970IsAnAttribute() throws {
+    @Test func `a time before 1970 is an attribute`() throws {
       let event = PreparedEvent(
         StoredEvent(
           offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: -1), name: "e",
           fields: [:]))
       let text = String(decoding: try preset.encode(event), as: UTF8.self)
-      #expect(text.contains(#""timeUnixNano":"0""#) && text.contains("1969-12-31T23:59:59.999999999Z"))
+      #expect(text.contains(#""timeUnixNano":"0""#))
+      #expect(text.contains("1969-12-31T23:59:59.999999999Z"))
     }
 
-    @Test func theRequestIsOneResourceAndScope() throws {
+    @Test func `a request is one resource and scope`() throws {
       let post = preset.post(try sampleBatch(2, for: preset))
       let text = String(decoding: post.body, as: UTF8.self)
-      #expect(json(post.body) != nil && text.contains(#"{"stringValue":"shop"}"#))
-      #expect(text.hasPrefix(#"{"resourceLogs":[{"resource":"#) && preset.path == "/v1/logs")
+      #expect(json(post.body) != nil)
+      #expect(text.contains(#"{"stringValue":"shop"}"#))
+      #expect(text.hasPrefix(#"{"resourceLogs":[{"resource":"#))
+      #expect(preset.path == "/v1/logs")
       #expect(post.headers.map(\.name) == ["content-type", "authorization"])
     }
 
@@ -69,11 +73,11 @@
       (answer(404), .stopped), (answer(429), .failed), (answer(502), .failed), (answer(503), .failed),
       (answer(504), .failed), (answer(503, "", ("retry-after", "8")), .retry(8)),
     ])
-    func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
+    func `an answer gives the events their verdicts`(_ answer: HTTPAnswer, _ expected: Outcome) throws {
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func aPartialSuccessMayBeKeptAsDeadLetters() throws {
+    @Test func `a partial success may be kept as dead letters`() throws {
       let careful = OTLPLogsPreset(unnamedRejections: .rejected)
       let reason = "1 of 3 records were refused, which ones is not said: why"
       #expect(try Outcome(careful, Self.partial("1")) == .verdicts(Array(repeating: .rejected(reason), count: 3)))

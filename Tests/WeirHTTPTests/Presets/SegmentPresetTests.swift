@@ -9,7 +9,7 @@
   @Suite struct SegmentPresetTests {
     private let preset = SegmentPreset(writeKey: Secret("abc123"))
 
-    @Test func anEventIsACallOfTrack() throws {
+    @Test func `an event is a call of track`() throws {
       var event = sampleEvent(5, ["order": 7, "wide": .uint(.max)], user: EventUser(id: "u1", traits: ["plan": "pro"]))
       event.context.globals = ["version": "1.0"]
       let expected = #"""
@@ -21,9 +21,10 @@
       #expect(json(try preset.encode(event)) == json(expected))
     }
 
-    @Test func anEventWithoutAUserIsAnonymous() throws {
+    @Test func `an event without a user is anonymous`() throws {
       let text = String(decoding: try preset.encode(sampleEvent(user: nil)), as: UTF8.self)
-      #expect(text.contains(#""anonymousId":"weir-0123456789abcdef""#) && !text.contains("userId"))
+      #expect(text.contains(#""anonymousId":"weir-0123456789abcdef""#))
+      #expect(!text.contains("userId"))
     }
 
     @Test(
@@ -34,29 +35,36 @@
         (.pageAction, ["page": "/cart"], #""type":"track""#, #""event":"feed.shown""#),
         (.systemAction, [:], #""type":"track""#, #""event":"feed.shown""#),
       ] as [(EventKind, FieldObject, String, String)])
-    func whatIsDeclaredAViewIsAPage(_ kind: EventKind, _ fields: FieldObject, _ type: String, _ name: String) throws {
+    func `an event that is declared a view is a page`(
+      _ kind: EventKind, _ fields: FieldObject, _ type: String, _ name: String
+    ) throws {
       let event = sampleEvent(name: "feed.shown", fields, kind: kind)
       let text = String(decoding: try preset.encode(event), as: UTF8.self)
-      #expect(text.contains(type) && text.contains(name))
+      #expect(text.contains(type))
+      #expect(text.contains(name))
     }
 
-    @Test func anEventWithoutANameIsUnfit() {
+    @Test func `an event without a name is unfit`() {
       #expect(throws: EventUnfit.self) { try preset.encode(sampleEvent(name: "")) }
     }
 
-    @Test func theRequestHasTheKeyInItsHeaderAlone() throws {
+    @Test func `the request has the key in its header alone`() throws {
       let batch = try sampleBatch(2, for: preset)
       let post = preset.post(batch)
       #expect(post.headers.map(\.name) == ["content-type", "authorization"])
       #expect(post.headers[1].value.withValue { $0 } == "Basic YWJjMTIzOg==")
       let text = String(decoding: post.body, as: UTF8.self)
-      #expect(text.hasPrefix(#"{"batch":[{"type""#) && text.hasSuffix("}]}") && !text.contains("abc123"))
-      #expect(json(post.body) != nil && json(preset.post(HTTPBatch(events: [], encoded: [])).body) != nil)
+      #expect(text.hasPrefix(#"{"batch":[{"type""#))
+      #expect(text.hasSuffix("}]}"))
+      #expect(!text.contains("abc123"))
+      #expect(json(post.body) != nil)
+      #expect(json(preset.post(HTTPBatch(events: [], encoded: [])).body) != nil)
     }
 
-    @Test func limitsAreTheVendors() {
+    @Test func `the limits are the vendor's`() {
       #expect(preset.limits == HTTPLimits(events: 2_500, bytes: 500_000, eventBytes: 32_768))
-      #expect(preset.path == "/v1/batch" && preset.endpoint == "https://api.segment.io")
+      #expect(preset.path == "/v1/batch")
+      #expect(preset.endpoint == "https://api.segment.io")
     }
 
     @Test(arguments: [
@@ -67,16 +75,17 @@
       (answer(429, "", ("Retry-After", "5")), .retry(5)), (answer(429), .failed), (answer(500), .failed),
       (answer(503, "", ("retry-after", "9")), .retry(9)), (answer(302, "", ("location", "/login")), .stopped),
     ])
-    func verdicts(_ answer: HTTPAnswer, _ expected: Outcome) throws {
+    func `an answer gives the events their verdicts`(_ answer: HTTPAnswer, _ expected: Outcome) throws {
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func anAssociationIsACallOfIdentify() throws {
+    @Test func `an association is a call of identify`() throws {
       let post = try #require(preset.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
       let expected = #"""
         {"batch":[{"type":"identify","userId":"u1","traits":{"plan":"pro"},"context":{"library":{"name":"weir"}}}]}
         """#
-      #expect(json(post.body) == json(expected) && post.headers.map(\.name) == ["content-type", "authorization"])
+      #expect(json(post.body) == json(expected))
+      #expect(post.headers.map(\.name) == ["content-type", "authorization"])
     }
   }
 #endif

@@ -49,7 +49,7 @@
     }
 
     @Test(arguments: HTTPPresetName.allCases)
-    func whatIsSentIsWhatIsTaken(_ name: HTTPPresetName) async throws {
+    func `what is sent is taken as it is`(_ name: HTTPPresetName) async throws {
       try await withCollector { collector, endpoint in
         let provider = try provider(name, endpoint)
         let user = EventUser(id: "user-1", traits: ["plan": "pro"])
@@ -66,7 +66,7 @@
 
     /// Text, numbers and shapes that are hard to write down, in every vendor's form.
     @Test(arguments: HTTPPresetName.allCases)
-    func everyPresetKeepsToTheProtocol(_ name: HTTPPresetName) async throws {
+    func `every preset keeps to the protocol`(_ name: HTTPPresetName) async throws {
       try await withCollector { collector, endpoint in
         try await ProviderConformance.check(
           [.name, .delivery, .verdictCount, .verdictValues, .order, .extremeValues, .associations, .cancellation],
@@ -83,7 +83,7 @@
 
     /// Where it leads, everything is answered with a success, and nothing is kept.
     @Test(arguments: HTTPPresetName.allCases)
-    func noSuccessBehindARedirectCounts(_ name: HTTPPresetName) async throws {
+    func `a success behind a redirect does not count`(_ name: HTTPPresetName) async throws {
       try await withCollector(try Faults("redirect", seed: 1)) { collector, endpoint in
         let provider = try provider(name, endpoint)
         #expect(await thrown { try await provider.deliver([sampleEvent(0)]) } is DeliveryStopped)
@@ -93,7 +93,7 @@
     }
 
     @Test(arguments: ["status=500:1", "drop-answer:1", "cut:1"])
-    func itsFaultsAreFailures(_ fault: String) async throws {
+    func `the collector's faults are failures`(_ fault: String) async throws {
       try await withCollector(try Faults(fault, seed: 1)) { collector, endpoint in
         let provider = try provider(.segment, endpoint)
         #expect(await thrown { try await provider.deliver([sampleEvent(0)]) } is HTTPFailure)

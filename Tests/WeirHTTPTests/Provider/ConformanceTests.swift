@@ -27,7 +27,7 @@
       func keep(user: String) { kept.withLock { $0.entries.append(.associated(user)) } }
     }
 
-    @Test func asJSONLines() async throws {
+    @Test func `a provider of JSON lines keeps to the protocol`() async throws {
       let store = Store()
       let server = try TestServer { request in
         var rejected: [String] = []
@@ -50,7 +50,7 @@
         delivered: { _ in store.entries })
     }
 
-    @Test func asSegmentsCalls() async throws {
+    @Test func `a provider of Segment's calls keeps to the protocol`() async throws {
       let store = Store()
       let server = try TestServer { request in
         guard let batch = (request.json as? [String: Any])?["batch"] as? [[String: Any]] else { return .answer(400) }
@@ -74,7 +74,7 @@
         delivered: { _ in store.entries })
     }
 
-    @Test func asMixpanelsImport() async throws {
+    @Test func `a provider of Mixpanel's import keeps to the protocol`() async throws {
       let store = Store()
       let server = try TestServer { request in
         if request.path == "/engage" { return .answer(200, body: #"{"status":1}"#) }

@@ -21,7 +21,7 @@
       }
     }
 
-    @Test func requestsGoThroughIt() async throws {
+    @Test func `requests go through the proxy`() async throws {
       let proxy = try TestServer(.answer(200))
       defer { proxy.stop() }
       let verdicts = try await deliver(
@@ -35,20 +35,22 @@
       #expect(passwords == ["Basic cm9ib3Q6aHVzaC1odXNo", nil])
     }
 
-    @Test func aWrongPasswordForItStops() async throws {
+    @Test func `a wrong password for the proxy stops delivery`() async throws {
       let proxy = try TestServer(.answer(407, body: "hush-hush is wrong"))
       defer { proxy.stop() }
       for endpoint in ["http://weir.invalid/in", "https://weir.invalid/in"] {
-        let error = await thrown {
+        let failure = await thrown {
           try await deliver(
             by: .http(host: "127.0.0.1", port: proxy.port, user: "robot", password: Secret("hush-hush")), to: endpoint)
         }
-        #expect(error is DeliveryStopped && !"\(error!)".contains("hush"), "\(endpoint): \(error!)")
+        let error = try #require(failure, "\(endpoint)")
+        #expect(error is DeliveryStopped, "\(endpoint): \(error)")
+        #expect(!"\(error)".contains("hush"), "\(endpoint): \(error)")
       }
       #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT"])
     }
 
-    @Test func oneThatIsDownIsAFailure() async throws {
+    @Test func `a proxy that is down is a failure`() async throws {
       let proxy = try TestServer.refusing()
       defer { proxy.stop() }
       #expect(

@@ -76,7 +76,7 @@
       Array(heard(of: joinPoint, body).dropFirst())
     }
 
-    @Test func namesTellMethodsApart() {
+    @Test func `names tell methods apart`() {
       let page = Page()
       #expect(told(Page.JoinPoints.like) { _ = page.like(1) } == ["(item: 1, ()) -> liked"])
       #expect(told(Page.JoinPoints.likeAt) { _ = page.like(1, at: 2) } == ["(item: 1, place: 2) -> page"])
@@ -87,14 +87,14 @@
       #expect(told(Page.JoinPoints.always) { _ = page.always() } == ["() -> 4"])
     }
 
-    @Test func privateMethodsTellIfTheyAreAskedTo() {
+    @Test func `a private method tells if it is asked to`() {
       let page = Page()
       #expect(told(Page.JoinPoints.told) { _ = page.half() } == ["() -> 2"])
       #expect(heard(of: Site.JoinPoints.inner) { _ = Site.one.close() }.last == "() -> 3")
     }
 
     /// Of types of these names no other test has any.
-    @Test func whatIsMarkedIsListed() {
+    @Test func `a method that is marked is listed`() {
       let names = JoinPointListing().joinPoints.map(\.name)
       #expect(
         names.filter { $0.hasPrefix("Site.") }.sorted() == [
@@ -109,7 +109,7 @@
       #expect(names.filter { $0.hasPrefix("Grandchild.") } == ["Grandchild.own(_:)"])
     }
 
-    @Test func anOverrideBelongsToTheMethodAbove() async {
+    @Test func `an override belongs to the method above`() async {
       let child = Child()
       #expect(
         told(Child.JoinPoints.likeAt) { _ = child.like(1, at: 2) } == ["(item: 1, place: 2) -> child of page"])
@@ -124,7 +124,7 @@
       #expect(heard(of: Grandchild.JoinPoints.own) { _ = grandchild.own(1) }.last == "(x: 1, ()) -> 1")
     }
 
-    @Test func oneClassMayBeHeardAlone() {
+    @Test func `one class may be heard alone`() {
       let heard = Heard()
       let hook = Page.JoinPoints.likeAt.before(exactly: Child.self) { child, _ in heard.note("\(type(of: child))") }
       _ = Page().like(1, at: 2)
@@ -134,11 +134,11 @@
       #expect(heard.all == ["Child"])
     }
 
-    @Test func anOverrideMayBeARoot() {
+    @Test func `an override may be a root`() {
       #expect(heard(of: Adopted.JoinPoints.run) { _ = Adopted().run(1) } == ["(x: 1, ())", "(x: 1, ()) -> 2"])
     }
 
-    @Test func extensionsAndNestedTypesHaveTheirOwn() {
+    @Test func `extensions and nested types have join points of their own`() {
       #expect(heard(of: Site.laterJoinPoint) { _ = Site.one.later() }.last == "() -> 5")
       #expect(heard(of: Site.Part.useJoinPoint) { _ = Site.Part().use() }.last == "() -> 6")
     }

@@ -139,11 +139,11 @@
 
     /// Compiled to the end: some warnings are given only when code is lowered.
     @Test(arguments: [upcoming, upcoming + ["-default-isolation", "MainActor"], upcoming + ["-O"]])
-    func whatIsWrittenGivesNoWarning(options: [String]) throws {
+    func `the code that the macro writes gives no warning`(options: [String]) throws {
       #expect(try compile(Self.accepted, options, mode: "-c") == "")
     }
 
-    @Test func aMessageStandsWhereTheSourceIsWrong() throws {
+    @Test func `a message stands where the source is wrong`() throws {
       let answer = try compile(
         """
         import Weir
@@ -174,7 +174,7 @@
         "property 'weirJoinPoint_f__' with type 'JoinPoint<B, (x: String, ()), Void>' cannot override"
       ), ("@JoinPoint func f() {}", "'peer' macros are not allowed to introduce arbitrary names at global scope"),
     ])
-    func whatTheMacroDoesNotSeeTheCompilerRefuses(source: String, message: String) throws {
+    func `the compiler refuses what the macro does not see`(source: String, message: String) throws {
       let answer = try compile("import Weir\nimport WeirMacros\n" + source)
       #expect(answer.contains(message), "\(answer)")
     }

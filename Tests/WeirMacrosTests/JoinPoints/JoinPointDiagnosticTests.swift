@@ -9,13 +9,13 @@
       ("subscript(x: Int) -> Int { x }", "a subscript"),
       ("var x: Int { 3 }", "a property"), ("struct S {}", "anything else"),
     ])
-    func whatIsNoFunction(declaration: String, word: String) {
+    func `a declaration that is no function is refused`(declaration: String, word: String) {
       expectRefusal(
         "class A { «@JoinPoint \(declaration) }",
         Refusal("@JoinPoint is for functions; in \(word) call withJoinPoint(…) by hand"), ofOther: true)
     }
 
-    @Test func functionsAtFileScopeAndMethods() {
+    @Test func `the macro of methods is refused at file scope, and the other one in a type`() {
       expectRefusal(
         "«@JoinPoint func f() {}",
         Refusal("@JoinPoint is for methods; for a function at file scope it is @FunctionJoinPoint"))
@@ -24,7 +24,7 @@
         Refusal("@FunctionJoinPoint is for functions at file scope; for a method it is @JoinPoint"))
     }
 
-    @Test func genericTypes() {
+    @Test func `a generic type is refused`() {
       func message(_ name: String) -> String {
         "'\(name)' is generic, and what is generic has no static descriptor; declare a JoinPoint outside of it and call "
           + "withJoinPoint(…) in the method"
@@ -37,7 +37,7 @@
         "func make<T>(_ x: T) { «@Instrumented struct In { func f() {} } }", Refusal(message("make")), ofOther: true)
     }
 
-    @Test func protocolsAndExtensions() {
+    @Test func `a protocol and an extension are refused`() {
       expectRefusal(
         "protocol P { «@JoinPoint func f() }",
         Refusal("a requirement of a protocol has no body to listen to; put @JoinPoint on the methods that meet it"))
@@ -49,7 +49,7 @@
         Refusal("@Instrumented belongs to the type itself; in an extension put @JoinPoint on each method"))
     }
 
-    @Test func localFunctions() {
+    @Test func `a local function is refused`() {
       expectRefusal(
         "func outer() { «@JoinPoint func f() {} }",
         Refusal(
@@ -91,18 +91,18 @@
           + "and that can't rethrow; move the closure into a method of its own"
       ),
     ])
-    func formsOfFunctions(function: String, message: String) {
+    func `a form of function that can't be a join point is refused`(function: String, message: String) {
       expectRefusal("struct A { «@JoinPoint \(function) }", Refusal(message))
     }
 
-    @Test func typesThatCannotBeCopied() {
+    @Test func `a type that cannot be copied is refused`() {
       expectRefusal(
         "struct A: ~Copyable { «@JoinPoint func f() {} }",
         Refusal(
           "a value of 'A' can't be copied, and so not be handed to a hook; put @JoinPoint on a function that uses it"))
     }
 
-    @Test func arguments() {
+    @Test func `an argument that is no property's name is refused`() {
       expectRefusal(
         "struct A { @JoinPoint(«\"a b\") func f() {} }",
         Refusal("'a b' can't be the name of a property; use letters, digits and _"))
@@ -117,7 +117,7 @@
         Refusal("'f' overrides nothing, so it is a root; remove 'root'"))
     }
 
-    @Test func namesOfMethods() {
+    @Test func `a name of a method that there is not is refused`() {
       expectRefusal(
         "@Instrumented(only: «[\"lik\", \"open(path:)\"]) class A { func like() {}; func open(path: String) {}; init() {} }",
         Refusal("there is no method 'lik' here to instrument; the type has like(), open(path:)"))
@@ -137,7 +137,9 @@
       ("‹f(a: Int) {}; func f() {}", "fA()", "'fA()' and 'f(a:)' would both be the join point 'fA'", "fA", "f(a:)"),
       ("‹f() {}", "f(_ x: String)", "'f(_:)' and 'f()' would both be the join point 'f'", "f", "f()"),
     ])
-    func joinPointsOfOneName(first: String, second: String, message: String, long: String, noted: String) {
+    func `two join points of one name are refused`(
+      first: String, second: String, message: String, long: String, noted: String
+    ) {
       let name = second.prefix { $0 != "(" }
       expectRefusal(
         "@Instrumented class A { func \(first); func «\(second) {} }",
@@ -147,14 +149,14 @@
       #expect(expand(mended.replacing("‹", with: "")).contains("static var other: "), "\(name)")
     }
 
-    @Test func namesThatNoPropertyHas() {
+    @Test func `a name that no property can have is refused`() {
       expectRefusal(
         "@Instrumented class A { func «`self`() {} }",
         Refusal("no property can be called 'self'; give the join point a name: @JoinPoint(\"…\")"), ofOther: true)
     }
 
     /// One compiled side of #if is all that there is of the other.
-    @Test func methodsInConditionsDoNotCollide() {
+    @Test func `methods in conditions do not collide`() {
       let text = expand("@Instrumented class A {\n#if DEBUG\nfunc f() {}\n#else\nfunc f() {}\n#endif\n}")
       #expect(text.contains("  #if DEBUG\n    nonisolated static var f: Weir.JoinPoint<A, (), Void> {"))
       #expect(text.contains("#else\n    nonisolated static var f: Weir.JoinPoint<A, (), Void> {"))

@@ -4,7 +4,7 @@
   import Testing
 
   @Suite struct JoinPointExpansionTests {
-    @Test func aMethodOfAType() {
+    @Test func `a method has a descriptor and tells of its calls`() {
       expectExpansion(
         """
         class Page {
@@ -54,17 +54,18 @@
     }
 
     /// It finds the descriptor by its name, and its parameters may be called something else.
-    @Test func anOverride() {
+    @Test func `an override finds the descriptor of the method above`() {
       let text = expand(
         "class Child: Page { @JoinPoint override func like(_ it: Item, at: Int) -> Bool { super.like(it, at: at) } }")
       #expect(text.contains("Self.weirJoinPoint_like___at.call()"))
       #expect(text.contains("weirCall.begin(self, (it, at), in: Child.self)"))
-      #expect(!text.contains("static let") && !text.contains("likeJoinPoint:"))
+      #expect(!text.contains("static let"))
+      #expect(!text.contains("likeJoinPoint:"))
       let root = expand("class Child: Page { @JoinPoint(root: true) override func like(_ it: Item) {} }")
       #expect(root.contains("static let weirJoinPoint_like__ = Weir.JoinPoint<Child, (it: Item, ()), Void>"))
     }
 
-    @Test func aFunctionAtFileScope() {
+    @Test func `a function at file scope has its descriptor beside it`() {
       let text = expand("@FunctionJoinPoint private func charge(order: Int) async -> Bool { true }")
       #expect(
         text.contains("fileprivate nonisolated let chargeJoinPoint = Weir.JoinPoint<Void, (order: Int, ()), Bool>"))
@@ -73,7 +74,7 @@
       #expect(text.contains("return weirCall.returned(true)"))
     }
 
-    @Test func aTypeListsItsMethods() {
+    @Test func `a type lists its methods`() {
       let text = expand(
         """
         @Instrumented(except: ["left"])
@@ -88,18 +89,20 @@
       #expect(text.contains("  /// The join points of ``Page``.\n  public nonisolated enum JoinPoints {"))
       #expect(text.contains("public nonisolated static var like: Weir.JoinPoint<Page, (item: Item, ()), Void> {"))
       #expect(text.contains("\n    nonisolated static var likeAt: Weir.JoinPoint<Page, (item: Item, at: Int), Void> {"))
-      #expect(!text.contains("left:") && !text.contains("hidden:") && !text.contains("likeJoinPoint"))
+      #expect(!text.contains("left:"))
+      #expect(!text.contains("hidden:"))
+      #expect(!text.contains("likeJoinPoint"))
       // What the attribute then writes, the other tests show.
       #expect(text.split(separator: "@WeirMacros.JoinPoint").count == 3)
     }
 
-    @Test func aTypeOfOverridesListsNothing() {
+    @Test func `a type of overrides lists nothing`() {
       #expect(!expand("@Instrumented class A: B { override func f() {} }").contains("JoinPoints"))
       #expect(!expand("@Instrumented class A {}").contains("JoinPoints"))
     }
 
     /// What the compiler refuses in a body that a macro wrote.
-    @Test func aCaptureListNeedsALocalFunction() {
+    @Test func `a capture list needs a local function`() {
       let text = expand("class A { @JoinPoint func f(x: Int) throws -> Int { let g = { [x] in x }; return g() } }")
       #expect(text.contains("func weirCallBody() throws -> Int {"))
       #expect(text.contains("return weirCall.returned(try weirCallBody())"))
@@ -121,7 +124,7 @@
       ("{ func g() -> Int { return 1 }; return g() }", "func g() -> Int { return 1 }; "),
       ("{ print(weirCall); return 1 }", "var weirCall2 = Self"),
     ])
-    func resultsAreTold(body: String, expected: String) {
+    func `each form of result is told`(body: String, expected: String) {
       let text = expand("class A { @JoinPoint func f() -> Int \(body) }")
       #expect(text.contains(expected) || text.replacing("    ", with: "").contains(expected), "\(text)")
     }

@@ -107,7 +107,7 @@
       #expect(heard.last == expected, sourceLocation: place)
     }
 
-    @Test func parametersArriveByName() {
+    @Test func `parameters arrive by name`() {
       check(Counter.JoinPoints.add, "(amount: 2, ()) -> 2") { #expect($0.add(2) == 2) }
       check(Counter.JoinPoints.defaults, "(a: 3, place: \"x\") -> 3") { #expect($0.defaults() == 3) }
       check(Counter.JoinPoints.keywords, "(in: 1, inout: 2, class: 3) -> 6") {
@@ -117,7 +117,7 @@
       check(Counter.JoinPoints.unnamed, "(c: 3, ()) -> 3") { #expect($0.unnamed(1, b: 2, 3) == 3) }
     }
 
-    @Test func typesArriveAsTheyAre() throws {
+    @Test func `types arrive as they are`() throws {
       let hook = Counter.JoinPoints.add.after { counter, call, outcome in
         let amount: Int = call.amount
         #expect(counter.count == 5)
@@ -129,13 +129,13 @@
       hook.detach()
     }
 
-    @Test func inoutArrivesAsItWas() {
+    @Test func `an inout parameter arrives as it was`() {
       var value = 1
       check(Counter.JoinPoints.change, "(value: 1, ()) -> ()") { $0.change(&value) }
       #expect(value == 2)
     }
 
-    @Test func whatTheFunctionAloneKnowsIsAny() {
+    @Test func `a parameter of a type that the function alone knows is of type Any`() {
       check(Counter.JoinPoints.generic, "(one: 1, maybe: Optional(2), list: [3], all: [4, 5]) -> 1") {
         #expect($0.generic(1, 2, list: [3], all: 4, 5) == 1)
       }
@@ -148,7 +148,7 @@
       }
     }
 
-    @Test func whatCannotBeKeptIsLeftOut() {
+    @Test func `a parameter that cannot be kept is left out`() {
       check(Counter.JoinPoints.kept, "(f: (Function), g: nil, h: (Function)) -> 3") {
         #expect($0.kept({ 1 }, nil, { $0 + 1 }) == 3)
       }
@@ -158,7 +158,7 @@
       check(Counter.JoinPoints.omitting, "(number: 2, ()) -> 1") { #expect($0.omitting({ 1 }, 2, also: 3) == 1) }
     }
 
-    @Test func whatIsRethrownIsTold() {
+    @Test func `an error that is rethrown is told`() {
       check(Counter.JoinPoints.again, "() -> 2") { #expect($0.again { $0 + 1 } == 2) }
       check(Counter.JoinPoints.again, "() !! Failed()") { counter in
         #expect(throws: Failed.self) { try counter.again { _ in throw Failed() } }
@@ -170,12 +170,12 @@
       }
     }
 
-    @Test func namesMayBeTheMacrosOwn() {
+    @Test func `a parameter may have the macro's own names`() {
       check(Counter.JoinPoints.hidden, "(weirCall: 2, ()) -> 2") { #expect($0.hidden(weirCall: 2) == 2) }
       check(Counter.JoinPoints.shadowed, "(value: 2, ()) -> 3") { #expect($0.shadowed(2) == 3) }
     }
 
-    @Test func staticMethodsHaveTheTypeForTheirOwner() {
+    @Test func `a static method has the type for its owner`() {
       let heard = Heard()
       let hook = Counter.JoinPoints.make.before { type, call in heard.note("\(type == Counter.self) \(call.x)") }
       #expect(Counter.make(3).count == 3)
@@ -183,7 +183,7 @@
       #expect(heard.all == ["true 3"])
     }
 
-    @Test func actorsMayWaitInACall() async throws {
+    @Test func `an actor may wait in a call`() async throws {
       let teller = Teller()
       #expect(await heard(of: Teller.addJoinPoint) { _ = await teller.add(2) }.last == "(amount: 2, ()) -> 2")
       #expect(try await heard(of: Teller.waitJoinPoint) { _ = try await teller.wait(1) }.last == "(amount: 1, ()) -> 3")
@@ -194,14 +194,14 @@
       #expect(await heard(of: Teller.laterJoinPoint) { _ = await teller.later(1) }.last == "(x: 1, ()) -> 2")
     }
 
-    @MainActor @Test func isolatedClassesTell() async {
+    @MainActor @Test func `a method of an isolated class tells of its calls`() async {
       let screen = Screen()
       #expect(heard(of: Screen.JoinPoints.show) { _ = screen.show("b") }.last == "(text: \"b\", ()) -> b")
       #expect(await heard(of: Screen.JoinPoints.load) { _ = await screen.load() }.last == "() -> 1")
       #expect(heard(of: Screen.JoinPoints.kind) { _ = Screen.kind(1) }.last == "(x: 1, ()) -> screen1")
     }
 
-    @Test func functionsAtFileScopeTell() async throws {
+    @Test func `a function at file scope tells of its calls`() async throws {
       #expect(try heard(of: chargeJoinPoint) { _ = try charge(order: 1) }.last == "(order: 1, ()) -> paid 1")
       #expect(heard(of: chargeJoinPoint) { _ = try? charge(order: -1) }.last == "(order: -1, ()) !! Failed()")
       #expect(await heard(of: settleJoinPoint) { _ = await settle(4) }.last == "(x: 4, ()) -> 4")

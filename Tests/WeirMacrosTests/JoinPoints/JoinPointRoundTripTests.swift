@@ -114,7 +114,7 @@
       #expect(heard == expected, sourceLocation: place)
     }
 
-    @Test func whatIsReturnedIsTold() throws {
+    @Test func `a result is told`() throws {
       check(Endings.JoinPoints.nothing, ["()", "() -> ()"]) { $0.nothing() }
       check(Endings.JoinPoints.plain, ["(x: 2, ())", "(x: 2, ()) -> 3"]) { #expect($0.plain(2) == 3) }
       check(Endings.JoinPoints.statement, ["(x: 2, ())", "(x: 2, ()) -> 1"]) { #expect($0.statement(2) == 1) }
@@ -130,13 +130,13 @@
     }
 
     @Test(arguments: [(0, "none"), (1, "end"), (2, "two"), (5, "three")])
-    func anEarlyReturnIsTold(x: Int, result: String) {
+    func `an early return is told`(x: Int, result: String) {
       let told = ["(x: \(x), ())", "(x: \(x), ()) -> \(result)"]
       check(Endings.JoinPoints.early, told) { #expect($0.early(x) == result) }
       #expect(endings.steps == ["left"])
     }
 
-    @Test func nothingIsTold() {
+    @Test func `a call that returns nothing is told`() {
       check(Endings.JoinPoints.bare, ["(x: 2, ())", "(x: 2, ()) -> ()"]) { $0.bare(2) }
       check(Endings.JoinPoints.bare, ["(x: 1, ())", "(x: 1, ()) -> ()"]) { $0.bare(1) }
       check(Endings.JoinPoints.ofNothing, ["()", "() -> ()"]) { $0.ofNothing() }
@@ -147,7 +147,7 @@
       #expect(endings.steps == ["bare", "void"])
     }
 
-    @Test func branchesThatAreValuesAreTold() throws {
+    @Test func `branches that are values are told`() throws {
       try check(Endings.JoinPoints.branches, ["(x: 1, ())", "(x: 1, ()) -> one"]) {
         let found = try $0.branches(1)
         #expect(found == "one")
@@ -163,7 +163,7 @@
       }
     }
 
-    @Test func whatIsThrownIsTold() throws {
+    @Test func `a thrown error is told`() throws {
       check(Endings.JoinPoints.thrown, ["(x: 3, ())", "(x: 3, ()) !! Refused(code: 3)"]) { endings in
         #expect(throws: Refused(code: 3)) { try endings.thrown(3) }
       }
@@ -184,11 +184,11 @@
       }
     }
 
-    @Test func whatInnerFunctionsReturnIsTheirs() {
+    @Test func `the results of inner functions are their own`() {
       check(Endings.JoinPoints.inner, ["(x: 1, ())", "(x: 1, ()) -> 7"]) { #expect($0.inner(1) == 7) }
     }
 
-    @Test func closuresMayListWhatTheyCapture() throws {
+    @Test func `a closure may list what it captures`() throws {
       try check(Endings.JoinPoints.capturing, ["(x: 1, ())", "(x: 1, ()) -> 2"]) {
         let found = try $0.capturing(1)
         #expect(found == 2)
@@ -199,7 +199,7 @@
       #expect(endings.steps == ["capturing(_:)", "capturing(_:)"])
     }
 
-    @Test func aLineIsWhereItStands() throws {
+    @Test func `a line of a body is where it stands in its file`() throws {
       let lines = endings.line()
       let listed = try #require(JoinPointListing().joinPoints.first { $0.name == "Endings.line()" })
       #expect(lines == [Int(listed.line) + 1, Int(listed.line) + 1])
@@ -207,7 +207,7 @@
     }
 
     /// Compiled on, though of a function that never returns there is nothing to tell.
-    @Test func functionsThatNeverReturnHaveOne() {
+    @Test func `a function that never returns has a join point`() {
       let names = Set(JoinPointListing().joinPoints.map(\.name))
       #expect(names.isSuperset(of: ["Endings.stops()", "Endings.unreachable()", "Endings.never()", "Endings.old()"]))
     }

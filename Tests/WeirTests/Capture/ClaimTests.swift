@@ -33,7 +33,7 @@ struct ClaimTests {
     }
   }
 
-  @Test func aWireIDIsTheFirstOnes() throws {
+  @Test func `a wire ID is the first type's that claims it`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<3 {
@@ -41,11 +41,14 @@ struct ClaimTests {
         #expect(tracker.track(Profile.saved).isAccepted)
       }
       let error = try #require(tracker.lastDefinitionError)
-      #expect(error.code == .invalid && error.message.contains("7 of orders.saved"), "\(error)")
+      #expect(error.code == .invalid, "\(error)")
+      #expect(error.message.contains("7 of orders.saved"), "\(error)")
       #expect(error.message.contains("orders.paid"))
       // The simple names may be the same.
-      #expect(error.message.contains("WeirTests.ClaimTests.") && error.message.contains(".Orders"), "\(error)")
-      #expect(tracker.counters.collidingTypes == 1 && tracker.counters.dropped.isEmpty)
+      #expect(error.message.contains("WeirTests.ClaimTests."), "\(error)")
+      #expect(error.message.contains(".Orders"), "\(error)")
+      #expect(tracker.counters.collidingTypes == 1)
+      #expect(tracker.counters.dropped.isEmpty)
       let declarations = try tracker.events().map(\.declaration?.wireID)
       #expect(declarations == [7, nil, 7, nil, 7, nil])
       // The first one's events are not read as the other's by whoever goes by the log's declarations.
@@ -61,26 +64,29 @@ struct ClaimTests {
     init?(_ stored: StoredEvent) throws { return nil }
   }
 
-  @Test func twiceInOneType() throws {
+  @Test func `a wire ID that is twice in one type is the first event's`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(Twice(index: 0))
       tracker.track(Twice(index: 1))
       #expect(try tracker.events().map(\.declaration?.wireID) == [1, nil])
-      #expect(tracker.counters.collidingTypes == 1 && tracker.lastDefinitionError != nil)
+      #expect(tracker.counters.collidingTypes == 1)
+      #expect(tracker.lastDefinitionError != nil)
     }
   }
 
-  @Test func namesMayBeHadTwice() throws {
+  @Test func `two types of one name collide if declared differently, and both are captured`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       #expect(tracker.track(Single(1 as Int64)).isAccepted)
       // Declared alike: no quarrel.
       #expect(tracker.track(Single(2 as Int)).isAccepted)
-      #expect(tracker.lastDefinitionError == nil && tracker.counters.collidingTypes == 0)
+      #expect(tracker.lastDefinitionError == nil)
+      #expect(tracker.counters.collidingTypes == 0)
       #expect(tracker.track(Single("three")).isAccepted)
       let error = try #require(tracker.lastDefinitionError)
-      #expect(error.code == .invalid && error.message.contains("the name single"), "\(error)")
+      #expect(error.code == .invalid, "\(error)")
+      #expect(error.message.contains("the name single"), "\(error)")
       #expect(tracker.counters.collidingTypes == 1)
       #expect(try tracker.events().map(\.fields) == [["value": 1], ["value": 2], ["value": "three"]])
     }
@@ -91,24 +97,26 @@ struct ClaimTests {
     var user: String
   }
 
-  @Test func namesOfCodableTypes() throws {
+  @Test func `two Codable types of one name collide, and say so`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<2 { #expect(tracker.track(Login(user: "x", attempts: 1)).isAccepted) }
       #expect(tracker.lastDefinitionError == nil)
       #expect(tracker.track(OtherLogin(user: "y")).isAccepted)
-      #expect(tracker.counters.collidingTypes == 1 && tracker.lastDefinitionError?.code == .invalid)
+      #expect(tracker.counters.collidingTypes == 1)
+      #expect(tracker.lastDefinitionError?.code == .invalid)
     }
   }
 
-  @Test func eachTrackerHasItsOwn() throws {
+  @Test func `each tracker has claims of its own`() throws {
     try withDirectory { first in
       try withDirectory { second in
         let one = try Tracker(directory: first, configuration: quiet())
         let two = try Tracker(directory: second, configuration: quiet())
         one.track(Orders.paid)
         two.track(Profile.saved)
-        #expect(one.counters.collidingTypes == 0 && two.counters.collidingTypes == 0)
+        #expect(one.counters.collidingTypes == 0)
+        #expect(two.counters.collidingTypes == 0)
         #expect(try two.events().first?.declaration?.wireID == 7)
       }
     }

@@ -19,7 +19,7 @@ struct OverflowTests {
 
   private static let text = String(repeating: "x", count: 1_000)
 
-  @Test func theOldestAreOverwrittenAndCounted() throws {
+  @Test func `the oldest events are overwritten, and counted`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: small(.dropOldest))
       var ids: [EventID] = []
@@ -43,7 +43,8 @@ struct OverflowTests {
       let found = all.filter { !$0.isNotice }.map(\.id)
       #expect(UInt64(found.count) + counters.overwritten == UInt64(ids.count))
       #expect(found.last == ids.last, "the newest event is never the one to go")
-      #expect(Set(found).isSubset(of: ids) && zip(found, found.dropFirst()).allSatisfy { $0.sequence < $1.sequence })
+      #expect(Set(found).isSubset(of: ids))
+      #expect(zip(found, found.dropFirst()).allSatisfy { $0.sequence < $1.sequence })
       var gaps: [String: UInt64] = [:]
       for gap in all where gap.name == "weir.gap" {
         let reason: String = try gap["reason"]
@@ -54,12 +55,13 @@ struct OverflowTests {
       #expect(gaps["full"] ?? 0 == refused)
       let statistics = try LogDirectory(directory).statistics()
       #expect(statistics.dropped[.overwritten] == counters.overwritten)
-      #expect(statistics.events == UInt64(found.count) && !statistics.isDamaged)
+      #expect(statistics.events == UInt64(found.count))
+      #expect(!statistics.isDamaged)
       #expect(try LogDirectory(directory).verify().findings == 0)
     }
   }
 
-  @Test func nothingIsOverwrittenUnlessAskedFor() throws {
+  @Test func `nothing is overwritten unless asked for`() throws {
     for policy in [.dropNewest, .block, .block(upTo: .milliseconds(1))] as [Tracker.OverflowPolicy] {
       try withDirectory { directory in
         let tracker = try Tracker(directory: directory, configuration: small(policy))
@@ -75,7 +77,7 @@ struct OverflowTests {
     }
   }
 
-  @Test func policiesAndWaits() {
+  @Test func `a policy that waits no time drops, and one that waits for ever blocks`() {
     #expect(Tracker.Configuration().whenFull == .dropNewest)
     #expect(Tracker.OverflowPolicy.dropOldest != .dropNewest)
     #expect(Tracker.OverflowPolicy.block(upTo: .zero) == .dropNewest)
@@ -84,7 +86,7 @@ struct OverflowTests {
   }
 
   /// Every number of the core arrives under its own name.
-  @Test func reportsOfTheCoreKeepTheirNumbers() {
+  @Test func `reports of the core keep their numbers`() {
     var core = weir_counters()
     core.accepted = 9
     core.drained = 5
@@ -92,7 +94,10 @@ struct OverflowTests {
     core.overwritten = 4
     withUnsafeMutableBytes(of: &core.dropped) { $0.bindMemory(to: UInt64.self)[Int(WEIR_LOST_OVERWRITTEN)] = 4 }
     let counters = Counters(core)
-    #expect(counters.accepted == 9 && counters.drained == 5 && counters.damaged == 3 && counters.overwritten == 4)
+    #expect(counters.accepted == 9)
+    #expect(counters.drained == 5)
+    #expect(counters.damaged == 3)
+    #expect(counters.overwritten == 4)
     #expect(counters.dropped == [.overwritten: 4])
 
     var found = weir_recovery()
@@ -104,7 +109,10 @@ struct OverflowTests {
     found.ring_replaced = 1
     let report = RecoveryReport(found)
     #expect(report.sampled == 8)
-    #expect(report.dropped == 7 && report.overwritten == 6 && report.ringVanished && report.ringReplaced)
+    #expect(report.dropped == 7)
+    #expect(report.overwritten == 6)
+    #expect(report.ringVanished)
+    #expect(report.ringReplaced)
     #expect(report.description.contains("7 events had been refused; 8 events had been left out by sampling; 6"))
     #expect(report.description.contains("quarantine/ is full: 5 damaged bytes were not kept"))
     #expect(report.description.contains("the ring is not where it was"))
@@ -114,7 +122,10 @@ struct OverflowTests {
     cut.rebooted = 1
     cut.unknown_tail = 1
     let afterCut = RecoveryReport(cut)
-    #expect(afterCut.rebooted && afterCut.unknownTail && afterCut.missingEvents == 3 && !afterCut.isComplete)
+    #expect(afterCut.rebooted)
+    #expect(afterCut.unknownTail)
+    #expect(afterCut.missingEvents == 3)
+    #expect(!afterCut.isComplete)
     #expect(afterCut.description.contains("3 events are missing; the machine went down"))
   }
 }

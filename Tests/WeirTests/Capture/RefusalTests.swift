@@ -12,19 +12,21 @@ import WeirTesting
 struct RefusalTests {
   private typealias Line = RefusalReport.Line
 
-  @Test func aReasonIsToldAtOnceAndThenEveryTenSeconds() {
+  @Test func `a reason is told at once, and then every ten seconds`() {
     var report = RefusalReport()
-    #expect(report.look([:], at: .zero).isEmpty && report.nextLook(after: .zero) == nil)
+    #expect(report.look([:], at: .zero).isEmpty)
+    #expect(report.nextLook(after: .zero) == nil)
     #expect(report.look([.full: 1], at: .seconds(1)) == [Line(reason: .full, count: 1, total: 1)])
     #expect(report.look([.full: 500], at: .milliseconds(10_999)).isEmpty)
     #expect(report.nextLook(after: .seconds(10)) == .seconds(11))
     #expect(report.look([.full: 501], at: .seconds(11)) == [Line(reason: .full, count: 500, total: 501)])
     // Nothing more: nobody has to look again.
-    #expect(report.look([.full: 501], at: .seconds(21)).isEmpty && report.nextLook(after: .seconds(21)) == nil)
+    #expect(report.look([.full: 501], at: .seconds(21)).isEmpty)
+    #expect(report.nextLook(after: .seconds(21)) == nil)
     #expect(report.look([.full: 502], at: .seconds(90)) == [Line(reason: .full, count: 1, total: 502)])
   }
 
-  @Test func eachReasonHasItsOwnTime() {
+  @Test func `each reason has its own time`() {
     var report = RefusalReport()
     #expect(report.look([.full: 3], at: .zero).map(\.reason) == [.full])
     let second = report.look([.full: 4, .noLane: 1, .tooLarge: 2, .storage: 5, .invalid: 6], at: .seconds(4))
@@ -35,12 +37,12 @@ struct RefusalTests {
   }
 
   /// Sampled events are left out on purpose, and those after the close by the program's own doing.
-  @Test func whatIsNoFaultIsNotTold() {
+  @Test func `a refusal that is no fault is not told`() {
     var report = RefusalReport()
     #expect(report.look([.sampled: 9, .closed: 9, .detached: 9, .overwritten: 9], at: .zero).isEmpty)
   }
 
-  @Test func theLastLookKeepsNothingBack() {
+  @Test func `the last look keeps nothing back`() {
     var report = RefusalReport()
     _ = report.look([.full: 1], at: .zero)
     #expect(report.look([.full: 8], at: .seconds(1), isLast: true) == [Line(reason: .full, count: 7, total: 8)])
@@ -65,14 +67,15 @@ struct RefusalTests {
 
   private let large = String(repeating: "x", count: 100_000)
 
-  @Test func whatIsTooLargeIsSaidWhileItHappens() async throws {
+  @Test func `an event that is too large is told while it happens`() async throws {
     try await withDirectoryAsync { directory in
       let lines = LoggedLines()
       let clock = VirtualClock()
       let tracker = try Tracker(directory: directory, configuration: watched(lines, clock))
       #expect(tracker.track("small").isAccepted)
       try tracker.drain()
-      #expect(warnings(lines).isEmpty && clock.next == nil)
+      #expect(warnings(lines).isEmpty)
+      #expect(clock.next == nil)
       #expect(tracker.track(Single(large)) == .dropped(.tooLarge))
       #expect(await eventually { warnings(lines).count == 1 })
       #expect(
@@ -98,7 +101,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func aLaneThatIsFullIsSaid() async throws {
+  @Test func `a lane that is full is told`() async throws {
     try await withDirectoryAsync { directory in
       let lines = LoggedLines()
       let tracker = try Tracker(
@@ -119,7 +122,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func aLogThatCannotGrowSaysSo() async throws {
+  @Test func `a log that cannot grow says so`() async throws {
     try await withDirectoryAsync { directory in
       let lines = LoggedLines()
       let tracker = try Tracker(
@@ -137,7 +140,7 @@ struct RefusalTests {
   }
 
   /// The ring is cut short, and the guard stops the log.
-  @Test func aLogThatWasStoppedSaysSo() async throws {
+  @Test func `a log that was stopped says so`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "weir-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: directory) }
     await #expect(processExitsWith: .exitCode(7)) { [directory = directory as String] in
@@ -179,7 +182,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func lanesThatAreAllTakenAndEventsThatAreInvalidAreSaid() async throws {
+  @Test func `lanes that are all taken and events that are invalid are told`() async throws {
     try await withDirectoryAsync { directory in
       let lines = LoggedLines()
       let tracker = try Tracker(
@@ -199,7 +202,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func whatIsRefusedRightBeforeTheEndIsSaid() throws {
+  @Test func `a refusal right before the end is told`() throws {
     try withDirectory { directory in
       let lines = LoggedLines()
       do {
@@ -209,7 +212,8 @@ struct RefusalTests {
         try tracker.close()
       }
       let told = warnings(lines)
-      #expect(told == told.filter { $0.contains("too_large") } && !told.isEmpty)
+      #expect(told == told.filter { $0.contains("too_large") })
+      #expect(!told.isEmpty)
     }
   }
 }

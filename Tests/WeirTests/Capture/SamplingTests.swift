@@ -30,22 +30,24 @@ struct SamplingTests {
       #expect(tracker.counters.dropped[.sampled] ?? 0 == UInt64(3 * (1_000 - kept.count)))
       #expect(tracker.counters.accepted == UInt64(3 * kept.count))
       let found = try tracker.events().filter { !$0.isNotice }.compactMap(\.context.user?.id)
-      #expect(Set(found) == kept && found.count == 3 * kept.count)
+      #expect(Set(found) == kept)
+      #expect(found.count == 3 * kept.count)
       return kept
     }
   }
 
-  @Test func theSameUsersEverywhere() throws {
+  @Test func `the same users are kept everywhere`() throws {
     let half = try kept(0.5) { tracker, _ in tracker.track(Checkout.started(cart: 1)) }
     #expect(half.count == 519, "the hash is documented, and the same for ever: \(half.count)")
     #expect(try kept(0.5) { tracker, _ in tracker.track("dynamic") } == half)
     let tenth = try kept(0.1) { tracker, _ in tracker.track(Checkout.started(cart: 1)) }
-    #expect((60...140).contains(tenth.count) && tenth.isSubset(of: half))
+    #expect((60...140).contains(tenth.count))
+    #expect(tenth.isSubset(of: half))
     #expect(try kept(0) { tracker, _ in tracker.track(Checkout.started(cart: 1)) }.isEmpty)
     #expect(try kept(1) { tracker, _ in tracker.track(Checkout.started(cart: 1)) }.count == 1_000)
   }
 
-  @Test func theDocumentedHash() {
+  @Test func `the hash is the documented one`() {
     // FNV-1a of "" is its basis, of "a" the published af63dc4c8601ec8c; then fmix64, from its own definition.
     func mixed(_ number: UInt64) -> UInt64 {
       var hash = number
@@ -57,10 +59,12 @@ struct SamplingTests {
     }
     #expect(SamplingKey.of("") == mixed(0xcbf2_9ce4_8422_2325))
     #expect(SamplingKey.of("a") == mixed(0xaf63_dc4c_8601_ec8c))
-    #expect(Sampler.threshold(1) == 1 << 63 && Sampler.threshold(0) == 0 && Sampler.threshold(0.5) == 1 << 62)
+    #expect(Sampler.threshold(1) == 1 << 63)
+    #expect(Sampler.threshold(0) == 0)
+    #expect(Sampler.threshold(0.5) == 1 << 62)
   }
 
-  @Test func byTheDefaultUser() throws {
+  @Test func `the default user decides where none is bound`() throws {
     try withTracker([SamplingRule("dynamic", rate: 0.5), SamplingRule("weir.associated", rate: 0)]) { tracker in
       var answers: Set<Bool> = []
       for number in 0..<20 {
@@ -80,7 +84,7 @@ struct SamplingTests {
     }
   }
 
-  @Test func withoutAUserEvenly() throws {
+  @Test func `events without a user are kept evenly`() throws {
     let rules = [
       SamplingRule(Checkout.self, rate: 0.25), SamplingRule(Visit.self, rate: 0.25),
       SamplingRule("dynamic", rate: 0.25),
@@ -96,7 +100,7 @@ struct SamplingTests {
     }
   }
 
-  @Test func theFirstRuleCounts() throws {
+  @Test func `the first rule counts`() throws {
     try withTracker([
       SamplingRule("checkout.completed", rate: 1), SamplingRule(Checkout.self, rate: 0),
       SamplingRule("checkout.started", rate: 1), SamplingRule("Visit.plan", rate: 0), SamplingRule("login", rate: 0),
@@ -116,7 +120,7 @@ struct SamplingTests {
     }
   }
 
-  @Test func itIsInTheStatisticsOfTheLog() throws {
+  @Test func `the events that were left out are in the log's statistics`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(
         directory: directory, configuration: quiet { $0.sampling = [SamplingRule("dynamic", rate: 0)] })
@@ -125,12 +129,13 @@ struct SamplingTests {
       #expect(tracker.track(contentsOf: [Checkout.started(cart: 1)]).accepted == 1)
       try tracker.close()
       let statistics = try LogDirectory(directory).statistics()
-      #expect(statistics.dropped == [.sampled: 10] && statistics.events == 2)
+      #expect(statistics.dropped == [.sampled: 10])
+      #expect(statistics.events == 2)
     }
   }
 
   /// An encoder that disagrees with its declaration is found although its type is sampled.
-  @Test func misuseIsStillFound() throws {
+  @Test func `misuse is found in an event that is left out, too`() throws {
     try withTracker([SamplingRule(Loose.self, rate: 1)]) { tracker in
       // Closures within macros and beside them may get one name, and then are one: so none is within.
       let receipts = [
@@ -149,7 +154,7 @@ struct SamplingTests {
     }
   }
 
-  @Test func aTypeThatIsSampledFromManyThreads() throws {
+  @Test func `each event of a type that many threads sample is counted`() throws {
     try withTracker([SamplingRule(Checkout.self, rate: 0.5)]) { tracker in
       DispatchQueue.concurrentPerform(iterations: 8) { thread in
         for number in 0..<2_000 as Range<UInt64> { tracker.track(Checkout.started(cart: number)) }
@@ -161,7 +166,7 @@ struct SamplingTests {
   }
 
   @Test(arguments: [-0.01, 1.01, .nan, .infinity, -.infinity])
-  func ratesOutOfRange(rate: Double) throws {
+  func `a rate out of range is refused`(rate: Double) throws {
     let error = #expect(throws: WeirError.self) {
       try withTracker([SamplingRule("a", rate: 0.5), SamplingRule("b", rate: rate)]) { _ in }
     }

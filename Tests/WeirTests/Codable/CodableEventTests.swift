@@ -7,7 +7,7 @@ import Testing
 @testable import Weir
 
 struct CodableEventTests {
-  @Test func casesBecomeEvents() throws {
+  @Test func `cases become events`() throws {
     let page = Visit.Page(path: "/", query: ["a": "b"], children: [.init(path: "/x", query: [:], children: [])])
     let events: [Visit] = [
       .opened,
@@ -22,7 +22,7 @@ struct CodableEventTests {
     for event in events { #expect(try roundTrip(event).event == event) }
   }
 
-  @Test func namesAndFieldsAreReadableWithoutTheType() throws {
+  @Test func `names and fields are readable without the type`() throws {
     let visit = Visit.optionals(one: 1, two: nil, list: [nil, 2], nested: [[1.5]])
     let stored = try capture(visit).stored
     #expect(stored.count == 1)
@@ -42,7 +42,7 @@ struct CodableEventTests {
       ])
   }
 
-  @Test func aStructureIsOneEvent() throws {
+  @Test func `a structure is one event`() throws {
     let login = Login(user: "ada", attempts: 3)
     #expect(try roundTrip(login).event == login)
     #expect(try capture(login).stored[0].name == "login")
@@ -59,7 +59,7 @@ struct CodableEventTests {
     var steps: [String: Duration]
   }
 
-  @Test func urlsDecimalsAndDurationsAreTextsAndNumbers() throws {
+  @Test func `URLs and decimals are texts, and durations are numbers`() throws {
     let quote = Quote(
       link: try #require(URL(string: "https://shop.example/a?b=c%20d#e")),
       price: try #require(Decimal(string: "19.99")),
@@ -90,7 +90,7 @@ struct CodableEventTests {
     }
   }
 
-  @Test func decimalsAreExact() throws {
+  @Test func `decimals are exact`() throws {
     let texts = ["0", "-0.01", "12345678901234567890123456789012345678", "-0.\(String(repeating: "0", count: 89))7"]
     var values = texts.compactMap { Decimal(string: $0) }
     values += [.greatestFiniteMagnitude, -.greatestFiniteMagnitude, .leastNonzeroMagnitude, .nan]
@@ -101,7 +101,7 @@ struct CodableEventTests {
   }
 
   /// To the nanosecond where that is what a clock tells; beyond, as near as a double is.
-  @Test func durationsAreSeconds() throws {
+  @Test func `durations are seconds`() throws {
     let seed = testSeed()
     print("WEIR_SEED=\(seed)")
     var random = Seeded(seed: seed)
@@ -121,14 +121,15 @@ struct CodableEventTests {
     for (found, value) in try zip(comingBack(extremes), extremes) { #expect(abs((found - value) / value) < 1e-15) }
   }
 
-  @Test func aURLLosesItsBaseAsInJSON() throws {
+  @Test func `a URL loses its base, as in JSON`() throws {
     let base = try #require(URL(string: "https://shop.example/x/y"))
     let link = try #require(URL(string: "../a?b", relativeTo: base))
     let found = try roundTrip(Holding(link)).event.part
-    #expect(found.absoluteString == "https://shop.example/a?b" && found == link.absoluteURL)
+    #expect(found.absoluteString == "https://shop.example/a?b")
+    #expect(found == link.absoluteURL)
   }
 
-  @Test func whatIsNoneOfThemIsSaid() throws {
+  @Test func `a text that is no URL, decimal or duration is an error`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let event = try #require(tracker.track("holding", fields: ["part": "1.5x"]).id)
@@ -147,7 +148,7 @@ struct CodableEventTests {
   }
 
   /// Logs that were written before these types had a form of their own.
-  @Test func theFormsOfEarlierVersionsAreRead() throws {
+  @Test func `the forms of earlier versions are read`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let mantissa: FieldValue = .array([1999, 0, 0, 0, 0, 0, 0, 0].map { .uint($0) })
@@ -160,7 +161,8 @@ struct CodableEventTests {
       ]
       #expect(tracker.track("Quote", fields: fields).isAccepted)
       let found = try #require(tracker.events(of: Quote.self).first).event
-      #expect(found.link.absoluteString == "https://shop.example/a?b" && found.price == Decimal(string: "-19.99"))
+      #expect(found.link.absoluteString == "https://shop.example/a?b")
+      #expect(found.price == Decimal(string: "-19.99"))
       #expect(found.took == Duration(secondsComponent: 0, attosecondsComponent: -1))
       #expect(found.links.map(\.absoluteString) == ["https://shop.example/"])
     }
@@ -182,7 +184,7 @@ struct CodableEventTests {
     }
   }
 
-  @Test func typesThatEncodeNoFieldsHaveAValue() throws {
+  @Test func `a type that encodes no fields has a value`() throws {
     #expect(try roundTrip(Signal.stop).event == .stop)
     #expect(try capture(Signal.stop).stored[0].name == "Signal")
     #expect(try capture(Signal.stop).stored[0].fields == ["value": "stop"])
@@ -196,7 +198,7 @@ struct CodableEventTests {
     case half(a: Int, String)
   }
 
-  @Test func valuesWithoutLabelsAreRefused() throws {
+  @Test func `values without labels are refused`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<3 {
@@ -230,7 +232,7 @@ struct CodableEventTests {
     }
   }
 
-  @Test func errorsOfEncodingRefuseTheEvent() throws {
+  @Test func `an error of encoding refuses the event`() throws {
     let (receipt, error, stored) = try capture(Failing())
     #expect(receipt == .dropped(.invalid))
     #expect(error?.message.contains("Failure") == true)
@@ -240,7 +242,7 @@ struct CodableEventTests {
 
   private enum Large: Codable, Event { case text(text: String) }
 
-  @Test func largeEvents() throws {
+  @Test func `an event that is too large is refused, and the largest comes back`() throws {
     let fits = String(repeating: "x", count: 64 << 10)
     guard case .text(let text) = try roundTrip(Large.text(text: fits)).event else { return }
     #expect(text == fits)
@@ -257,7 +259,7 @@ struct CodableEventTests {
     }
   }
 
-  @Test func nestingHasALimit() throws {
+  @Test func `nesting has a limit`() throws {
     #expect(try capture(Deep(levels: 17)).receipt.isAccepted)
     let (receipt, error, _) = try capture(Deep(levels: 18))
     #expect(receipt == .dropped(.invalid))
@@ -279,8 +281,8 @@ struct CodableEventTests {
     case placed(id: Int, total: Double)
   }
 
-  @Test("case 44: a case that a type does not know is left out, a newer version reads an older")
-  func versionsOfATypeReadEachOther() throws {
+  @Test
+  func `case 44: a case that a type does not know is left out, and a newer version reads an older one`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(Old.placed(id: 1))
@@ -304,7 +306,7 @@ struct CodableEventTests {
     case number(n: Int)
   }
 
-  @Test func integersAreRangeChecked() throws {
+  @Test func `integers are range checked`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(Wide.number(n: 127))
@@ -334,7 +336,7 @@ struct CodableEventTests {
     init(from decoder: any Decoder) throws { tracker = nil }
   }
 
-  @Test func encodingMayCaptureOtherEvents() throws {
+  @Test func `an encoding may capture other events`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<10 { #expect(tracker.track(Reentrant(tracker: tracker)).isAccepted) }

@@ -19,7 +19,7 @@ private final class Kept: @unchecked Sendable {
 
 struct HostileCodableTests {
   /// Else nothing here or in KeptContainerTests would show what using them again does.
-  @Test func containersAreUsedAgain() throws {
+  @Test func `containers are used again`() throws {
     let memory = WriterMemory()
     defer { memory.retire() }
     memory.writer.state.pointee.buffer.start(limit: 1_000)
@@ -30,11 +30,12 @@ struct HostileCodableTests {
     #expect(identity(0) == identity(0))
     let kept = memory.writer.state.pointee.containers.container(Key.self, 0, of: memory)
     let other = identity(0)
-    #expect(other != unsafeBitCast(kept, to: UInt.self) && other == identity(0))
+    #expect(other != unsafeBitCast(kept, to: UInt.self))
+    #expect(other == identity(0))
   }
 
   /// What a container of an event that is over hands out shares nothing with the container, which may be used again.
-  @Test func whatComesOfKeptContainersDoesNotReachLaterEvents() throws {
+  @Test func `a kept container does not reach later events`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let kept = Kept()
@@ -73,7 +74,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func nestingWithoutEndDoesNotUseUpTheStack() throws {
+  @Test func `nesting without end does not use up the stack`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       #expect(tracker.track(Scripted { try Chain(length: 10_000_000).encode(to: $0) }) == .dropped(.invalid))
@@ -92,7 +93,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func anEventThatIsTooLargeStopsGrowing() throws {
+  @Test func `an event that is too large stops growing`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let many = [Counted](repeating: Counted(), count: 1_000_000)
@@ -118,7 +119,7 @@ struct HostileCodableTests {
     done.wait()
   }
 
-  @Test func encodingMayGoOnOnAnotherThread() throws {
+  @Test func `an encoding may go on on another thread`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       for round in 0..<50 {
@@ -163,7 +164,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func encodingMayCaptureAndFailAtEveryDepth() throws {
+  @Test func `an encoding may capture and fail at every depth`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<20 {
@@ -181,7 +182,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func anErrorThatIsCaughtIsRefusedAllTheSame() throws {
+  @Test func `an error that is caught is refused all the same`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       struct Failing: Encodable {
@@ -204,7 +205,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func encodingMayCloseTheLog() throws {
+  @Test func `an encoding may close the log`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track(Visit.opened)
@@ -238,7 +239,7 @@ struct HostileCodableTests {
     }
   }
 
-  @Test func keysMayCapture() throws {
+  @Test func `a key may capture`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<20 {

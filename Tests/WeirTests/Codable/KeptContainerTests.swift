@@ -77,7 +77,7 @@ private struct Kept: Encodable {
 }
 
 struct KeptContainerTests {
-  @Test func whatIsKeptDoesNotReachLaterEvents() throws {
+  @Test func `a kept container does not reach later events`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let keeper = Keeper()
@@ -112,7 +112,7 @@ struct KeptContainerTests {
     }
   }
 
-  @Test func whatIsKeptMayBeUsedByAnotherThread() throws {
+  @Test func `a kept container may be used by another thread`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let keeper = Keeper()
@@ -133,7 +133,7 @@ struct KeptContainerTests {
     }
   }
 
-  @Test func whatIsKeptOutlivesItsThread() throws {
+  @Test func `a kept container outlives its thread`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let keeper = Keeper()
@@ -151,7 +151,7 @@ struct KeptContainerTests {
   }
 
   /// A container that is still in use when another of its type is asked for, in one event.
-  @Test func containersOfOneTypeAtOnce() throws {
+  @Test func `two containers of one type may be in use at once`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<3 {
@@ -192,7 +192,7 @@ struct KeptContainerTests {
   }
 
   /// More types of containers than are kept, and again.
-  @Test func manyTypesOfContainers() throws {
+  @Test func `more types of containers than are kept come back`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for round in 0..<3 {
@@ -239,7 +239,7 @@ struct KeptContainerTests {
     }
   }
 
-  @Test func deepChainsAreRefusedAndLeaveNothing() throws {
+  @Test func `deep chains are refused, and leave nothing`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for length in [3, 50, 16, 17, 200, 3] {
@@ -250,7 +250,7 @@ struct KeptContainerTests {
     }
   }
 
-  @Test func keysOfElementsHaveNumbers() {
+  @Test func `keys of elements have numbers`() {
     #expect(Key(index: 12).stringValue == "12")
     #expect(Key(index: 12).intValue == 12)
     #expect(Key("a").stringValue == "a")

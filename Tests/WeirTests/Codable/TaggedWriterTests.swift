@@ -14,7 +14,7 @@ struct TaggedWriterTests {
     return stored[0].fields
   }
 
-  @Test func interleavedContainers() throws {
+  @Test func `interleaved containers keep their values apart`() throws {
     let found = try fields { encoder in
       var root = encoder.container(keyedBy: Key.self)
       var first = root.nestedContainer(keyedBy: Key.self, forKey: Key("first"))
@@ -36,7 +36,7 @@ struct TaggedWriterTests {
       ])
   }
 
-  @Test func superEncodersFilledLate() throws {
+  @Test func `super encoders may be filled late`() throws {
     let found = try fields { encoder in
       var root = encoder.container(keyedBy: Key.self)
       let base = root.superEncoder()
@@ -64,7 +64,7 @@ struct TaggedWriterTests {
     #expect(found["list"] == [["n": 11], "two", nil, "last"])
   }
 
-  @Test func nothingEncodedIsAnEmptyObject() throws {
+  @Test func `nothing encoded is an empty object`() throws {
     #expect(try fields { _ in } == [:])
     struct Empty: Encodable { func encode(to encoder: any Encoder) {} }
     let found = try fields { encoder in
@@ -75,7 +75,7 @@ struct TaggedWriterTests {
     #expect(found == ["e": .object([:]), "list": [.object([:])]])
   }
 
-  @Test func twoKindsOfContainersAreRefused() throws {
+  @Test func `two kinds of containers are refused`() throws {
     let (receipt, error, _) = try capture(
       Scripted { encoder in
         _ = encoder.container(keyedBy: Key.self)
@@ -85,7 +85,7 @@ struct TaggedWriterTests {
     #expect(error?.message.contains("two kinds of containers") == true)
   }
 
-  @Test func pathsAndCounts() throws {
+  @Test func `coding paths and counts are told`() throws {
     _ = try fields { encoder in
       #expect(encoder.codingPath.isEmpty)
       var root = encoder.container(keyedBy: Key.self)
@@ -102,7 +102,7 @@ struct TaggedWriterTests {
   /// Encoders that outlive their event.
   private final class Keeper: @unchecked Sendable { var kept: [any Encoder] = [] }
 
-  @Test func anEncoderThatIsKeptDoesNotReachTheNextEvent() throws {
+  @Test func `an encoder that is kept does not reach the next event`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let keeper = Keeper()
@@ -125,7 +125,7 @@ struct TaggedWriterTests {
   }
 
   @Test(arguments: 0..<20)
-  func randomOrdersAgreeWithATree(_ seed: Int) throws {
+  func `random orders of encoding agree with a tree`(_ seed: Int) throws {
     /// The same value built both ways: with containers in random order, and as a plain tree.
     final class Node {
       var members: [(String, Either)] = []

@@ -21,7 +21,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func globalFieldsOfTheOpening() throws {
+  @Test func `global fields are in the context of each event of the opening`() throws {
     let globals = GlobalFields(
       app: "shop", version: "1.2", environment: "test", consent: "all", fields: ["region": "eu", "app": "other"],
       sensitive: ["region"])
@@ -39,7 +39,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func theyAreNotCopiedIntoTheEvents() throws {
+  @Test func `global fields are not copied into the events`() throws {
     try withTracker(GlobalFields(fields: ["large": .string(String(repeating: "x", count: 10_000))])) { tracker in
       for number in 0..<1_000 as Range<UInt64> { tracker.track(Checkout.started(cart: number)) }
       try tracker.sync()
@@ -51,7 +51,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func changingThem() throws {
+  @Test func `a change of the global fields holds from then on`() throws {
     try withTracker { tracker in
       tracker.track("0")
       try tracker.setGlobals(GlobalFields(app: "a"))
@@ -68,7 +68,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func updatesFromManyThreadsAllHold() throws {
+  @Test func `updates from many threads all hold`() throws {
     try withTracker { tracker in
       DispatchQueue.concurrentPerform(iterations: 8) { thread in
         for number in 0..<5 {
@@ -85,7 +85,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func anUpdateOverAnother() throws {
+  @Test func `an update that was overtaken by another is made again`() throws {
     try withTracker { tracker in
       var calls = 0
       try tracker.updateGlobals { globals in
@@ -98,14 +98,17 @@ struct AssociationTests {
     }
   }
 
-  @Test func standardGlobals() {
+  @Test func `the standard global fields are those of the process`() {
     let globals = GlobalFields.standard()
-    #expect(globals.app?.isEmpty == false && globals.host?.isEmpty == false && globals.session?.count == 36)
-    #expect(globals.version == nil && GlobalFields().host == nil)
+    #expect(globals.app?.isEmpty == false)
+    #expect(globals.host?.isEmpty == false)
+    #expect(globals.session?.count == 36)
+    #expect(globals.version == nil)
+    #expect(GlobalFields().host == nil)
     #expect(GlobalFields.standard().session != globals.session)
   }
 
-  @Test func associating() throws {
+  @Test func `an association holds until the next one`() throws {
     try withTracker(GlobalFields(app: "shop")) { tracker in
       tracker.track("before")
       try tracker.associate("ada", traits: ["plan": "paid", "email": "a@b"], sensitive: ["email"])
@@ -131,27 +134,30 @@ struct AssociationTests {
         events.map(\.association) == [
           nil, .associated(ada), nil, .associated(bob), nil, .disassociated, nil, .disassociated,
         ])
-      #expect(events[2].context.sensitive == ["email"] && events[4].context.sensitive.isEmpty)
+      #expect(events[2].context.sensitive == ["email"])
+      #expect(events[4].context.sensitive.isEmpty)
       #expect(events.allSatisfy { !$0.isNotice && $0.context.globals == ["app": "shop"] })
-      #expect(events[5].fields == ["user": "bob"] && events[7].fields.isEmpty)
+      #expect(events[5].fields == ["user": "bob"])
+      #expect(events[7].fields.isEmpty)
     }
   }
 
-  @Test func itBelongsToItsOpening() throws {
+  @Test func `an association belongs to its opening`() throws {
     try withDirectory { directory in
       let first = try Tracker(directory: directory, configuration: quiet { $0.globals.app = "first" })
       try first.associate("ada")
       first.track("1")
       try first.close()
       let second = try Tracker(directory: directory, configuration: quiet())
-      #expect(second.user == nil && second.globals == GlobalFields())
+      #expect(second.user == nil)
+      #expect(second.globals == GlobalFields())
       second.track("2")
       let contexts = try second.events().filter { $0.association == nil }.map(\.context)
       #expect(contexts == [EventContext(globals: ["app": "first"], user: EventUser(id: "ada")), EventContext()])
     }
   }
 
-  @Test func whatIsTooLargeChangesNothing() throws {
+  @Test func `a change that is too large changes nothing`() throws {
     try withTracker(GlobalFields(app: "shop")) { tracker in
       try tracker.associate("ada")
       let large = FieldValue.string(String(repeating: "x", count: 17_000))
@@ -162,7 +168,8 @@ struct AssociationTests {
         let error = #expect(throws: WeirError.self) { try call() }
         #expect(error?.code == .limit)
       }
-      #expect(tracker.user == EventUser(id: "ada") && tracker.globals == GlobalFields(app: "shop"))
+      #expect(tracker.user == EventUser(id: "ada"))
+      #expect(tracker.globals == GlobalFields(app: "shop"))
       tracker.track("after")
       let events = try tracker.events()
       #expect(events.map(\.name) == ["weir.associated", "after"])
@@ -171,13 +178,14 @@ struct AssociationTests {
   }
 
   /// Who comes next is not known to the log: that it is not the one before must be.
-  @Test func aUserWhoIsTooLargeLeavesNobody() throws {
+  @Test func `a user who is too large leaves nobody`() throws {
     try withTracker(GlobalFields(app: "shop")) { tracker in
       try tracker.associate("ada")
       let large = FieldValue.string(String(repeating: "x", count: 17_000))
       let error = #expect(throws: WeirError.self) { try tracker.associate("bob", traits: ["large": large]) }
       #expect(error?.code == .limit)
-      #expect(tracker.user == nil && tracker.globals == GlobalFields(app: "shop"))
+      #expect(tracker.user == nil)
+      #expect(tracker.globals == GlobalFields(app: "shop"))
       tracker.track("after")
       let events = try tracker.events()
       #expect(events.map(\.name) == ["weir.associated", "weir.disassociated", "after"])
@@ -185,7 +193,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func theyAreTooLargeForAnOpening() throws {
+  @Test func `global fields that are too large fail the opening`() throws {
     try withDirectory { directory in
       let large = quiet { $0.globals.fields = ["large": .string(String(repeating: "x", count: 17_000))] }
       let error = #expect(throws: WeirError.self) { try Tracker(directory: directory, configuration: large) }
@@ -197,7 +205,7 @@ struct AssociationTests {
   }
 
   /// The room for definitions ends: nobody is the user then, rather than the former one.
-  @Test func noRoomForMoreContexts() throws {
+  @Test func `nobody is the user once there is no room for more contexts`() throws {
     try withTracker { tracker in
       var last = ""
       var error: WeirError?
@@ -211,7 +219,8 @@ struct AssociationTests {
         }
       }
       #expect(error?.code == .limit)
-      #expect(tracker.user == nil && !last.isEmpty)
+      #expect(tracker.user == nil)
+      #expect(!last.isEmpty)
       tracker.track("after")
       // One that was set before still can be.
       try tracker.disassociate()
@@ -221,7 +230,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func aChangeThatCannotBeCapturedDoesNotHold() throws {
+  @Test func `a change that cannot be captured does not hold`() throws {
     try withTracker(largestEvent: 256) { tracker in
       try tracker.associate("ada")
       let error = #expect(throws: WeirError.self) {
@@ -234,7 +243,7 @@ struct AssociationTests {
     }
   }
 
-  @Test func afterClosing() throws {
+  @Test func `an association or a change after closing is refused`() throws {
     try withTracker { tracker in
       try tracker.close()
       for call in [
@@ -244,11 +253,12 @@ struct AssociationTests {
         let error = #expect(throws: WeirError.self) { try call() }
         #expect(error?.code == .closed)
       }
-      #expect(tracker.user == nil && tracker.globals == GlobalFields())
+      #expect(tracker.user == nil)
+      #expect(tracker.globals == GlobalFields())
     }
   }
 
-  @Test func theOrderOfOneThread() throws {
+  @Test func `the changes and events of one thread keep their order`() throws {
     try withTracker(blocks: true) { tracker in
       DispatchQueue.concurrentPerform(iterations: 3) { thread in
         for number in 0..<200 as Range<UInt64> {

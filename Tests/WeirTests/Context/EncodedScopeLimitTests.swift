@@ -22,21 +22,21 @@ import Testing
 
   /// {"fields": {"a": text}}: 4 + (4 + 6) + 1 + 4 + (4 + 1) + 1 + 4 bytes around the text.
   @Test(arguments: [(4096 - 29, true), (4096 - 28, false)])
-  func atTheLimit(count: Int, fits: Bool) throws {
+  func `a scope at the limit fits, and one above it is refused`(count: Int, fits: Bool) throws {
     let (found, refused) = try context { body in withContext(["a": .string(text(count))]) { body() } }
     #expect(found.fields.isEmpty != fits)
     #expect(refused == (fits ? 0 : 1))
   }
 
   @Test(arguments: [(15, true), (16, false)])
-  func atTheDepth(depth: Int, fits: Bool) throws {
+  func `a value at the depth fits, and one below it is refused`(depth: Int, fits: Bool) throws {
     let value = (0..<depth).reduce(FieldValue.int(1)) { inner, _ in ["x": inner] }
     let (found, refused) = try context { body in withContext(["a": value]) { body() } }
     #expect(found.fields == (fits ? ["a": value] : [:]))
     #expect(refused == (fits ? 0 : 1))
   }
 
-  @Test func fieldsThatDoNotFitLeaveTheOuterOnes() throws {
+  @Test func `fields that do not fit leave the outer ones`() throws {
     let (found, refused) = try context { body in
       withUser("ada") { withContext(["a": 1]) { withContext(["b": .string(text(5000))], sensitive: ["b"]) { body() } } }
     }
@@ -44,13 +44,13 @@ import Testing
     #expect(refused == 1)
   }
 
-  @Test func aViewThatDoesNotFitLeavesTheOuterOne() throws {
+  @Test func `a view that does not fit leaves the outer one`() throws {
     let (found, refused) = try context { body in withView("/cart") { withView(text(5000)) { body() } } }
     #expect(found.view?.name == "/cart")
     #expect(refused == 1)
   }
 
-  @Test func traitsThatDoNotFitLeaveTheUser() throws {
+  @Test func `traits that do not fit leave the user`() throws {
     let (found, refused) = try context { body in
       withUser("outer", traits: ["a": 1]) {
         withContext(["b": 2]) { withUser("inner", traits: ["t": .string(text(5000))], sensitive: ["t"]) { body() } }
@@ -60,7 +60,7 @@ import Testing
     #expect(refused == 1)
   }
 
-  @Test func aRefusedBindingTakesNoMarkAway() throws {
+  @Test func `a refused binding takes no mark away`() throws {
     let (found, _) = try context { body in
       withContext(["card": "4111"], sensitive: ["card"]) {
         withUser("ada", traits: ["card": "visa", "t": .string(text(5000))], sensitive: ["card"]) { body() }
@@ -70,7 +70,7 @@ import Testing
     #expect(found.redacted().fields == ["card": .redacted])
   }
 
-  @Test func namesOfRefusedFieldsAreSensitiveInside() throws {
+  @Test func `names of refused fields are sensitive inside, too`() throws {
     let (found, _) = try context { body in
       withContext(["ssn": 1, "blob": .string(text(5000))], sensitive: ["ssn"]) {
         withContext(["ssn": "123-45-6789"]) { body() }
@@ -79,7 +79,7 @@ import Testing
     #expect(found.redacted().fields == ["ssn": .redacted])
   }
 
-  @Test func whereNamesFindNoRoomAllIsSensitive() throws {
+  @Test func `everything is sensitive where its names find no room`() throws {
     let names = Set((0..<500).map { "name \($0)" })
     let (found, refused) = try context { body in
       withUser("ada", traits: ["plan": "paid"]) {
@@ -95,7 +95,7 @@ import Testing
     #expect(refused >= 1)
   }
 
-  @Test func aUserWhoDoesNotFitBesideFieldsGoesFirst() throws {
+  @Test func `a user who does not fit beside fields goes first`() throws {
     let (found, refused) = try context { body in
       withUser("outer") { withContext(["b": .string(text(4000))]) { withUser(text(500)) { body() } } }
     }
@@ -103,7 +103,7 @@ import Testing
     #expect(refused == 1)
   }
 
-  @Test func anIdThatNeverFitsLeavesNobody() throws {
+  @Test func `an id that never fits leaves nobody`() throws {
     let (found, refused) = try context { body in withUser("outer") { withUser(text(5000)) { body() } } }
     #expect(found == EventContext())
     #expect(refused == 1)
@@ -111,7 +111,7 @@ import Testing
 
   /// In a process of its own: what does not fit is logged once in a process, by what the program bootstrapped.
   @Test(arguments: [(10_000, "the user's id"), (3, "the user's traits")])
-  func whatDoesNotFitIsNamed(idBytes: Int, what: String) async throws {
+  func `the parts that do not fit are named`(idBytes: Int, what: String) async throws {
     await #expect(processExitsWith: .success) { [idBytes = idBytes as Int, what = what as String] in
       let lines = LoggedLines()
       LoggingSystem.bootstrap { _ in lines }
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func anEventIsTooLargeWithItsScope() throws {
+  @Test func `an event is too large with its scope`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.maximumEventBytes = 128 })
       #expect(tracker.track(Single(text(100))).isAccepted)

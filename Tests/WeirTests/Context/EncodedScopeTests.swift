@@ -70,17 +70,19 @@ struct EncodedScopeTests {
     }
   }
 
-  @Test func nothingIsBoundOutside() throws {
+  @Test func `nothing is bound outside`() throws {
     let found = try contexts { tracker in
       tracker.track(Checkout.started(cart: 1))
       withUser("ada") { _ = tracker.track(Checkout.started(cart: 2)) }
       tracker.track(Checkout.started(cart: 3))
     }
     #expect(found == [EventContext(), EventContext(user: EventUser(id: "ada")), EventContext()])
-    #expect(currentUser == nil && currentView == nil && currentContext.isEmpty)
+    #expect(currentUser == nil)
+    #expect(currentView == nil)
+    #expect(currentContext.isEmpty)
   }
 
-  @Test func everyKindOfEventHasTheScope() throws {
+  @Test func `every kind of event has the scope`() throws {
     let expected = EventContext(
       user: EventUser(id: "ada", traits: ["plan": "paid"]), fields: ["route": "/cart", "tries": .uint(2)],
       sensitive: ["email"])
@@ -101,10 +103,11 @@ struct EncodedScopeTests {
     #expect(found.map(\.name) == ["checkout.completed", "Visit.opened", "login", "dynamic", "checkout.started"])
     #expect(found.map(\.context) == Array(repeating: expected, count: 5))
     // The scope is no part of the fields.
-    #expect(found[3].fields == ["a": 1] && found[4].fields == ["cart": .uint(7)])
+    #expect(found[3].fields == ["a": 1])
+    #expect(found[4].fields == ["cart": .uint(7)])
   }
 
-  @Test func innerOverOuter() throws {
+  @Test func `inner bindings stand over outer ones`() throws {
     let found = try contexts { tracker in
       withUser("outer", traits: ["plan": "paid"]) {
         withContext(["a": 1, "b": 1], sensitive: ["b"]) {
@@ -125,7 +128,7 @@ struct EncodedScopeTests {
       ])
   }
 
-  @Test func nobodyIsNotTheDefaultUser() throws {
+  @Test func `nobody is not the default user`() throws {
     let found = try contexts { tracker in
       try tracker.associate("default")
       tracker.track("1")
@@ -137,7 +140,7 @@ struct EncodedScopeTests {
   }
 
   /// Readers keep what came of the last scope: not beyond a change of what is around it.
-  @Test func theSameScopeAmongOtherGlobals() throws {
+  @Test func `the same scope stands among other global fields after a change of them`() throws {
     let found = try contexts { tracker in
       try withContext(["a": 1]) {
         tracker.track("1")
@@ -151,7 +154,7 @@ struct EncodedScopeTests {
     #expect(found.allSatisfy { $0.fields == ["a": 1] })
   }
 
-  @Test func viewsHaveIdsOfTheirOwn() throws {
+  @Test func `views have ids of their own`() throws {
     var ids: [String] = []
     let found = try contexts { tracker in
       for _ in 0..<2 {
@@ -169,7 +172,7 @@ struct EncodedScopeTests {
     #expect(views.map(\.parent) == [nil, ids[0], nil, ids[1]])
   }
 
-  @Test func errorsKeepTheirType() throws {
+  @Test func `an error keeps its type`() throws {
     struct Failed: Error, Equatable { var code: Int }
     func fails() throws(Failed) {
       try withUser("ada") { () throws(Failed) in throw Failed(code: 7) }
@@ -180,7 +183,7 @@ struct EncodedScopeTests {
     #expect(currentUser == nil)
   }
 
-  @Test func asynchronousWorkKeepsItsScope() async throws {
+  @Test func `asynchronous work keeps its scope`() async throws {
     struct Failed: Error {}
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
@@ -220,7 +223,7 @@ struct EncodedScopeTests {
   }
 
   @MainActor
-  @Test func itStaysOnItsActor() async throws {
+  @Test func `work in a scope stays on its actor`() async throws {
     var count = 0
     await withUser("ada") {
       MainActor.assertIsolated()
@@ -234,14 +237,14 @@ struct EncodedScopeTests {
 
   /// What waits for the actor gets it when the work is done, and not at the binding's beginning or end.
   @Test(arguments: ["withUser", "withContext", "withView", "run", "withScope"])
-  func noOtherWorkOfAnActorComesInBetween(form: String) async throws {
+  func `no other work of an actor comes in between`(form: String) async throws {
     let spy = try SpyTracker()
     await ActorWork().checkOrder(form, spy.tracker)
     await MainActorWork().checkOrder(form, spy.tracker)
   }
 
   /// Each thread binds users of its own, over and over: no event may have another's.
-  @Test func threadsDoNotMixTheirUsers() throws {
+  @Test func `threads do not mix their users`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       let each = 2_000
@@ -265,7 +268,7 @@ struct EncodedScopeTests {
   }
 
   /// The same with tasks, which change threads in the midst of a scope.
-  @Test func tasksDoNotMixTheirUsers() async throws {
+  @Test func `tasks do not mix their users`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       await withTaskGroup(of: Void.self) { group in
@@ -292,7 +295,7 @@ struct EncodedScopeTests {
   }
 
   /// An event that captures another one while it is written: both have the scope that they were captured in.
-  @Test func capturesWithinACapture() throws {
+  @Test func `a capture within a capture has the scope that it was made in`() throws {
     struct Outer: Event {
       let tracker: Tracker
       static let eventTypes = [EventType("outer", [Field("a", .int64)])]
@@ -312,7 +315,7 @@ struct EncodedScopeTests {
     }
   }
 
-  @Test func whatTextsAndNumbersHoldIsKept() throws {
+  @Test func `texts and numbers of any content are kept`() throws {
     let text = "a\0b\u{FEFF}ö\u{1F600}"
     let fields: FieldObject = [
       "nan": .double(Double(bitPattern: 0x7ff8_dead_beef_0001)), "infinity": .double(-.infinity), "text": .string(text),
@@ -323,22 +326,26 @@ struct EncodedScopeTests {
       withUser(text, traits: fields) { withContext(fields) { withView(text) { _ = tracker.track("x") } } }
       withUser("") { withView("") { _ = tracker.track("x") } }
     }
-    #expect(found[0].user?.id == text && found[0].view?.name == text)
+    #expect(found[0].user?.id == text)
+    #expect(found[0].view?.name == text)
     // Compared as text and bits, for not-a-number equals nothing.
-    #expect("\(found[0].fields)" == "\(fields)" && "\(found[0].user?.traits ?? [:])" == "\(fields)")
+    #expect("\(found[0].fields)" == "\(fields)")
+    #expect("\(found[0].user?.traits ?? [:])" == "\(fields)")
     guard case .double(let number)? = found[0].fields["nan"] else { return #expect(Bool(false)) }
     #expect(number.bitPattern == 0x7ff8_dead_beef_0001)
-    #expect(found[1].user?.id == "" && found[1].view?.name == "")
+    #expect(found[1].user?.id == "")
+    #expect(found[1].view?.name == "")
   }
 
-  @Test func itSurvivesClosingAndOtherReaders() throws {
+  @Test func `a scope survives closing, and is there for other readers`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.globals.app = "shop" })
       withUser("ada") { withView("/cart") { _ = tracker.track(Checkout.started(cart: 1)) } }
       let before = try tracker.events()
       try tracker.close()
       #expect(try EventReader(directory: directory).all() == before)
-      #expect(before[0].context.user?.id == "ada" && before[0].context.globals == ["app": "shop"])
+      #expect(before[0].context.user?.id == "ada")
+      #expect(before[0].context.globals == ["app": "shop"])
     }
   }
 }

@@ -21,7 +21,7 @@ struct KilledTests {
     }
   }
 
-  @Test func contextsSurviveAKill() async throws {
+  @Test func `contexts survive a kill`() async throws {
     let directory = Self.directory(of: getpid())
     defer { try? FileManager.default.removeItem(atPath: directory) }
     await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -43,12 +43,15 @@ struct KilledTests {
     try #require(read.count == 4)
     for round in 0..<2 {
       let context = read[round].context
-      #expect(context.globals == ["app": "shop", "region": "eu"] && context.sensitive == ["region"])
+      #expect(context.globals == ["app": "shop", "region": "eu"])
+      #expect(context.sensitive == ["region"])
       #expect(context.user == EventUser(id: "user \(round)", traits: ["round": .int(Int64(round))]))
-      #expect(context.view?.name == "view" && !context.isGlobalPartLost)
+      #expect(context.view?.name == "view")
+      #expect(!context.isGlobalPartLost)
       #expect(read[round].declaration == Checkout.eventTypes[0])
     }
-    #expect(read[3].context.user == EventUser(id: "default") && read[3].context.fields == ["request": 7])
+    #expect(read[3].context.user == EventUser(id: "default"))
+    #expect(read[3].context.fields == ["request": 7])
 
     // Recovery puts it all into a segment, which the next opening's own contexts don't change.
     let tracker = try Tracker(directory: directory, configuration: quiet { $0.globals.app = "another" })

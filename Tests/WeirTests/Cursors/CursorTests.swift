@@ -25,7 +25,7 @@ struct CursorTests {
     return directory + "/cursors/provider"
   }
 
-  @Test func `what is kept is found`() throws {
+  @Test func `a kept position is found`() throws {
     try withDirectory { directory in
       #expect(try found(directory) == .nothing)
       // Opening leaves no cursor behind.
@@ -56,7 +56,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `every byte flipped`() throws {
+  @Test func `a flip of any byte leaves one of the last two positions`() throws {
     try withDirectory { directory in
       let file = URL(filePath: try made(directory, moves: 4))
       let whole = try Data(contentsOf: file)
@@ -82,7 +82,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `every length`() throws {
+  @Test func `a file cut to any length gives the last whole slot`() throws {
     try withDirectory { directory in
       let file = URL(filePath: try made(directory, moves: 4))
       let whole = try Data(contentsOf: file)
@@ -112,7 +112,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `what can't be true does not count, though its checksum is right`() throws {
+  @Test func `a slot that can't be true does not count, though its checksum is right`() throws {
     func slot(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
       var bytes = CursorSlot(sequence: 5, position: position(3)).bytes
       change(&bytes)
@@ -199,7 +199,7 @@ struct CursorTests {
     }
   }
 
-  @Test func `something else in the place of the file`() throws {
+  @Test func `something else in the place of the file is refused, and named`() throws {
     try withDirectory { directory in
       let path = try made(directory, moves: 1)
       try FileManager.default.removeItem(atPath: path)
@@ -208,7 +208,8 @@ struct CursorTests {
       unlink(path)
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hostname")
       let link = #expect(throws: WeirError.self) { try found(directory) }
-      #expect(link?.message == "\(path) is a symbolic link, and not a plain file; remove it" && link?.code == .unsafe)
+      #expect(link?.message == "\(path) is a symbolic link, and not a plain file; remove it")
+      #expect(link?.code == .unsafe)
       unlink(path)
       // And of the lock beside it.
       try FileManager.default.createDirectory(atPath: path + ".lock", withIntermediateDirectories: false)
@@ -265,7 +266,7 @@ struct CursorFaultTests {
     return (done, begun)
   }
 
-  @Test func `what is kept is synced before it counts, and a new name before it is relied on`() throws {
+  @Test func `a position is synced before it counts, and a new name before it is relied on`() throws {
     try withDirectory { directory in
       let made = Mutex<[SystemCalls.Call]>([])
       let calls = SystemCalls(fault: { call in
@@ -284,7 +285,7 @@ struct CursorFaultTests {
   }
 
   @Test(arguments: [ENOSPC, EIO])
-  func `killed before any call, over two lives`(error: Int32) throws {
+  func `a cursor killed before any call gives its last position or the next, over two lives`(error: Int32) throws {
     var first = 0
     while true {
       first += 1
@@ -317,15 +318,18 @@ struct CursorFaultTests {
 
   private func check(_ found: Cursor.Found, _ life: (done: UInt64, begun: UInt64), atLeast: UInt64 = 0) {
     switch found {
-    case .nothing: #expect(life.done == 0 && atLeast == 0)
+    case .nothing:
+      #expect(life.done == 0)
+      #expect(atLeast == 0)
     case .damaged: Issue.record("a kill damaged the cursor")
     case .position(let found):
-      #expect(found.offset >= max(life.done, atLeast) && found.offset <= life.begun)
+      #expect(found.offset >= max(life.done, atLeast))
+      #expect(found.offset <= life.begun)
       #expect(found == position(found.offset))
     }
   }
 
-  @Test func `killed before any call while a damaged cursor is made anew`() throws {
+  @Test func `a damaged cursor may be killed before any call while it is made anew`() throws {
     for at in 1..<20 {
       try withDirectory { directory in
         let file = URL(filePath: directory + "/cursors/c")
@@ -336,13 +340,15 @@ struct CursorFaultTests {
         switch try Cursor("c", of: directory).found {
         case .nothing: Issue.record("a damaged cursor was removed, killed before call \(at)")
         case .damaged: #expect(life.done == 0)
-        case .position(let found): #expect(found.offset >= life.done && found.offset <= life.begun)
+        case .position(let found):
+          #expect(found.offset >= life.done)
+          #expect(found.offset <= life.begun)
         }
       }
     }
   }
 
-  @Test func `one call fails, and the next move makes up for it`() throws {
+  @Test func `a move makes up for one that failed at any call`() throws {
     for at in 1..<30 {
       for error in [ENOSPC, EIO, EINTR] {
         try withDirectory { directory in
@@ -364,7 +370,7 @@ struct CursorFaultTests {
     }
   }
 
-  @Test func `a slot half written`() throws {
+  @Test func `a slot half written leaves the one before it`() throws {
     try withDirectory { directory in
       let file = URL(filePath: directory + "/cursors/c")
       var cursor = try Cursor("c", of: directory)

@@ -23,18 +23,22 @@ struct ResumptionTests {
     }
   }
 
-  @Test func `after the last event that was done, if it is there`() throws {
+  @Test func `delivery resumes after the last event that was done, if it is there`() throws {
     try withLog { directory, ids in
       func resumed(_ position: CursorPosition, end: Offset = 100) throws -> Resumption {
         try Resumption(.position(position), in: directory, end: end)
       }
       for offset in [1, 2, 50, 99, 100] as [UInt64] {
         let exact = try resumed(CursorPosition(offset: offset, last: ids[Int(offset) - 1], certain: 0))
-        #expect(exact.offset == offset && exact.reason == .exact && exact.warning == nil)
+        #expect(exact.offset == offset)
+        #expect(exact.reason == .exact)
+        #expect(exact.warning == nil)
         // Another event is there: what was on the disk is certain, and no more.
         let other = CursorPosition(offset: offset, last: ids[Int(offset) % 100], certain: offset / 2)
         let replaced = try resumed(other)
-        #expect(replaced.offset == offset / 2 && replaced.reason == .replaced && replaced.warning != nil)
+        #expect(replaced.offset == offset / 2)
+        #expect(replaced.reason == .replaced)
+        #expect(replaced.warning != nil)
         // All was on the disk: nothing can be another one.
         #expect(try resumed(CursorPosition(offset: offset, last: nil, certain: offset)).reason == .exact)
       }
@@ -47,27 +51,31 @@ struct ResumptionTests {
     }
   }
 
-  @Test func `a log that ends below the cursor`() throws {
+  @Test func `delivery resumes at what was on the disk if the log ends below the cursor`() throws {
     try withLog { directory, ids in
       let cut = CursorPosition(offset: 150, last: EventID(opening: 1, sequence: 1), certain: 80)
       let resumption = try Resumption(.position(cut), in: directory, end: 100)
-      #expect(resumption.offset == 80 && resumption.reason == .beyondEnd && resumption.warning != nil)
+      #expect(resumption.offset == 80)
+      #expect(resumption.reason == .beyondEnd)
+      #expect(resumption.warning != nil)
       // Not even what was on the disk is there: this is another log, of which nothing was done.
       let foreign = CursorPosition(offset: 150, last: EventID(opening: 1, sequence: 1), certain: 120)
       #expect(try Resumption(.position(foreign), in: directory, end: 100).offset == 0)
     }
   }
 
-  @Test func `no cursor, or a damaged one`() throws {
+  @Test func `delivery begins anew without a cursor, and with a damaged one`() throws {
     try withLog { directory, _ in
       let new = try Resumption(.nothing, in: directory, end: 100)
-      #expect(new.offset == 0 && new.warning == nil)
+      #expect(new.offset == 0)
+      #expect(new.warning == nil)
       let damaged = try Resumption(.damaged, in: directory, end: 100)
-      #expect(damaged.offset == 0 && damaged.warning != nil)
+      #expect(damaged.offset == 0)
+      #expect(damaged.warning != nil)
     }
   }
 
-  @Test func `what retention removed was not replaced`() throws {
+  @Test func `events that retention removed were not replaced`() throws {
     try withDirectory { directory in
       let configuration = quiet {
         $0.retention = Tracker.Retention(bytes: 1 << 20)
@@ -83,7 +91,8 @@ struct ResumptionTests {
       }
       let position = CursorPosition(offset: first.offset + 1, last: first.id, certain: 0)
       let resumption = try Resumption(.position(position), in: directory, end: tracker.counters.nextOffset)
-      #expect(resumption.offset == first.offset + 1 && resumption.reason == .exact)
+      #expect(resumption.offset == first.offset + 1)
+      #expect(resumption.reason == .exact)
     }
   }
 
@@ -106,7 +115,8 @@ struct ResumptionTests {
       let lost = try #require((4...100 as ClosedRange<UInt64>).first { !found.contains($0 - 1) })
       let position = CursorPosition(offset: lost, last: ids[Int(lost) - 1], certain: 3)
       let resumption = try Resumption(.position(position), in: directory, end: 100)
-      #expect(resumption.offset == 3 && resumption.reason == .replaced)
+      #expect(resumption.offset == 3)
+      #expect(resumption.reason == .replaced)
     }
   }
 }

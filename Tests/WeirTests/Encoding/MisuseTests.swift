@@ -43,19 +43,19 @@ struct MisuseTests {
     init(fieldValue: FieldValue) throws { flag = try fieldValue.object().value("c") }
   }
 
-  @Test func agreeingEncodersPass() throws {
+  @Test func `encoders that agree with the declaration pass`() throws {
     try accepted(0, Int32(1), "x")
     try accepted(1, [Int8?](), Flag(true))
     try accepted(1, [nil, 1] as [Int8?], Flag(false))
     try accepted(2)
   }
 
-  @Test func beginIsNeeded() throws {
+  @Test func `an encoder has to begin`() throws {
     try refused("did not call begin", nil)
     try refused("did not call begin", nil, Int32(1), "x")
   }
 
-  @Test func beginIsCalledOnce() throws {
+  @Test func `an encoder has to begin once only`() throws {
     for values in [0, 1] {
       let (receipt, error, _) = try capture(
         Loose { encoder in
@@ -68,7 +68,7 @@ struct MisuseTests {
     }
   }
 
-  @Test func theIndexIsInRange() throws {
+  @Test func `an index out of range is misuse`() throws {
     try refused("declares 3 events", 3)
     try refused("declares 3 events", 65_535)
     for index in [-1, .min, 65_536, .max, Int(UInt32.max) - 3, Int(UInt32.max) - 2, Int(UInt32.max) - 1, 1 << 32] {
@@ -76,7 +76,7 @@ struct MisuseTests {
     }
   }
 
-  @Test func kindsMustAgree() throws {
+  @Test func `a value of another kind is misuse`() throws {
     let message = "other kinds of fields than eventTypes declares for loose.two"
     try refused(message, 0)
     try refused(message, 0, Int32(1))
@@ -97,7 +97,7 @@ struct MisuseTests {
     init(fieldValue: FieldValue) throws {}
   }
 
-  @Test func valuesMustKeepToTheirKind() throws {
+  @Test func `a value that does not keep to its kind is misuse`() throws {
     for receipt in [
       try capture(Single(Liar())).receipt, try capture(Single([Liar(), Liar()])).receipt,
       try capture(Single(Liar?(Liar()))).receipt,
@@ -108,7 +108,7 @@ struct MisuseTests {
     #expect(try capture(Single([Liar]())).receipt.isAccepted)
   }
 
-  @Test func refusalsAreCountedAndReportedOnce() throws {
+  @Test func `refusals are counted, and reported once`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for _ in 0..<100 { tracker.track(Loose { _ in }) }
@@ -148,7 +148,7 @@ struct MisuseTests {
     static let types = [EventType("a", (0..<1025).map { Field("f\($0)", .bool) })]
   }
 
-  @Test func definitionsThatCannotBeMade() throws {
+  @Test func `a definition that cannot be made refuses its events`() throws {
     func check<Name: NameSource>(_ name: Name.Type) throws {
       try withDirectory { directory in
         let tracker = try Tracker(directory: directory, configuration: quiet())

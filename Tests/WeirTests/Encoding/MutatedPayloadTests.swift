@@ -118,7 +118,7 @@ struct MutatedPayloadTests {
     "checkout.completed", "single",
   ]
 
-  @Test("case 40: changed tagged payloads decode to something, or are refused") func tagged() {
+  @Test func `case 40: changed tagged payloads decode to something, or are refused`() {
     let seed = Self.seed
     print("MutatedPayloadTests.tagged: WEIR_SEED=\(seed)")
     var mutator = Mutator(seed: seed)
@@ -134,10 +134,11 @@ struct MutatedPayloadTests {
       decoded += 1
       use(fields, [names[mutator.below(names.count)]])
     }
-    #expect(decoded > Self.rounds / 20 && decoded < Self.rounds)
+    #expect(decoded > Self.rounds / 20)
+    #expect(decoded < Self.rounds)
   }
 
-  @Test("case 40: changed payloads of changed definitions") func packed() {
+  @Test func `case 40: changed payloads of changed definitions decode to something, or are refused`() {
     let seed = Self.seed
     print("MutatedPayloadTests.packed: WEIR_SEED=\(seed)")
     var mutator = Mutator(seed: seed)
@@ -162,6 +163,7 @@ struct MutatedPayloadTests {
       decoded += 1
       use(object, [names[mutator.below(names.count)]])
     }
-    #expect(decoded > Self.rounds / 20 && decoded < Self.rounds)
+    #expect(decoded > Self.rounds / 20)
+    #expect(decoded < Self.rounds)
   }
 }

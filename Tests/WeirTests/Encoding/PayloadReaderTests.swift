@@ -20,7 +20,7 @@ struct PayloadReaderTests {
     }
   }
 
-  @Test func usedUpExactly() {
+  @Test func `a payload is used up exactly, or refused`() {
     #expect(packed([1, 0], .int16) == ["f0": 1])
     #expect(packed([1, 0, 0], .int16) == nil)
     #expect(packed([1], .int16) == nil)
@@ -28,14 +28,14 @@ struct PayloadReaderTests {
     #expect(packed([0]) == nil)
   }
 
-  @Test func flagsAreZeroOrOne() {
+  @Test func `flags are zero or one`() {
     #expect(packed([1], .bool) == ["f0": true])
     #expect(packed([2], .bool) == nil)
     #expect(packed([0], .optional(.int8)) == ["f0": nil])
     #expect(packed([2, 1], .optional(.int8)) == nil)
   }
 
-  @Test func countsAreHeldAgainstTheBytes() {
+  @Test func `counts are held against the bytes`() {
     #expect(packed([255, 255, 255, 255], .string) == nil)
     #expect(packed([255, 255, 255, 255], .bytes) == nil)
     #expect(packed([255, 255, 255, 255, 1], .array(.int8)) == nil)
@@ -44,13 +44,13 @@ struct PayloadReaderTests {
     #expect(packed([2, 0, 0, 0, 5, 6], .array(.int8)) == ["f0": [5, 6]])
   }
 
-  @Test("case 47: text that is not UTF-8 is given as bytes") func textThatIsNotUTF8IsBytes() {
+  @Test func `case 47: text that is not UTF-8 is given as bytes`() {
     #expect(packed([2, 0, 0, 0, 0xc3, 0xb6], .string) == ["f0": "ö"])
     #expect(packed([2, 0, 0, 0, 0xc3, 0x28], .string) == ["f0": .bytes([0xc3, 0x28])])
     #expect(packed([3, 0, 0, 0, 0xed, 0xa0, 0x80], .string) == ["f0": .bytes([0xed, 0xa0, 0x80])])
   }
 
-  @Test func taggedKinds() {
+  @Test func `a tagged payload of an unknown kind is refused`() {
     #expect(tagged([0, 0, 0, 0]) == [:])
     #expect(tagged([1, 0, 0, 0, 1, 0, 0, 0, 0x61, 0]) == ["a": nil])
     for kind: UInt8 in [16, 19, 20, 255] {
@@ -59,7 +59,7 @@ struct PayloadReaderTests {
     #expect(tagged([1, 0, 0, 0, 1, 0, 0, 0, 0xff, 0]) == nil)
   }
 
-  @Test func depthIsLimited() {
+  @Test func `the depth is limited`() {
     func nested(_ depth: Int) -> [UInt8] {
       [1, 0, 0, 0, 0, 0, 0, 0] + (0..<depth).flatMap { _ in [17, 1, 0, 0, 0] as [UInt8] } + [0]
     }
@@ -68,7 +68,7 @@ struct PayloadReaderTests {
     #expect(tagged(nested(10_000)) == nil)
   }
 
-  @Test func definitionsReadBack() throws {
+  @Test func `definitions are read back`() throws {
     let fields = [
       Field("a", .optional(.array(.object([Field("b", .uuid), Field("ö", .any)])))), Field("c", .bytes),
     ]
@@ -100,7 +100,7 @@ struct PayloadReaderTests {
   }
 
   @Test(arguments: [UInt64.random(in: 1 ... .max)])  // a trap is reported with its argument
-  func randomBytesNeverTrap(_ seed: UInt64) {
+  func `random bytes never trap`(_ seed: UInt64) {
     print("random bytes: seed \(seed)")
     var random = Seeded(seed: seed)
     for _ in 0..<20_000 {

@@ -11,7 +11,7 @@ struct EventIDTests {
     EventID(opening: opening, sequence: lane << 48 | position)
   }
 
-  @Test func aUUIDLeadsBack() throws {
+  @Test func `a UUID leads back to its id`() throws {
     let seed = testSeed()
     var random = Seeded(seed: seed)
     var seen: Set<UUID> = []
@@ -24,7 +24,7 @@ struct EventIDTests {
   }
 
   /// Every bit of an identity is somewhere in the UUID.
-  @Test func eachBitCounts() {
+  @Test func `each bit of an id is in its UUID`() {
     var seen: Set<UUID> = [id(0, lane: 0, position: 0).uuid]
     for bit in 0..<64 { seen.insert(id(1 << bit, lane: 0, position: 0).uuid) }
     for bit in 0..<10 { seen.insert(id(0, lane: 1 << bit, position: 0).uuid) }
@@ -33,13 +33,13 @@ struct EventIDTests {
     #expect(seen.allSatisfy { EventID($0)?.uuid == $0 })
   }
 
-  @Test func ofNotices() {
+  @Test func `the id of a notice has a UUID`() {
     let notice = id(7, lane: 0xffff, position: 3)
     #expect(EventID(notice.uuid) == notice)
     #expect(EventID(id(7, lane: 1022, position: 3).uuid) == id(7, lane: 1022, position: 3))
   }
 
-  @Test func itIsOfVersionEight() {
+  @Test func `the UUID of an id is of version eight`() {
     let all = id(.max, lane: 0xffff, position: (1 << 48) - 1).uuid.uuidString
     #expect(all == "FFFFFFFF-FFFF-8FFF-BFFF-FFFFFFFFFFFF")
     #expect(id(0, lane: 0, position: 0).uuid.uuidString == "00000000-0000-8000-8000-000000000000")
@@ -49,7 +49,7 @@ struct EventIDTests {
     #expect(EventID(UUID(uuidString: "00000000-0000-8000-C000-000000000000")!) == nil)
   }
 
-  @Test func ofCapturedEvents() throws {
+  @Test func `the ids of captured events have UUIDs`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let ids = (0..<100).compactMap { tracker.track(Checkout.started(cart: $0)).id }

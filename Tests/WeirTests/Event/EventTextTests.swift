@@ -7,7 +7,7 @@ import Testing
 @testable import Weir
 
 struct EventTextTests {
-  @Test func idIsThirtyTwoDigitsAndReadsBack() throws {
+  @Test func `an id is thirty-two digits, and reads back`() throws {
     let id = EventID(opening: 0x0123_4567_89ab_cdef, sequence: 0xf)
     #expect(id.description == "0123456789abcdef000000000000000f")
     #expect(EventID(id.description) == id)
@@ -20,7 +20,7 @@ struct EventTextTests {
     "", "0", String(repeating: "0", count: 31), String(repeating: "0", count: 33),
     "0123456789abcdeg" + "0000000000000000", "+123456789abcdef0000000000000000",
   ])
-  func otherTextsAreNoIDs(_ text: String) {
+  func `any other text is no id`(_ text: String) {
     #expect(EventID(text) == nil)
   }
 
@@ -33,23 +33,21 @@ struct EventTextTests {
     (Int64.max, "2262-04-11T23:47:16.854775807Z"),
     (Int64.min, "1677-09-21T00:12:43.145224192Z"),
   ])
-  func timestampIsRFC3339(_ nanoseconds: Int64, _ text: String) {
+  func `a timestamp is text as of RFC 3339`(_ nanoseconds: Int64, _ text: String) {
     #expect(Timestamp(nanosecondsSince1970: nanoseconds).description == text)
   }
 
-  @Test(
-    "case 47: a date in a field has a text, be it ever so far away",
-    arguments: [
-      0, -63_145_526_400, 252_423_993_599, -63_145_526_401, 252_423_993_600, 1e19, -1e19, 1e300,
-      Double.greatestFiniteMagnitude, -.greatestFiniteMagnitude, .infinity, -.infinity, .nan, .leastNonzeroMagnitude,
-    ])
-  func anyDateHasAText(_ seconds: Double) {
+  @Test(arguments: [
+    0, -63_145_526_400, 252_423_993_599, -63_145_526_401, 252_423_993_600, 1e19, -1e19, 1e300,
+    Double.greatestFiniteMagnitude, -.greatestFiniteMagnitude, .infinity, -.infinity, .nan, .leastNonzeroMagnitude,
+  ])
+  func `case 47: a date in a field has a text, be it ever so far away`(_ seconds: Double) {
     let value = FieldValue.date(Date(timeIntervalSinceReferenceDate: seconds))
     #expect(!value.description.isEmpty)
     #expect(!FieldObject([.init(name: "at", value: value)]).description.isEmpty)
   }
 
-  @Test func timestampAgreesWithFoundation() {
+  @Test func `a timestamp agrees with Foundation`() {
     let formatter = ISO8601DateFormatter()
     for day in stride(from: -100_000, to: 100_000, by: 97) {
       let seconds = day * 86_400 + 3_661
@@ -59,14 +57,14 @@ struct EventTextTests {
     }
   }
 
-  @Test func durationsSaturate() {
+  @Test func `durations saturate`() {
     #expect(Duration.milliseconds(1).wholeNanoseconds == 1_000_000)
     #expect(Duration.zero.wholeNanoseconds == 0)
     #expect(Duration.seconds(-5).wholeNanoseconds == 0)
     #expect(Duration.seconds(Int64.max).wholeNanoseconds == .max)
   }
 
-  @Test func fieldObjectFindsTheLastOfAName() throws {
+  @Test func `a field object finds the last of a name`() throws {
     let object: FieldObject = ["a": 1, "b": "x", "a": 2]
     #expect(object["a"] == .int(2))
     #expect(object["c"] == nil)
@@ -75,7 +73,7 @@ struct EventTextTests {
     #expect(number == 2)
   }
 
-  @Test func typedFieldsSayWhatIsWrong() throws {
+  @Test func `a typed field says what is wrong`() throws {
     let object: FieldObject = ["n": 300, "price": ["amount": "ten", "currency": "EUR", "discounts": []], "s": "x"]
     func message<T: EventValue>(_ name: String, _ type: T.Type) -> String {
       do {
@@ -94,7 +92,7 @@ struct EventTextTests {
     #expect(missing == nil)
   }
 
-  @Test func storedEventIsOneLine() {
+  @Test func `a stored event is one line`() {
     let event = StoredEvent(
       offset: 12, id: EventID(opening: 1, sequence: 2), time: Timestamp(nanosecondsSince1970: 0), name: "sold",
       fields: ["order": 7, "coupon": "A\nB"])

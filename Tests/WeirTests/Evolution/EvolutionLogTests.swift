@@ -53,13 +53,13 @@ private func make<Version: OrderVersion>(_ log: String, as version: Version.Type
 struct EvolutionLogTests {
   private let logs = versions.indices.map { "\(folder)/v\($0 + 1)" }
 
-  @Test func everyVersionReadsEveryLog() throws {
+  @Test func `every version reads every log`() throws {
     let expected = try String(contentsOfFile: folder + "/expected.txt", encoding: .utf8)
     #expect(try everyReading(of: logs) == expected)
   }
 
   /// The same of logs made just now: the programs still write what they did.
-  @Test func logsMadeNow() throws {
+  @Test func `logs that are made now are read the same`() throws {
     let expected = try String(contentsOfFile: folder + "/expected.txt", encoding: .utf8)
     try withDirectory { directory in
       let made = versions.indices.map { "\(directory)/v\($0 + 1)" }
@@ -73,7 +73,7 @@ struct EvolutionLogTests {
   }
 
   /// A version reads its own log as what it captured, whatever expected.txt says.
-  @Test func eachVersionReadsItsOwn() throws {
+  @Test func `each version reads its own log`() throws {
     func check<Version: OrderVersion>(_ version: Version.Type, _ log: String) throws {
       #expect(try read(log, as: version) == version.captured.map { "\($0)" })
     }
@@ -81,7 +81,7 @@ struct EvolutionLogTests {
   }
 
   /// One log that all versions wrote in turn, as a log does that outlives its programs.
-  @Test func oneLogOfAllVersions() throws {
+  @Test func `one log of all versions is read as the logs of each`() throws {
     try withDirectory { directory in
       for version in versions { try make(directory, as: version) }
       for (reader, version) in versions.enumerated() {
@@ -96,7 +96,7 @@ struct EvolutionLogTests {
   }
 
   /// The log says what the program declared, and `weir schema diff` what changed from one version to the next.
-  @Test func schemas() throws {
+  @Test func `the log's schema is what its program declared`() throws {
     let schemas = try logs.map { try Schema(of: LogDirectory($0)) }
     for (schema, version) in zip(schemas, versions) {
       #expect(Set(schema.events.map(\.type)) == Set(version.eventTypes))
@@ -119,7 +119,7 @@ struct EvolutionLogTests {
 
   /// Makes the logs and expected.txt anew, in the directory that is named. Tests/Evolution/README.md says when.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["WEIR_MAKE_EVOLUTION"] != nil))
-  func makeLogs() throws {
+  func `the logs and what is expected of them are made anew`() throws {
     let target = try #require(ProcessInfo.processInfo.environment["WEIR_MAKE_EVOLUTION"])
     let made = versions.indices.map { "\(target)/v\($0 + 1)" }
     for (log, version) in zip(made, versions) {
@@ -139,7 +139,7 @@ struct EvolutionWithoutDefaultsTests {
       fields: fields, declaration: declaration)
   }
 
-  @Test func aMandatoryFieldThatIsNotThere() {
+  @Test func `a mandatory field that is not there is an error`() {
     let event = stored("e", ["a": 1, "b": .null])
     for name in ["b", "c"] {
       #expect(throws: FieldError.self) { try event.value(Field(name, .string)) as String }
@@ -147,18 +147,18 @@ struct EvolutionWithoutDefaultsTests {
     #expect(throws: FieldError.self) { try event["c"] as String }
   }
 
-  @Test func anIntegerThatDoesNotFit() throws {
+  @Test func `an integer that does not fit is an error`() throws {
     #expect(try stored("e", ["a": 127]).value(Field("a", .int8)) as Int8 == 127)
     #expect(throws: FieldError.self) { try stored("e", ["a": 128]).value(Field("a", .int8)) as Int8 }
   }
 
   /// Renamed without a trace: neither finds the other's, and nothing throws.
-  @Test func anEventRenamedWithoutATrace() {
+  @Test func `an event renamed without a trace is not found`() {
     #expect(stored("new", [:], declaration: EventType("new")).index(in: [EventType("old")]) == nil)
   }
 
   /// An optional field renamed without a trace reads as nothing, which is why the old name is to be given.
-  @Test func anOptionalFieldRenamedWithoutATrace() throws {
+  @Test func `an optional field renamed without a trace reads as nothing`() throws {
     #expect(try stored("e", ["amount": 1]).value(Field("total", .optional(.int64))) as Int64? == nil)
   }
 }

@@ -9,7 +9,7 @@ import Testing
 
 struct EvolutionPageTests {
   /// What the page shows of comparing schemas, and what it says is printed.
-  @Test func comparing() {
+  @Test func `the page shows what comparing schemas prints`() {
     var printed: [String] = []
     func print(_ change: SchemaChange) { printed.append("\(change)") }
 
@@ -22,7 +22,7 @@ struct EvolutionPageTests {
     #expect(printed.contains { $0.hasPrefix("breaking: order.shipped: carrier: field made optional: ") })
   }
 
-  @Test func theCodeOfThePage() throws {
+  @Test func `the code of the page is in the sources`() throws {
     let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let root = tests.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let page = try String(contentsOf: root.appending(path: "Sources/Weir/Weir.docc/Evolution.md"), encoding: .utf8)

@@ -8,7 +8,7 @@ import Testing
 @testable import Weir
 
 struct ConstantTests {
-  @Test func kinds() {
+  @Test func `the kinds are those of the core`() {
     let core = [
       WEIR_KIND_NULL, WEIR_KIND_BOOL, WEIR_KIND_I8, WEIR_KIND_I16, WEIR_KIND_I32, WEIR_KIND_I64, WEIR_KIND_U8,
       WEIR_KIND_U16, WEIR_KIND_U32, WEIR_KIND_U64, WEIR_KIND_F32, WEIR_KIND_F64, WEIR_KIND_STRING, WEIR_KIND_BYTES,
@@ -17,7 +17,7 @@ struct ConstantTests {
     #expect(Kind.allCases.map { Int($0.rawValue) } == core.map { Int($0) })
   }
 
-  @Test func dropReasons() {
+  @Test func `the reasons of drops are those of the core`() {
     let core = [
       WEIR_DROP_FULL, WEIR_DROP_NO_LANE, WEIR_DROP_TOO_LARGE, WEIR_DROP_CLOSED, WEIR_DROP_DETACHED, WEIR_DROP_STORAGE,
       WEIR_DROP_INVALID, WEIR_LOST_OVERWRITTEN, WEIR_LOST_EXPIRED, WEIR_LOST_DISPLACED, WEIR_DROP_SAMPLED,
@@ -27,25 +27,29 @@ struct ConstantTests {
     #expect(Set(DropReason.allCases.map(\.name)).count == DropReason.allCases.count)
   }
 
-  @Test func statuses() {
+  @Test func `each status of the core has its code`() {
     #expect(Set((10...24).compactMap { WeirError.Code(weir_status($0)) }).count == WeirError.Code.allCases.count)
     #expect(WeirError.Code(weir_status(WEIR_OK)) == nil)
     for status in 10...24 { #expect(weir_status_name(weir_status(status)) != nil) }
   }
 
-  @Test func limits() {
+  @Test func `the limits are those of the core`() {
     #expect(maximumDepth == Int(WEIR_MAX_DEPTH))
     #expect(EventType.maximumNameBytes == Int(WEIR_MAX_NAME_BYTES))
-    #expect(Sampler.laneLimit == Int(WEIR_MAX_LANES) && LogHandle.maximumContextBytes == Int(WEIR_MAX_CONTEXT_BYTES))
+    #expect(Sampler.laneLimit == Int(WEIR_MAX_LANES))
+    #expect(LogHandle.maximumContextBytes == Int(WEIR_MAX_CONTEXT_BYTES))
     let configuration = Tracker.Configuration()
     #expect(configuration.maximumEventBytes == Int(WEIR_MAX_EVENT_BYTES))
-    #expect(configuration.laneCount == 16 && configuration.spareLanes == 2)
-    #expect(configuration.laneBytes == 1 << 20 && configuration.segmentBytes == 8 << 20)
-    #expect(configuration.drainInterval == .milliseconds(1) && configuration.whenFull == .dropNewest)
+    #expect(configuration.laneCount == 16)
+    #expect(configuration.spareLanes == 2)
+    #expect(configuration.laneBytes == 1 << 20)
+    #expect(configuration.segmentBytes == 8 << 20)
+    #expect(configuration.drainInterval == .milliseconds(1))
+    #expect(configuration.whenFull == .dropNewest)
   }
 
   /// Storage is the one door to the C core; what compiles into users' code sees its capture header.
-  @Test func onlyStorageImportsTheCore() throws {
+  @Test func `only Storage imports the core`() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/Weir").resolvingSymlinksInPath()
     let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))

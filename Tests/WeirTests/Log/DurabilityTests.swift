@@ -7,23 +7,25 @@ import Testing
 @testable import Weir
 
 struct DurabilityTests {
-  @Test func theWatermarkFollowsWhoWaits() async throws {
+  @Test func `the watermark follows whoever waits`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       #expect(tracker.durableOffset == 0)
       tracker.track(Single("first"))
       let id = try #require(tracker.track(Single("second")).id)
       try await tracker.durable(upTo: id)
-      #expect(tracker.durableOffset == 2 && tracker.counters.durableOffset == 2)
+      #expect(tracker.durableOffset == 2)
+      #expect(tracker.counters.durableOffset == 2)
       try await tracker.durable(upTo: id)
       let last = try #require(tracker.track(Single("third")).id)
       try tracker.close()
       try await tracker.durable(upTo: last)
-      #expect(tracker.durableOffset == 3 && tracker.counters.lost == 0)
+      #expect(tracker.durableOffset == 3)
+      #expect(tracker.counters.lost == 0)
     }
   }
 
-  @Test func manyTasksWaitAtOnce() async throws {
+  @Test func `many tasks may wait at once`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       try await withThrowingTaskGroup { group in
@@ -39,7 +41,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test func anIdOfAnotherOpeningIsRefused() async throws {
+  @Test func `an id of another opening is refused`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let id = try #require(tracker.track(Single("one")).id)
@@ -49,7 +51,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test func aCancelledTaskStopsWaiting() async throws {
+  @Test func `a cancelled task stops waiting`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       let id = try #require(tracker.track(Single("one")).id)
@@ -63,7 +65,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test func anIntervalSyncsByItself() async throws {
+  @Test func `an interval syncs by itself`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(
         directory: directory, configuration: quiet { $0.durability = .interval(.milliseconds(2)) })
@@ -73,12 +75,13 @@ struct DurabilityTests {
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1), .microseconds(999), .seconds(3_601)])
-  func anIntervalOutOfRangeIsRefused(_ time: Duration) throws {
+  func `an interval out of range is refused`(_ time: Duration) throws {
     try withDirectory { directory in
       let error = #expect(throws: WeirError.self) {
         try Tracker(directory: directory, configuration: quiet { $0.durability = .interval(time) })
       }
-      #expect(error?.code == .invalid && error?.message.contains("interval") == true)
+      #expect(error?.code == .invalid)
+      #expect(error?.message.contains("interval") == true)
     }
   }
 }

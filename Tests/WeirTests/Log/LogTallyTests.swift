@@ -7,7 +7,7 @@ import Testing
 
 struct LogTallyTests {
   /// A provider begins at 100, because all below was removed; before the tally was taken another 20 events went.
-  @Test func `what was removed above a beginning is not below it`() {
+  @Test func `events removed above a beginning are not below it`() {
     var tally = LogTally()
     tally.removed = 120
     #expect(tally.acceptedBelow == 120)

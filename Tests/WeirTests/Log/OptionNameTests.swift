@@ -44,7 +44,7 @@ struct OptionNameTests {
     ("ringDirectory is '", { $0.ringDirectory = "/" + String(repeating: "r", count: 5000) }),
   ]
 
-  @Test(arguments: wrong.indices) func outOfRange(_ index: Int) throws {
+  @Test(arguments: wrong.indices) func `an option out of range is named as in Swift`(_ index: Int) throws {
     let (begins, change) = Self.wrong[index]
     try withDirectory { directory in
       let log = directory + "/log"
@@ -52,13 +52,14 @@ struct OptionNameTests {
       let message = try #require(error).message
       #expect(error?.code == .invalid)
       #expect(message.hasPrefix(begins), "\(message)")
-      #expect(!message.contains("_") && !message.contains("the option "), "\(message)")
+      #expect(!message.contains("_"), "\(message)")
+      #expect(!message.contains("the option "), "\(message)")
       #expect(!FileManager.default.fileExists(atPath: log))
     }
   }
 
   /// Each option of the core has a name: none reaches a message untranslated.
-  @Test func everyName() {
+  @Test func `each option of the core has a name in Swift`() {
     let swiftNames = Set(Mirror(reflecting: Tracker.Configuration()).children.compactMap(\.label))
     for name in OptionName.all {
       #expect(OptionName.inSwift("the option \(name.core) is 1; no") == "\(name.swift) is 1; no")

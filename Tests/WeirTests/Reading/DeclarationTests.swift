@@ -52,7 +52,7 @@ struct DeclarationTests {
     init(fieldValue: FieldValue) throws {}
   }
 
-  @Test func itIsReadAsItWasDeclared() throws {
+  @Test func `a declaration is read as it was declared`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for index in 0..<3 { #expect(tracker.track(Signup(index: index)).isAccepted) }
@@ -67,9 +67,10 @@ struct DeclarationTests {
     }
   }
 
-  @Test func pathsOfFields() {
+  @Test func `attributes name fields by their paths`() {
     let attributes = Signup.eventTypes[0].attributes
-    #expect(attributes["id"] == .uint(UInt64(UInt32.max)) && attributes["kind"] == "page_action")
+    #expect(attributes["id"] == .uint(UInt64(UInt32.max)))
+    #expect(attributes["kind"] == "page_action")
     #expect(attributes["formerly"] == ["register", "subscribe"])
     #expect(attributes["sensitive"] == ["email", "address.street", "address.parts.name"])
     #expect(attributes["fields_formerly"] == ["email": ["mail", "e-mail"], "address.city": ["town"]])
@@ -77,7 +78,7 @@ struct DeclarationTests {
   }
 
   /// Two fields with one path: what is said of one holds for both, so that nothing sensitive is overlooked.
-  @Test func namesWithDots() {
+  @Test func `a field with a dot in its name is as sensitive as the path that it equals`() {
     let fields = [
       Field("a.b", .string), Field("a", .object([Field("b", .string, sensitive: true)])),
     ]
@@ -87,7 +88,7 @@ struct DeclarationTests {
     #expect(inner[0].isSensitive)
   }
 
-  @Test func whatIsNotKnownOrMakesNoSenseIsPassedOver() {
+  @Test func `an attribute that is not known or makes no sense is passed over`() {
     let plain = EventType("x", [Field("a", .string)])
     for nonsense in [
       ["id": "seven"], ["id": .uint(1 << 32)], ["id": -1], ["kind": "page_dream"], ["kind": 7], ["formerly": "y"],
@@ -99,7 +100,7 @@ struct DeclarationTests {
     #expect(plain.with(["formerly": ["y", 1]]).formerNames == ["y"])
   }
 
-  @Test func bytesThatAreNoObject() throws {
+  @Test func `bytes that are no object are read as none`() throws {
     let object: FieldObject = ["a": 1, "b": ["c", nil, .uuid(UUID())], "d": ["e": .float(0.5)]]
     let bytes = try #require(object.taggedBytes())
     func read(_ bytes: some Sequence<UInt8>) -> FieldObject? {
@@ -123,7 +124,7 @@ struct DeclarationTests {
   }
 
   /// Random contexts of events, as they would be if a log were forged: nothing crashes, and nobody is put for somebody.
-  @Test func contextsThatMakeNoSense() {
+  @Test func `a context that makes no sense puts nobody for somebody`() {
     let global = EventContext(globals: ["app": "shop"], user: EventUser(id: "default"))
     #expect(global.with(scope: [:]) == global)
     #expect(global.with(scope: ["view": ["id": 1], "fields": 2, "sensitive": 3, "later": 4]) == global)
@@ -135,7 +136,7 @@ struct DeclarationTests {
     #expect(unreadable == EventContext(globals: ["app": "shop"], fields: ["scope": .bytes([1, 2, 3])]))
   }
 
-  @Test func contextsAsBytesAndBack() throws {
+  @Test func `contexts come back from bytes`() throws {
     let user = EventUser(id: "ada", traits: ["plan": "paid"])
     let view = EventView(id: "1", name: "/cart", parent: "0")
     let fields: FieldObject = ["a": 1]
@@ -150,7 +151,7 @@ struct DeclarationTests {
     #expect(ContextBytes.global(fields: [:], user: nil, sensitive: []).isEmpty)
   }
 
-  @Test func theTimeOfTheBoot() throws {
+  @Test func `an event has its time since the boot, and the boot's id`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       var before = timespec()

@@ -6,7 +6,7 @@ import Testing
 @testable import Weir
 
 struct ChecksumTests {
-  @Test func `known values`() {
+  @Test func `the checksum has its known values`() {
     func crc(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { crc32c($0) } }
     #expect(crc(Array("123456789".utf8)) == 0xe306_9283)
     #expect(crc([]) == 0)
@@ -16,7 +16,7 @@ struct ChecksumTests {
     #expect(crc(Array(0..<32)) == 0x46dd_794e)
   }
 
-  @Test func `every length and alignment`() {
+  @Test func `the checksum is the same at every length and alignment`() {
     var random = Seeded(seed: 1)
     let bytes = (0..<64).map { _ in UInt8.random(in: 0...255, using: &random) }
     bytes.withUnsafeBytes { all in

@@ -9,7 +9,7 @@ import Testing
 
 struct ThreadNameTests {
   @Test(arguments: [("weir-name", "weir-name"), ("weir-a-longer-name", "weir-a-longer-n")])
-  func aThreadHasItsNameBeforeItsBodyRuns(name: String, shown: String) throws {
+  func `a thread has its name before its body runs`(name: String, shown: String) throws {
     let found = Mutex("")
     let isDone = DispatchSemaphore(value: 0)
     try startThread(name) {

@@ -14,7 +14,7 @@ struct NewFilesTests {
     NewFiles(files: names.map { NewFiles.File(path: "\(folder.path)/\($0)", text: "new \($0)\n") })
   }
 
-  @Test func written() throws {
+  @Test func `files are written with their folders`() throws {
     try files("a.swift", "deep/er/b.swift", "deep/c.swift").write(replacing: false)
     #expect(
       folder.contents == [
@@ -23,25 +23,26 @@ struct NewFilesTests {
       ])
   }
 
-  @Test func whatIsThereIsNamedAndNotTouched() throws {
+  @Test func `a file that is there is named, and not touched`() throws {
     try folder.write("b.swift", "old")
     try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/c.swift", withDestinationPath: "nowhere")
     let error = #expect(throws: ScaffoldError.self) {
       try files("a.swift", "b.swift", "c.swift").write(replacing: false)
     }
-    #expect(
-      error?.message.contains("/b.swift, ") == true && error?.message.contains("/c.swift are there already") == true)
-    #expect(folder.names == ["b.swift", "c.swift"] && folder.contents["b.swift"] == "old")
+    #expect(error?.message.contains("/b.swift, ") == true)
+    #expect(error?.message.contains("/c.swift are there already") == true)
+    #expect(folder.names == ["b.swift", "c.swift"])
+    #expect(folder.contents["b.swift"] == "old")
   }
 
-  @Test func replaced() throws {
+  @Test func `a file that is there is replaced if that is wanted`() throws {
     try folder.write("b.swift", "old")
     try files("a.swift", "b.swift").write(replacing: true)
     #expect(folder.contents == ["a.swift": "new a.swift\n", "b.swift": "new b.swift\n"])
   }
 
   /// A folder or a link by the name of a file is left as it is, also where files are to be replaced.
-  @Test(arguments: [true, false]) func onlyPlainFilesAreReplaced(isLink: Bool) throws {
+  @Test(arguments: [true, false]) func `only plain files are replaced`(isLink: Bool) throws {
     let path = "\(folder.path)/b.swift"
     if isLink {
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "a.swift")
@@ -55,7 +56,7 @@ struct NewFilesTests {
 
   /// A failure half way takes back what was written, the folders that were made, and gives the replaced files their
   /// names back. Here the last file's folder can't be made, for a file has the name that the first one is to take.
-  @Test(arguments: [true, false]) func halfWay(replacing: Bool) throws {
+  @Test(arguments: [true, false]) func `a failure half way takes everything back`(replacing: Bool) throws {
     try folder.write("kept.swift", "old")
     if replacing { try folder.write("b.swift", "old") }
     let before = folder.contents
@@ -67,7 +68,7 @@ struct NewFilesTests {
     #expect(folder.names == before.keys.sorted())
   }
 
-  @Test func aPathThatIsNone() throws {
+  @Test func `a path that can't be one is refused, and nothing is written`() throws {
     try folder.write("a", "old")
     let error = #expect(throws: ScaffoldError.self) { try files("a/b.swift").write(replacing: false) }
     #expect(error?.message.hasSuffix("nothing was written") == true)

@@ -9,7 +9,7 @@ struct PageNameTests {
     ("Checkout", "checkout", "checkout"), ("OrderHistory", "orderHistory", "order history"), ("A", "a", "a"),
     ("URLList", "urlList", "url list"), ("FAQ", "faq", "faq"), ("Top10Items", "top10Items", "top10 items"),
   ])
-  func forms(text: String, lowerCamel: String, inWords: String) throws {
+  func `a name has its forms`(text: String, lowerCamel: String, inWords: String) throws {
     let name = try PageName(text)
     #expect(name.text == text)
     #expect(name.lowerCamel == lowerCamel)
@@ -24,18 +24,18 @@ struct PageNameTests {
     ("Page", "leave Page out"), ("Scope", "ScopeCoordinator is a type of Weir"),
     ("Weir", "events are called so"), ("WEIR", "events are called so"), ("Process", "events are called so"),
   ])
-  func refused(text: String, why: String) {
+  func `a text that is no page's name is refused`(text: String, why: String) {
     let error = #expect(throws: ScaffoldError.self) { try PageName(text) }
     #expect(error?.message.contains(why) == true, "\(error?.message ?? "")")
   }
 
-  @Test func lengths() throws {
+  @Test func `a name up to the limit of length is taken`() throws {
     _ = try PageName("C" + String(repeating: "a", count: PageName.maximumLength - 1))
     #expect(throws: ScaffoldError.self) { try PageName("C" + String(repeating: "a", count: PageName.maximumLength)) }
   }
 
   /// What is refused may hold commands to a terminal.
-  @Test func errorsArePrintable() {
+  @Test func `errors are printable`() {
     let error = #expect(throws: ScaffoldError.self) { try PageName("A\u{1B}[2J\nB") }
     #expect(error?.message.unicodeScalars.contains { $0.value < 0x20 } == false)
   }
@@ -48,14 +48,14 @@ struct TestCallTests {
     ("try await load(retries: (0))", "load", "try await page.load(retries: (0))"),
     ("await load", "load", "await page.load()"), ("tryAgain", "tryAgain", "page.tryAgain()"),
   ])
-  func methods(text: String, name: String, call: String) throws {
+  func `a method is read with its arguments`(text: String, name: String, call: String) throws {
     let method = try TestCall(text, option: "--enters-on")
     #expect(method.name == name)
     #expect(method.text(on: "page") == call)
     #expect(method.isPlain == ["open", "open()", "tryAgain"].contains(text))
   }
 
-  @Test func types() throws {
+  @Test func `a type is read with its arguments`() throws {
     let type = try TestCall("try Shop.CheckoutPage(cart: 7)", option: "--class", isType: true)
     #expect(type.name == "Shop.CheckoutPage")
     #expect(type.text() == "try Shop.CheckoutPage(cart: 7)")
@@ -67,14 +67,14 @@ struct TestCallTests {
     ("open(\n)", "don't match"), ("page.open", "name a method"), ("init", "is a keyword"), ("self", "is a keyword"),
     ("two words", "name a method"), ("_", "name a method"), ("é", "name a method"), ("()", "name a method"),
   ])
-  func refused(text: String, why: String) {
+  func `a text that is no call is refused`(text: String, why: String) {
     let error = #expect(throws: ScaffoldError.self) { try TestCall(text, option: "--enters-on") }
     #expect(error?.message.hasPrefix("--enters-on is ") == true)
     #expect(error?.message.contains(why) == true, "\(error?.message ?? "")")
   }
 
   @Test(arguments: ["Shop.", ".Page", "Shop..Page", "Shop.Type", "[Page]", "Page<Int>"])
-  func refusedTypes(text: String) {
+  func `a text that is no type is refused`(text: String) {
     #expect(throws: ScaffoldError.self) { try TestCall(text, option: "--class", isType: true) }
   }
 }

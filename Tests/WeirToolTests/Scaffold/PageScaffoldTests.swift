@@ -20,14 +20,14 @@ struct PageScaffoldTests {
     try #require((scaffold.sources + [scaffold.test]).first { $0.file == file }?.text)
   }
 
-  @Test func files() throws {
+  @Test func `a scaffold has its files`() throws {
     let files = ["CheckoutInfo.swift", "CheckoutTrackingDelegate.swift", "CheckoutTracking.swift"]
     #expect(try scaffold().sources.map(\.file) == files + ["CheckoutCoordinator.swift", "CheckoutPage.swift"])
     #expect(try scaffold { $0.writesPage = false }.sources.map(\.file) == files + ["CheckoutCoordinator.swift"])
     #expect(try scaffold().test.file == "CheckoutTrackingTests.swift")
   }
 
-  @Test func handler() throws {
+  @Test func `the handler has the delegate and the page of the name`() throws {
     #expect(
       try text("CheckoutTracking.swift", of: scaffold()).hasSuffix(
         """
@@ -50,7 +50,7 @@ struct PageScaffoldTests {
         """))
   }
 
-  @Test func forms() throws {
+  @Test func `each form has its own page`() throws {
     let byHand = try scaffold()
     let page = try text("CheckoutPage.swift", of: byHand)
     #expect(page.contains("static let submit = JoinPoint<CheckoutPage, (), Void>(\"CheckoutPage.submit()\")"))
@@ -70,7 +70,7 @@ struct PageScaffoldTests {
   }
 
   /// Without a happening there is no event of the page's own, and nothing that would need a macro.
-  @Test func nothingHappens() throws {
+  @Test func `a page where nothing happens has no event of its own`() throws {
     let plain = try scaffold {
       $0.happens = nil
       $0.writesPage = false
@@ -87,7 +87,7 @@ struct PageScaffoldTests {
   }
 
   /// The test calls what is there as it has to be called, and says so in its signature.
-  @Test func callsOfTheTests() throws {
+  @Test func `the test calls the page as it has to be called`() throws {
     let text = try scaffold {
       $0.writesPage = false
       $0.page = try! TestCall("Shop.View(cart: 7)", option: "--class", isType: true)
@@ -101,12 +101,14 @@ struct PageScaffoldTests {
   }
 
   /// No line is longer than swift format takes by default with names of a usual length, nor than 120 with the longest.
-  @Test func lines() throws {
+  @Test func `no line is longer than the formatter takes`() throws {
     for form in [PageScaffold.Form.byHand, .macro] {
       for (name, limit) in [("Checkout", 100), ("A", 100), ("C" + String(repeating: "a", count: 19), 120)] {
         let scaffold = try scaffold(name) { $0.form = form }
         for (file, text) in scaffold.sources + [scaffold.test] {
-          #expect(text.hasSuffix("}\n") && !text.contains("\n\n\n") && !text.contains(" \n"), "\(file)")
+          #expect(text.hasSuffix("}\n"), "\(file)")
+          #expect(!text.contains("\n\n\n"), "\(file)")
+          #expect(!text.contains(" \n"), "\(file)")
           for line in text.split(separator: "\n") where line.count > limit {
             Issue.record("\(file) has a line of \(line.count) columns: \(line)")
           }
@@ -115,7 +117,7 @@ struct PageScaffoldTests {
     }
   }
 
-  @Test func clashes() throws {
+  @Test func `names that clash are refused`() throws {
     func message(_ change: (inout PageScaffold) -> Void) throws -> String {
       let scaffold = try scaffold("Checkout", change)
       return #expect(throws: ScaffoldError.self) { try scaffold.check() }?.message ?? ""

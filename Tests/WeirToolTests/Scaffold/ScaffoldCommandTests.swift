@@ -35,10 +35,11 @@ struct ScaffoldCommandTests {
 
   private var written: [String] { folder.names.filter { $0.contains("Checkout") } }
 
-  @Test func intoTheOnlyTarget() throws {
+  @Test func `a scaffold goes into the only target`() throws {
     try makePackage(targets: "Shop")
     let said = try run("Checkout")
-    #expect(said.output.split(separator: "\n").count == 6 && said.missing.isEmpty)
+    #expect(said.output.split(separator: "\n").count == 6)
+    #expect(said.missing.isEmpty)
     #expect(said.output.contains("wrote \(folder.path)/Sources/Shop/CheckoutPage.swift\n"))
     #expect(
       written == [
@@ -58,34 +59,38 @@ struct ScaffoldCommandTests {
     #expect(folder.contents == before)
   }
 
-  @Test(arguments: ["Views/CheckoutInfo.swift", "checkoutinfo.swift"]) func aNameThatTheModuleHas(file: String) throws {
+  @Test(arguments: ["Views/CheckoutInfo.swift", "checkoutinfo.swift"])
+  func `a name that the module has is refused`(file: String) throws {
     try makePackage(targets: "Shop")
     try folder.write("Sources/Shop/\(file)", "")
     try folder.write("Sources/Other/CheckoutInfo.swift", "")
     let before = folder.contents
     let said = message { try run("Checkout", at: "Sources/Shop") }
-    #expect(said.contains("CheckoutInfo.swift would have the name of ") && said.contains("/Sources/Shop/\(file)"))
+    #expect(said.contains("CheckoutInfo.swift would have the name of "))
+    #expect(said.contains("/Sources/Shop/\(file)"))
     #expect(folder.contents == before)
   }
 
-  @Test func intoAFolderOfATarget() throws {
+  @Test func `a scaffold goes into a folder of a target`() throws {
     try makePackage(targets: "other", "my-shop")
     try folder.write("Sources/my-shop/Pages/File.swift", "")
     try run("Checkout", ["--enters-on", "open", "--exits-on", "close"], at: "Sources/my-shop/Pages/")
-    #expect(written.contains("Sources/my-shop/Pages/CheckoutTracking.swift") && written.count == 5)
+    #expect(written.contains("Sources/my-shop/Pages/CheckoutTracking.swift"))
+    #expect(written.count == 5)
     let test = try #require(folder.contents["Tests/my-shopTests/CheckoutTrackingTests.swift"])
     #expect(test.contains("@testable import my_shop\n"))
   }
 
-  @Test func byOptionsAlone() throws {
+  @Test func `a scaffold goes by options alone where there is no package`() throws {
     try folder.write("code/File.swift", "")
     try run(
       "Checkout", ["--with-page", "--module", "Shop", "--tests", "\(folder.path)/checks/"], at: "code")
-    #expect(written.contains("code/CheckoutPage.swift") && written.contains("checks/CheckoutTrackingTests.swift"))
+    #expect(written.contains("code/CheckoutPage.swift"))
+    #expect(written.contains("checks/CheckoutTrackingTests.swift"))
   }
 
   /// The plugin says first what holds unless the user says otherwise.
-  @Test func theUserHasTheLastWord() throws {
+  @Test func `the user has the last word`() throws {
     try makePackage(targets: "Shop", "Other")
     let first = [
       "page", "--target-directory", "\(folder.path)/Sources/Shop", "--module", "First", "--tests",
@@ -108,7 +113,7 @@ struct ScaffoldCommandTests {
     ("\"WeirMacros\"", [], true), ("\"WeirMacros\"", ["--by-hand"], false), ("\"Weir\"", [], false),
     ("\"Weir\"", ["--macro"], true),
   ])
-  func forms(manifest: String, options: [String], isMacro: Bool) throws {
+  func `the form follows an option, or else the package`(manifest: String, options: [String], isMacro: Bool) throws {
     try makePackage(manifest, targets: "Shop")
     let missing = try run("Checkout", ["--with-page"] + options).missing
     let lacks = ["Weir", "WeirTesting", "WeirMacros"].filter { product in
@@ -118,7 +123,7 @@ struct ScaffoldCommandTests {
     #expect(folder.contents["Sources/Shop/CheckoutPage.swift"]?.contains("@Instrumented") == isMacro)
   }
 
-  @Test func aDryRunWritesNothing() throws {
+  @Test func `a dry run writes nothing`() throws {
     try makePackage(targets: "Shop")
     let output = try run("Checkout", ["--with-page", "--dry-run"]).output
     #expect(output.hasPrefix("==> \(folder.path)/Sources/Shop/CheckoutInfo.swift <==\n// CheckoutInfo: "))
@@ -131,7 +136,7 @@ struct ScaffoldCommandTests {
   }
 
   /// Each says what is missing, and leaves the package as it was.
-  @Test func whatIsNotSaid() throws {
+  @Test func `a scaffold that lacks something says what it is`() throws {
     #expect(message { try run("Checkout") }.contains("is not in Sources/TARGET"))
     try folder.write("Package.swift", "")
     #expect(message { try run("Checkout") }.contains("has no folder Sources/TARGET"))
