@@ -27,7 +27,6 @@ let package = Package(
     .library(name: "WeirScopes", targets: ["WeirScopes"]),
     .library(name: "WeirAspects", targets: ["WeirAspects"]),
     .library(name: "CWeir", targets: ["CWeir"]),
-    .library(name: "WeirMacros", targets: ["WeirMacros"]),
     .library(name: "WeirYAML", targets: ["WeirYAML"]),
     .library(name: "WeirHTTP", targets: ["WeirHTTP"]),
     .library(name: "WeirLifecycle", targets: ["WeirLifecycle"]),
@@ -38,7 +37,7 @@ let package = Package(
   ],
   // What only some need is fetched only for those who ask for it. Each name is also a compilation condition.
   traits: [
-    .trait(name: "Macros", description: "WeirMacros, the @Event macro: fetches and builds swift-syntax."),
+    .trait(name: "Macros", description: "The macros @Event and @Instrumented: fetches and builds swift-syntax."),
     .trait(name: "YAML", description: "WeirYAML, contracts from YAML files, also in the tool: fetches Yams."),
     .trait(name: "HTTP", description: "WeirHTTP, delivery over HTTP, also in the tool: fetches async-http-client."),
     .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
@@ -64,7 +63,10 @@ let package = Package(
     // Capture and reading back. Everything on the path of a capture is in here: it inlines into the user's code.
     .target(
       name: "Weir",
-      dependencies: ["CWeir", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "CWeir", .target(name: "WeirMacrosPlugin", condition: .when(traits: ["Macros"])),
+        .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: swiftSettings
     ),
     .target(name: "WeirJSON", dependencies: ["Weir"], swiftSettings: swiftSettings),
@@ -79,8 +81,13 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(name: "WeirScopes", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
-    .target(name: "WeirAspects", dependencies: ["Weir", "WeirScopes", "CWeir"], swiftSettings: swiftSettings),
-    .target(name: "WeirMacros", dependencies: ["Weir", "WeirAspects", "WeirMacrosPlugin"], swiftSettings: swiftSettings),
+    .target(
+      name: "WeirAspects",
+      dependencies: [
+        "Weir", "WeirScopes", "CWeir", .target(name: "WeirMacrosPlugin", condition: .when(traits: ["Macros"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
     .macro(
       name: "WeirMacrosPlugin",
       dependencies: [
@@ -173,7 +180,9 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirTests",
-      dependencies: ["Weir", "WeirTesting", "TestSupport", "CWeir", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "Weir", "WeirScopes", "WeirTesting", "TestSupport", "CWeir", .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "WeirJSONTests", dependencies: ["WeirJSON", "TestSupport"], swiftSettings: swiftSettings),
@@ -204,7 +213,7 @@ let package = Package(
     .testTarget(
       name: "WeirMacrosTests",
       dependencies: [
-        "Weir", "WeirAspects", "WeirScopes", "WeirMacros", "WeirTesting",
+        "Weir", "WeirAspects", "WeirScopes", "WeirTesting",
         .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
         .product(
           name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax", condition: .when(traits: ["Macros"])),
@@ -251,7 +260,7 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirTesting", "WeirMacros",
+        "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirTesting",
       ], swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests",

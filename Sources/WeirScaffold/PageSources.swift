@@ -81,7 +81,6 @@ extension PageScaffold {
     return """
       // \(name.text)Tracking: all that listens to one \(name.inWords) page.
 
-      import Weir
 
       /// Listens to one ``\(page.name)``. Whoever puts the page together keeps it; with it go its hooks.
       ///
@@ -112,7 +111,6 @@ extension PageScaffold {
     var text = """
       // \(name.text)Coordinator: makes events of what happens on the \(name.inWords) page.
 
-      import Weir
       \(isMacro ? "import WeirMacros\n" : "")
 
       """
@@ -162,8 +160,6 @@ extension PageScaffold {
     """
     // \(page.name): the \(name.inWords) page.
 
-    import Weir
-    import WeirMacros
 
     /// The \(name.inWords) page. Put in what it shows and does.
     ///
@@ -193,7 +189,6 @@ extension PageScaffold {
     return """
       // \(page.name): the \(name.inWords) page.
 
-      import Weir
 
       /// The \(name.inWords) page. Put in what it shows and does.
       ///

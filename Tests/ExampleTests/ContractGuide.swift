@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import Weir
+import WeirContracts
 
 @Suite struct ContractGuide {
   @Test func `a contract checks events and fills in defaults`() throws {

@@ -2,6 +2,7 @@
 
 import Testing
 import Weir
+import WeirContracts
 import WeirTesting
 
 // snippet

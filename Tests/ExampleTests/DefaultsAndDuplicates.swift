@@ -2,6 +2,8 @@
 
 import Testing
 import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
 
 @Suite struct DefaultsAndDuplicatesExample {

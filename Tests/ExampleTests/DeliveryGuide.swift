@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import Weir
+import WeirDelivery
 import WeirTesting
 
 @Suite struct DeliveryGuide {

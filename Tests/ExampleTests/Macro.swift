@@ -12,7 +12,6 @@
 
   // snippet
   import Weir
-  import WeirMacros
 
   @Event("basket", kind: .pageAction)
   enum Basket {

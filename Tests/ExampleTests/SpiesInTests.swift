@@ -4,6 +4,8 @@
 import Synchronization
 import Testing
 import Weir
+import WeirAspects
+import WeirDelivery
 import WeirTesting
 
 // end

@@ -4,6 +4,7 @@
 // What lies between "// snippet" and "// end" is what the page shows: PageTests.swift holds the two together.
 
 import Testing
+import WeirDelivery
 import WeirTesting
 
 // snippet
@@ -57,7 +58,6 @@ enum Search: Event, Equatable {
 
 #if Macros
   // snippet
-  import WeirMacros
 
   @Event("profile", kind: .pageAction)
   enum Profile: Equatable {

@@ -2,6 +2,7 @@
 
 import Testing
 import Weir
+import WeirDelivery
 import WeirTesting
 
 // snippet

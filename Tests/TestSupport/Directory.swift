@@ -60,3 +60,12 @@ package func capture(_ event: some Event) throws -> (receipt: Receipt, error: We
     return (receipt, tracker.lastDefinitionError, try tracker.events().filter { $0.name != "another" })
   }
 }
+
+extension EventReader {
+  /// The rest of the events.
+  package func all() throws -> [StoredEvent] {
+    var events: [StoredEvent] = []
+    while let event = try next() { events.append(event) }
+    return events
+  }
+}

@@ -1,10 +1,12 @@
 // Answers with a status that is none, which ended the process: they fail the request, and delivery goes on.
 
 #if HTTP
+  import NIOCore
   import AsyncHTTPClient
   import Synchronization
   import Testing
   import Weir
+  import WeirDelivery
 
   @testable import WeirHTTP
 

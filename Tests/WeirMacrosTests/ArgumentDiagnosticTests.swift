@@ -78,7 +78,7 @@
     }
 
     @Test func `an attribute may name its module`() {
-      #expect(expand("@Event enum E { @WeirMacros.Case(\"x\") case a }").contains("\"E.x\""))
+      #expect(expand("@Event enum E { @Weir.Case(\"x\") case a }").contains("\"E.x\""))
     }
   }
 #endif

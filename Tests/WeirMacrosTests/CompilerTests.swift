@@ -8,7 +8,6 @@
     /// Every place that a type may be declared in, and every name.
     private static let accepted = """
       public import Weir
-      import WeirMacros
 
       @Event public enum Words: Event {
         case a(`in`: Int, `inout`: Int, `self`: Int, _x: Int, `let`: Int, `var`: Int)
@@ -71,7 +70,6 @@
       let answer = try compile(
         """
         import Weir
-        import WeirMacros
         @Event("") enum Sale { case paid(x: Int) }
         func capture(_ tracker: Tracker) { tracker.track(Sale.paid(x: 1)) }
         """, mode: "-c")
@@ -89,8 +87,6 @@
     @Test func `a message stands where the source is wrong`() throws {
       let answer = try compile(
         """
-        import Weir
-        import WeirMacros
         @Event enum Sale {
           #if DEBUG
             case tried

@@ -1,6 +1,7 @@
 // Names and ids that are refused.
 
 #if Macros
+  import SwiftDiagnostics
   import SwiftSyntax
   import Testing
 

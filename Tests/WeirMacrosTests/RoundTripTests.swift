@@ -4,7 +4,6 @@
   import Foundation
   import Testing
   import Weir
-  import WeirMacros
 
   enum Method: String, EventValue, CaseIterable { case card, invoice }
   enum Rank: UInt16, EventValue {

@@ -3,7 +3,6 @@
 #if Macros
   import Testing
   import Weir
-  import WeirMacros
 
   /// As it was, before the macro.
   private enum ByCodable {

@@ -4,7 +4,6 @@
   import Testing
 
   @testable import Weir
-  @testable import WeirMacros
 
   @Suite struct WireIDTests {
     /// From the list of test vectors of the hash's authors.

@@ -1,6 +1,7 @@
 // A dispatcher under swift-service-lifecycle: it ends in order, whatever ends it.
 
 #if Lifecycle
+  import UnixSignals
   import Foundation
   import Logging
   import ServiceLifecycle
@@ -8,6 +9,7 @@
   import Synchronization
   import Testing
   import Weir
+  import WeirDelivery
   import WeirLifecycle
   import WeirTesting
 

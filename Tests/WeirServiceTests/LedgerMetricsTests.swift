@@ -7,6 +7,7 @@
   import Synchronization
   import Testing
   import Weir
+  import WeirDelivery
   import WeirMetrics
   import WeirTesting
 

@@ -17,7 +17,7 @@
       guard let type = InstrumentedType(node, declaration, context.lexicalContext, &faults), faults.found.isEmpty,
         let function = member.as(FunctionDeclSyntax.self), function.joinPoint == nil, type.selects(function)
       else { return [] }
-      return ["@WeirMacros.JoinPoint"]
+      return ["@WeirAspects.JoinPoint"]
     }
 
     static func expansion(

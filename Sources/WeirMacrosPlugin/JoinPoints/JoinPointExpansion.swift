@@ -20,7 +20,7 @@
         case .never: "Never"
         case .value(let type, _): type
         }
-      return "Weir.JoinPoint<\(owner), \(tuple { "\($0.label): \($0.type)" }), \(result)>"
+      return "WeirAspects.JoinPoint<\(owner), \(tuple { "\($0.label): \($0.type)" }), \(result)>"
     }
 
     /// Swift has no tuple of one, so a single parameter has an empty one beside it.
@@ -47,7 +47,7 @@
         #if compiler(>=6.3)
         @section("weir_join_points") @used
         #endif
-        \(deprecation.map { $0 + "\n" } ?? "")private nonisolated \(keyword) \(recordName): Weir.JoinPointRecord = \
+        \(deprecation.map { $0 + "\n" } ?? "")private nonisolated \(keyword) \(recordName): WeirAspects.JoinPointRecord = \
         { list in \(reference).add(to: list) }
         """
       return [

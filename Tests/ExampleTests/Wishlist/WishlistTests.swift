@@ -4,6 +4,12 @@
   import Foundation
   import Testing
   import Weir
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
   import WeirTesting
 
   // One after the other: the shop's tracking listens to every wishlist of the process.

@@ -4,6 +4,7 @@
   import Foundation
   import Testing
   import Weir
+  import WeirDelivery
 
   @testable import WeirHTTP
 

@@ -1,8 +1,15 @@
 // PostHog: what an event becomes, and what every answer means.
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 #if HTTP
   import Testing
   import Weir
+  import WeirDelivery
 
   @testable import WeirHTTP
 

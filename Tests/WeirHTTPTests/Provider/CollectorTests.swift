@@ -5,6 +5,7 @@
   import Testing
   import Weir
   import WeirCollector
+  import WeirDelivery
   import WeirTesting
 
   @testable import WeirHTTP

@@ -4,6 +4,7 @@
   import Synchronization
   import Testing
   import Weir
+  import WeirDelivery
 
   @testable import WeirHTTP
 

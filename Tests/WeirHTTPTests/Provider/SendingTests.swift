@@ -4,6 +4,7 @@
   import AsyncHTTPClient
   import Testing
   import Weir
+  import WeirDelivery
 
   @testable import WeirHTTP
 

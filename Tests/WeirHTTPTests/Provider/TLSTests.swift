@@ -1,9 +1,16 @@
 // Certificates that are trusted and those that are not, on both sides.
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 #if HTTP
   import NIOSSL
   import Testing
   import Weir
+  import WeirDelivery
 
   @testable import WeirHTTP
 

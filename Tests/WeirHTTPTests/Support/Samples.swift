@@ -3,6 +3,7 @@
 #if HTTP
   import Foundation
   import Weir
+  import WeirDelivery
   @testable import WeirHTTP
 
   /// An event with a fixed id and time, by its number.

@@ -3,7 +3,7 @@
 #if Macros
   import Testing
   import Weir
-  import WeirMacros
+  import WeirAspects
 
   @Instrumented
   private class Page {

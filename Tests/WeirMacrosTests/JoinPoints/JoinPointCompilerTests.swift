@@ -8,7 +8,6 @@
     /// Every place that a method may be declared in, and bodies with all that a macro could get wrong.
     private static let accepted = """
       public import Weir
-      import WeirMacros
 
       public struct Item: Sendable { public init() {} }
       public struct Failed: Error {}
@@ -147,7 +146,6 @@
       let answer = try compile(
         """
         import Weir
-        import WeirMacros
         @Instrumented class Page {
           func like(_ item: Int) throws -> String {
             // Why.

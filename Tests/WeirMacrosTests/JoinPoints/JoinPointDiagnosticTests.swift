@@ -158,8 +158,8 @@
     /// One compiled side of #if is all that there is of the other.
     @Test func `methods in conditions do not collide`() {
       let text = expand("@Instrumented class A {\n#if DEBUG\nfunc f() {}\n#else\nfunc f() {}\n#endif\n}")
-      #expect(text.contains("  #if DEBUG\n    nonisolated static var f: Weir.JoinPoint<A, (), Void> {"))
-      #expect(text.contains("#else\n    nonisolated static var f: Weir.JoinPoint<A, (), Void> {"))
+      #expect(text.contains("  #if DEBUG\n    nonisolated static var f: WeirAspects.JoinPoint<A, (), Void> {"))
+      #expect(text.contains("#else\n    nonisolated static var f: WeirAspects.JoinPoint<A, (), Void> {"))
     }
   }
 #endif

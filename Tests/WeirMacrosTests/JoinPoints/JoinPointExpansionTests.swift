@@ -37,16 +37,16 @@
           }
           }
 
-          public nonisolated static let weirJoinPoint_like___at = Weir.JoinPoint<Page, (item: Item, place: Int), Bool>\
+          public nonisolated static let weirJoinPoint_like___at = WeirAspects.JoinPoint<Page, (item: Item, place: Int), Bool>\
         ("Page.like(_:at:)", file: "TestModule/test.swift", line: 3)
 
           #if compiler(>=6.3)
           @section("weir_join_points") @used
           #endif
-          private nonisolated static let weirRecord_like___at: Weir.JoinPointRecord = \
+          private nonisolated static let weirRecord_like___at: WeirAspects.JoinPointRecord = \
         { list in Page.weirJoinPoint_like___at.add(to: list) }
 
-          public nonisolated static var likeJoinPoint: Weir.JoinPoint<Page, (item: Item, place: Int), Bool> {
+          public nonisolated static var likeJoinPoint: WeirAspects.JoinPoint<Page, (item: Item, place: Int), Bool> {
             _read { yield Page.weirJoinPoint_like___at }
           }
         }
@@ -62,14 +62,14 @@
       #expect(!text.contains("static let"))
       #expect(!text.contains("likeJoinPoint:"))
       let root = expand("class Child: Page { @JoinPoint(root: true) override func like(_ it: Item) {} }")
-      #expect(root.contains("static let weirJoinPoint_like__ = Weir.JoinPoint<Child, (it: Item, ()), Void>"))
+      #expect(root.contains("static let weirJoinPoint_like__ = WeirAspects.JoinPoint<Child, (it: Item, ()), Void>"))
     }
 
     @Test func `a function at file scope has its descriptor beside it`() {
       let text = expand("@FunctionJoinPoint private func charge(order: Int) async -> Bool { true }")
       #expect(
-        text.contains("fileprivate nonisolated let chargeJoinPoint = Weir.JoinPoint<Void, (order: Int, ()), Bool>"))
-      #expect(text.contains("private nonisolated let chargeJoinPointRecord: Weir.JoinPointRecord"))
+        text.contains("fileprivate nonisolated let chargeJoinPoint = WeirAspects.JoinPoint<Void, (order: Int, ()), Bool>"))
+      #expect(text.contains("private nonisolated let chargeJoinPointRecord: WeirAspects.JoinPointRecord"))
       #expect(text.contains("weirCall.beginAsync((), (order: order, ()), in: Void.self)"))
       #expect(text.contains("return weirCall.returned(true)"))
     }
@@ -87,13 +87,13 @@
         }
         """)
       #expect(text.contains("  /// The join points of ``Page``.\n  public nonisolated enum JoinPoints {"))
-      #expect(text.contains("public nonisolated static var like: Weir.JoinPoint<Page, (item: Item, ()), Void> {"))
-      #expect(text.contains("\n    nonisolated static var likeAt: Weir.JoinPoint<Page, (item: Item, at: Int), Void> {"))
+      #expect(text.contains("public nonisolated static var like: WeirAspects.JoinPoint<Page, (item: Item, ()), Void> {"))
+      #expect(text.contains("\n    nonisolated static var likeAt: WeirAspects.JoinPoint<Page, (item: Item, at: Int), Void> {"))
       #expect(!text.contains("left:"))
       #expect(!text.contains("hidden:"))
       #expect(!text.contains("likeJoinPoint"))
       // What the attribute then writes, the other tests show.
-      #expect(text.split(separator: "@WeirMacros.JoinPoint").count == 3)
+      #expect(text.split(separator: "@WeirAspects.JoinPoint").count == 3)
     }
 
     @Test func `a type of overrides lists nothing`() {

@@ -4,7 +4,7 @@
 #if Macros
   import Testing
   import Weir
-  import WeirMacros
+  import WeirAspects
 
   private struct Refused: Error, Equatable { var code = 1 }
 

@@ -1,6 +1,8 @@
 // Expansion of source text by the macros, without a compiler, for the tests of what they write and what they refuse.
 
 #if Macros
+  import SwiftSyntaxMacros
+  import SwiftSyntaxBuilder
   import SwiftParser
   import SwiftSyntax
   import SwiftSyntaxMacroExpansion

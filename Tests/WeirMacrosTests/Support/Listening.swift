@@ -3,6 +3,7 @@
 #if Macros
   import Synchronization
   import Weir
+  import WeirAspects
 
   /// What was heard, in order. Advice may come from any thread.
   final class Heard: Sendable {

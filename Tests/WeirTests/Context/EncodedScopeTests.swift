@@ -7,6 +7,7 @@ import Testing
 import WeirTesting
 
 @testable import Weir
+@testable import WeirScopes
 
 /// Calls `body` inside of what this form binds: first the form for asynchronous work, then the other one.
 private func bindings(

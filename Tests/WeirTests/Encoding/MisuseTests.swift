@@ -171,12 +171,3 @@ struct MisuseTests {
     try check(ManyFields.self)
   }
 }
-
-extension EventReader {
-  /// The rest of the events.
-  func all() throws -> [StoredEvent] {
-    var events: [StoredEvent] = []
-    while let event = try next() { events.append(event) }
-    return events
-  }
-}

@@ -1,6 +1,7 @@
 // Opening a log whose process died, as the tracker reports and logs it.
 
 import Foundation
+import Logging
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@
 
 #if Macros
   import Weir
-  import WeirMacros
 
   @Instrumented
   class ItemListPage {

@@ -2,7 +2,6 @@
 
 #if Macros
   import Weir
-  import WeirMacros
 
   @Instrumented
   final class WishlistPage: ItemListPage {

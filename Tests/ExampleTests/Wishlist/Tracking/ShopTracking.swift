@@ -2,6 +2,21 @@
 
 #if Macros
   import Weir
+  import WeirAspects
+  import WeirAspects
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirDelivery
+  import WeirScopes
+  import WeirScopes
 
   struct ShopTracking {
     let wishlists: TrackingHandlers<WishlistTracking>

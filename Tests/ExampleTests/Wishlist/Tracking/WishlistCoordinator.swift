@@ -2,6 +2,9 @@
 
 #if Macros
   import Weir
+  import WeirAspects
+  import WeirAspects
+  import WeirAspects
 
   final class WishlistCoordinator: ScopeCoordinator {
     typealias Info = WishlistInfo

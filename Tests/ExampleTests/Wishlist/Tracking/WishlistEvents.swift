@@ -2,7 +2,6 @@
 
 #if Macros
   import Weir
-  import WeirMacros
 
   /// For analytics: what people do with their wishlist.
   @Event("wishlist")

@@ -2,6 +2,7 @@
 
 #if Macros
   import Weir
+  import WeirScopes
 
   final class WishlistTracking: TrackingHandler<WishlistPage, WishlistInfo, WishlistCoordinator>, @unchecked Sendable {
     init(_ page: WishlistPage, _ coordinator: WishlistCoordinator, lifeCycle: LifeCycle? = nil) {

@@ -1,7 +1,6 @@
 // Captures an event that the macro made and reads it back.
 
 import Weir
-import WeirMacros
 
 @Event enum Checkout {
   case completed(order: UInt64, total: Double)

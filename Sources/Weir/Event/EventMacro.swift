@@ -1,18 +1,15 @@
 // The declarations of the macros: @Event for a type, @Case and @Field for what is to be said about its parts.
 //
-// Only with the trait Macros: without it the product is empty, and nobody fetches swift-syntax.
+// Only with the trait Macros: without it nobody fetches swift-syntax.
 //
 // @Event's members are not listed by name: of members of an enum that are, Swift 6.3 shows no error, neither the
 // macro's nor its own, and then crashes or takes them. CompilerTests has sources whose errors must be seen.
 
 #if Macros
-  public import Weir
-
-  /// Makes an enum or a structure an ``Weir/Event``: writes its names, declarations, encoding and decoding.
+  /// Makes an enum or a structure an ``Event``: writes its names, declarations, encoding and decoding.
   ///
   /// ```swift
   /// import Weir
-  /// import WeirMacros
   ///
   /// @Event("checkout")
   /// enum Checkout {
@@ -25,7 +22,7 @@
   /// }
   /// ```
   ///
-  /// Each case is an event, and each of its associated values a field of a type that conforms to ``Weir/EventValue``.
+  /// Each case is an event, and each of its associated values a field of a type that conforms to ``EventValue``.
   /// The events above are named `checkout.started` and `checkout.finished`. Without arguments, names are those that
   /// `Codable` gives, `Checkout.started`, so that a type that moves from `Codable` to this macro reads its old log.
   /// A structure is one event, whose fields are its stored properties:
@@ -41,7 +38,7 @@
   ///
   /// **Reading older and newer logs.** An event is found by its wire id, then by its name, then by its former names,
   /// and a field by its name, then by its former names. A field that an event does not have is nil if it is optional,
-  /// and its default value if it has one; otherwise reading throws a ``Weir/FieldError``. Fields that the type does not
+  /// and its default value if it has one; otherwise reading throws a ``FieldError``. Fields that the type does not
   /// have are passed over. Events that it does not know are not of the type.
   ///
   /// **Wire ids.** An event's id is the 32-bit FNV-1a hash of the name that it had first (the first of the former ones,

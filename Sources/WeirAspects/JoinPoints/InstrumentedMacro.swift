@@ -1,7 +1,7 @@
 // The declarations of the macros for join points: @Instrumented for a type, @JoinPoint for a method,
 // @FunctionJoinPoint for a function at file scope.
 //
-// Only with the trait Macros, as Macros.swift. @JoinPoint needs names of any kind, since methods are told apart by their
+// Only with the trait Macros, as EventMacro.swift. @JoinPoint needs names of any kind, since methods are told apart by their
 // labels, and the compiler refuses such a macro at file scope: so functions there have one of their own.
 
 #if Macros
@@ -9,7 +9,7 @@
   ///
   /// ```swift
   /// import Weir
-  /// import WeirMacros
+  /// import WeirAspects
   ///
   /// @Instrumented
   /// class ItemPage {
@@ -30,7 +30,7 @@
   /// **Names.** The type's nested enum `JoinPoints` has a property for each method, as visible as the method: its base
   /// name, or, where several methods have that, the base name with the labels, `likeAt` for `like(_:at:)` beside
   /// `like(_:)`. Where two are still the same the macro asks for a name: `@JoinPoint("likeAll")`. A descriptor's type is
-  /// ``Weir/JoinPoint``, with the parameters as a tuple.
+  /// ``JoinPoint``, with the parameters as a tuple.
   ///
   /// **Classes.** An override belongs to the join point of the method that it overrides, so it has no name here: attach
   /// to `Page.JoinPoints.like`, with `exactly:` or `in:` for one class. Put `@Instrumented` on the subclasses, too: an
