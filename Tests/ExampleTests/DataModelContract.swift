@@ -55,25 +55,18 @@ extension Contract {
     #expect(spy.all.count == 5)
   }
 
-  @Test func `the tracker itself checks, off the path of the capture`() throws {
+  @Test func `an inspector checks, off the path of the capture`() throws {
     let alarms = Alarms()
-    // snippet
-    var configuration = Tracker.Configuration()
-    configuration.contract = .shop
-    configuration.onViolation = { event, violation in
-      alarms.raise("\(event.id): \(violation.redacted())")
-    }
-    // end
-    let spy = try SpyTracker {
-      $0.contract = configuration.contract
-      $0.onViolation = configuration.onViolation
-    }
+    let spy = try SpyTracker()
     let tracker = spy.tracker
     // snippet
+    let inspector = try Inspector(tracker, contract: .shop) { event, violation in
+      alarms.raise("\(event.id): \(violation.redacted())")
+    }
     tracker.track("newsletter.signup", fields: ["email": "not an address"])
     tracker.track(Checkout.started(cart: 7))
 
-    let counts = try tracker.inspect()
+    let counts = try inspector.inspect()
     // end
     #expect(counts.inspected == 2)
     #expect(counts.violating == 1)

@@ -305,6 +305,6 @@ struct ContractCheckTests {
       name: "checkout.completed", fields: ["payload": .bytes([1, 2])], declaration: declaration)
     let violations = try Self.shop.compiled().check(event).violations
     #expect(violations.map(\.rule) == ["readable"])
-    #expect(violations.allSatisfy(\.isSensitive))
+    #expect(violations.allSatisfy { $0.isSensitive })
   }
 }

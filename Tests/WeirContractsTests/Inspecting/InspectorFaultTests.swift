@@ -15,10 +15,10 @@ struct InspectorFaultTests {
     try withDirectory { directory in
       try Data().write(to: URL(filePath: directory + "/violations"))
       let observed = Observed()
-      let tracker = try Tracker(
+      let tracker = try InspectedTracker(
         directory: directory, configuration: inspected { $0.onViolation = observed.observer })
       for _ in 0..<100 { #expect(tracker.track("oder").isAccepted) }
-      let counts = try tracker.inspect()
+      let counts = try tracker.inspector.inspect()
       #expect(counts.violations == 100)
       #expect(counts.unlogged == 100)
       #expect(counts.error?.code == .directory)
@@ -32,10 +32,10 @@ struct InspectorFaultTests {
     try withDirectory { directory in
       try Data().write(to: URL(filePath: directory + "/cursors"))
       for _ in 0..<2 {
-        let tracker = try Tracker(directory: directory, configuration: inspected())
-        #expect(tracker.violations.error?.code == .directory)
+        let tracker = try InspectedTracker(directory: directory, configuration: inspected())
+        #expect(tracker.inspector.counts.error?.code == .directory)
         for _ in 0..<100 { #expect(tracker.track("oder").isAccepted) }
-        #expect(try tracker.inspect().violations == 100)
+        #expect(try tracker.inspector.inspect().violations == 100)
         try tracker.close()
       }
       #expect(try loggedViolations(directory).count == 200)
@@ -44,16 +44,16 @@ struct InspectorFaultTests {
 
   @Test func `the log of violations is bounded`() throws {
     try withDirectory { directory in
-      let limit = Tracker.Inspection.leastLogBytes
-      let tracker = try Tracker(
+      let limit = Inspector.Configuration.leastLogBytes
+      let tracker = try InspectedTracker(
         directory: directory,
         configuration: inspected {
           $0.inspection.logBytes = limit
-          $0.whenFull = .block
+          $0.tracker.whenFull = .block
         })
       let text = String(repeating: "€", count: 330)
       for _ in 0..<9000 { #expect(tracker.track("order", fields: ["number": .string(text)]).isAccepted) }
-      let counts = try tracker.inspect()
+      let counts = try tracker.inspector.inspect()
       #expect(counts.violations == 9000)
       #expect(counts.unlogged == 0)
       let statistics = try LogDirectory(directory + "/violations").statistics()
@@ -78,7 +78,7 @@ struct InspectorFaultTests {
 
   @Test func `names and values of any length are logged, cut`() throws {
     try withDirectory { directory in
-      let tracker = try Tracker(directory: directory, configuration: inspected())
+      let tracker = try InspectedTracker(directory: directory, configuration: inspected())
       let text = String(repeating: "é", count: 20_000)
       let deep = FieldValue.array([.object(["a": .string(text), "b": .array(.init(repeating: 1, count: 1000))])])
       let values: [FieldValue] = [
@@ -88,7 +88,7 @@ struct InspectorFaultTests {
         tracker.track("order", fields: ["number": value])
       }
       tracker.track(String(repeating: "n", count: 1024), fields: [text: 1])
-      #expect(try tracker.inspect().unlogged == 0)
+      #expect(try tracker.inspector.inspect().unlogged == 0)
       try tracker.close()
       let logged = try loggedViolations(directory)
       #expect(logged.count == 6)
@@ -100,12 +100,12 @@ struct InspectorFaultTests {
   @Test func `values of many empty parts are logged, cut`() throws {
     let contract = Contract("parts", version: "1") { EventRule("order") { Optionally("v", .any, .oneOf("x")) } }
     try withDirectory { directory in
-      let tracker = try Tracker(directory: directory, configuration: inspected { $0.contract = contract })
+      let tracker = try InspectedTracker(directory: directory, configuration: inspected { $0.contract = contract })
       let parts: [FieldValue] = ["", [], .object([:]), .bytes([]), .object(FieldObject([("", "")])), nil, true]
       for part in parts { tracker.track("order", fields: ["v": .array(Array(repeating: part, count: 3000))]) }
       let names = FieldObject(Array(repeating: ("", FieldValue.null), count: 900))
       tracker.track("order", fields: ["v": .object(names)])
-      let counts = try tracker.inspect()
+      let counts = try tracker.inspector.inspect()
       #expect(counts.violations == 8)
       #expect(counts.unlogged == 0)
       #expect(counts.error == nil)
@@ -128,7 +128,7 @@ struct InspectorFaultTests {
     try await withDirectoryAsync { directory in
       let gate = DispatchSemaphore(value: 0)
       let isHeld = Mutex(false)
-      let first = try Tracker(
+      let first = try InspectedTracker(
         directory: directory,
         configuration: inspected {
           $0.inspection.closingTime = .milliseconds(20)
@@ -141,17 +141,17 @@ struct InspectorFaultTests {
       for _ in 0..<3 { #expect(first.track("oder").isAccepted) }
       #expect(await eventually { isHeld.withLock { $0 } })
       try first.close()
-      let second = try Tracker(directory: directory, configuration: inspected())
+      let second = try InspectedTracker(directory: directory, configuration: inspected())
       for _ in 0..<3 { #expect(second.track("oder").isAccepted) }
-      let counts = try second.inspect()
+      let counts = try second.inspector.inspect()
       #expect(counts.unlogged == 0)
       #expect(counts.error == nil)
       try second.close()
       let cursor = try Cursor(Inspector.cursorName, of: directory).found
       // The first one comes back: it has nothing to write any more.
       gate.signal()
-      #expect(await eventually { first.inspector?.shared.wait(until: .now) { $0.isFinished } == true })
-      #expect(first.violations.offset == 1)
+      #expect(await eventually { first.inspector.shared.wait(until: .now) { $0.isFinished } == true })
+      #expect(first.inspector.counts.offset == 1)
       #expect(try Cursor(Inspector.cursorName, of: directory).found == cursor)
       let logged = try loggedViolations(directory).map(\.id)
       #expect(try Set(logged) == Set(second.events().map(\.id)))
@@ -163,18 +163,18 @@ struct InspectorFaultTests {
     try await withDirectoryAsync { directory in
       try Tracker(directory: directory, configuration: quiet()).close()
       let holder = try Tracker(directory: directory + "/violations", configuration: quiet())
-      let first = try Tracker(
+      let first = try InspectedTracker(
         directory: directory, configuration: inspected { $0.inspection.closingTime = .milliseconds(20) })
       for _ in 0..<3 { #expect(first.track("oder").isAccepted) }
       // The end of the time ends the wait too, and nothing was passed over.
       try first.close()
-      #expect(first.violations.violations == 0)
-      #expect(first.violations.unlogged == 0)
-      let second = try Tracker(directory: directory, configuration: inspected())
-      #expect(await eventually { second.violations.error != nil })
-      #expect(second.violations.error?.code == .locked)
+      #expect(first.inspector.counts.violations == 0)
+      #expect(first.inspector.counts.unlogged == 0)
+      let second = try InspectedTracker(directory: directory, configuration: inspected())
+      #expect(await eventually { second.inspector.counts.error != nil })
+      #expect(second.inspector.counts.error?.code == .locked)
       try holder.close()
-      let counts = try second.inspect()
+      let counts = try second.inspector.inspect()
       #expect(counts.violations == 3)
       #expect(counts.unlogged == 0)
       try second.close()
@@ -185,7 +185,7 @@ struct InspectorFaultTests {
   @Test func `the cursor comes forward in a process that is killed soon after its start`() throws {
     try withDirectory { directory in
       let found = Mutex<[Cursor.Found?]>([])
-      let tracker = try Tracker(
+      let tracker = try InspectedTracker(
         directory: directory,
         configuration: inspected {
           // Ten pauses, each longer than the cursor's first intervals, all together shorter than its longest.
@@ -195,7 +195,7 @@ struct InspectorFaultTests {
           }
         })
       for _ in 0..<10 { #expect(tracker.track("oder").isAccepted) }
-      try tracker.inspect()
+      try tracker.inspector.inspect()
       guard case .position(let position) = found.withLock({ $0.last ?? nil }) else {
         Issue.record("there is no cursor")
         return
@@ -209,7 +209,7 @@ struct InspectorFaultTests {
     try withDirectory { directory in
       let observed = Observed()
       let gate = Mutex(())
-      let tracker = try Tracker(
+      let tracker = try InspectedTracker(
         directory: directory,
         configuration: inspected {
           $0.inspection.closingTime = .milliseconds(20)
@@ -223,12 +223,12 @@ struct InspectorFaultTests {
         try tracker.close()
       }
       // Of those, the one that the observer was told of as its gate was opened, and no more, for the time had passed.
-      let error = #expect(throws: WeirError.self) { try tracker.inspect() }
+      let error = #expect(throws: WeirError.self) { try tracker.inspector.inspect() }
       #expect(error?.code == .closed)
       #expect(observed.ids.count <= 1)
-      let again = try Tracker(
+      let again = try InspectedTracker(
         directory: directory, configuration: inspected { $0.onViolation = observed.observer })
-      try again.inspect()
+      try again.inspector.inspect()
       try again.close()
       #expect(Set(observed.ids) == Set(ids))
     }
@@ -240,7 +240,7 @@ struct InspectorFaultTests {
         let held = Mutex<Tracker?>(nil)
         let isTold = Mutex(false)
         let path = directory + "/\(isReleased)"
-        let tracker = try Tracker(
+        let tracker = try InspectedTracker(
           directory: path,
           configuration: inspected {
             // Longer than the test waits: whoever waits for its own end shows.
@@ -250,7 +250,7 @@ struct InspectorFaultTests {
               isTold.withLock { $0 = true }
             }
           })
-        held.withLock { $0 = tracker }
+        held.withLock { $0 = tracker.tracker }
         _ = consume tracker
         held.withLock { _ = $0?.track("oder") }
         #expect(await eventually { isTold.withLock { $0 } })
@@ -268,14 +268,14 @@ struct InspectorFaultTests {
         $0.onViolation = { _, _ in seen.withLock { $0.append(signalsOpen()) } }
       }
       // On a thread of its own, for those that tests run on may block signals already.
-      let opened = Mutex<Result<Tracker, any Error>?>(nil)
+      let opened = Mutex<Result<InspectedTracker, any Error>?>(nil)
       let isDone = Mutex(false)
       Thread {
         var handled = sigset_t()
         sigemptyset(&handled)
         for signal in handledSignals { sigaddset(&handled, signal) }
         pthread_sigmask(SIG_UNBLOCK, &handled, nil)
-        let result = Result<Tracker, any Error> { try Tracker(directory: directory, configuration: configuration) }
+        let result = Result<InspectedTracker, any Error> { try InspectedTracker(directory: directory, configuration: configuration) }
         opened.withLock { $0 = result }
         // And the thread that opened the tracker has the mask that it had.
         seen.withLock { $0.append(signalsOpen()) }
@@ -284,7 +284,7 @@ struct InspectorFaultTests {
       #expect(await eventually { isDone.withLock { $0 } })
       let tracker = try #require(opened.withLock { $0 }).get()
       tracker.track("oder")
-      try tracker.inspect()
+      try tracker.inspector.inspect()
       #expect(seen.withLock { $0 } == [handledSignals, []])
       try tracker.close()
     }
@@ -294,17 +294,17 @@ struct InspectorFaultTests {
     // In a process of its own: there nobody else holds a lock at the fork that the child would wait for.
     await #expect(processExitsWith: .success) {
       let answer = try await withDirectoryAsync { directory in
-        let tracker = try Tracker(directory: directory, configuration: inspected())
+        let tracker = try InspectedTracker(directory: directory, configuration: inspected())
         for _ in 0..<50 { tracker.track("oder") }
-        try tracker.inspect()
+        try tracker.inspector.inspect()
         let isDetached = try await isTrueInChild {
-          let isEmpty = tracker.violations == ViolationCounts()
-          let error = (try? tracker.inspect(timeout: .seconds(5))) == nil
+          let isEmpty = tracker.inspector.counts == ViolationCounts()
+          let error = (try? tracker.inspector.inspect(timeout: .seconds(5))) == nil
           try? tracker.close()
           return isEmpty && error
         }
         tracker.track("oder")
-        let violations = try tracker.inspect().violations
+        let violations = try tracker.inspector.inspect().violations
         try tracker.close()
         return isDetached && violations == 51
       }
@@ -333,17 +333,17 @@ struct NeighbouringDirectoryTests {
   @Test func `the files of the inspector are passed over by all that handles a log`() throws {
     try withDirectory { directory in
       let configuration = inspected {
-        $0.byteLimit = 24 << 20
-        $0.atByteLimit = .dropOldest
-        $0.retention = Tracker.Retention(bytes: 3 << 20)
-        $0.whenFull = .block
+        $0.tracker.byteLimit = 24 << 20
+        $0.tracker.atByteLimit = .dropOldest
+        $0.tracker.retention = Tracker.Retention(bytes: 3 << 20)
+        $0.tracker.whenFull = .block
       }
       for round in 0..<3 {
-        let tracker = try Tracker(directory: directory, configuration: configuration)
+        let tracker = try InspectedTracker(directory: directory, configuration: configuration)
         #expect(tracker.recovery.isComplete)
         let text = String(repeating: "x", count: 50_000)
         for _ in 0..<150 { #expect(tracker.track("oder", fields: ["text": .string(text)]).isAccepted) }
-        try tracker.inspect()
+        try tracker.inspector.inspect()
         // Bytes in there are not the log's.
         try Data(count: 30 << 20).write(to: URL(filePath: directory + "/violations/large"))
         #expect(tracker.track("oder").isAccepted)

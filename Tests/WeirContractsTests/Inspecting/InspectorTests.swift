@@ -30,11 +30,42 @@ let shopContract = Contract("shop", version: "1.2") {
   }
 }
 
-func inspected(_ change: (inout Tracker.Configuration) -> Void = { _ in }) -> Tracker.Configuration {
-  quiet {
-    $0.contract = shopContract
-    change(&$0)
+/// How a tracker is opened and inspected.
+struct InspectedConfiguration {
+  var tracker = quiet()
+  var contract = shopContract
+  var inspection = Inspector.Configuration()
+  var onViolation: (@Sendable (StoredEvent, Violation) -> Void)?
+}
+
+func inspected(_ change: (inout InspectedConfiguration) -> Void = { _ in }) -> InspectedConfiguration {
+  var configuration = InspectedConfiguration()
+  configuration.inspection.logger = nil
+  change(&configuration)
+  return configuration
+}
+
+/// A tracker whose events are inspected.
+struct InspectedTracker {
+  let tracker: Tracker
+  let inspector: Inspector
+
+  init(directory: String, configuration: InspectedConfiguration) throws(WeirError) {
+    tracker = try Tracker(directory: directory, configuration: configuration.tracker)
+    inspector = try Inspector(
+      tracker, contract: configuration.contract, configuration: configuration.inspection,
+      onViolation: configuration.onViolation)
   }
+
+  var recovery: RecoveryReport { tracker.recovery }
+  var counters: Counters { tracker.counters }
+
+  @discardableResult
+  func track(_ name: String, fields: FieldObject = [:]) -> Receipt { tracker.track(name, fields: fields) }
+  func events() throws -> [StoredEvent] { try tracker.events() }
+  @discardableResult
+  func drain() throws(WeirError) -> Offset { try tracker.drain() }
+  func close() throws(WeirError) { try tracker.close() }
 }
 
 /// The violations in the log of a tracker in `directory`.
@@ -52,14 +83,14 @@ struct InspectorTests {
   @Test func `an event against the contract is counted, told and logged, and stays in the log`() throws {
     try withDirectory { directory in
       let observed = Observed()
-      let tracker = try Tracker(
+      let tracker = try InspectedTracker(
         directory: directory, configuration: inspected { $0.onViolation = observed.observer })
       tracker.track("order", fields: ["number": 1, "currency": "EUR"])
       let wrong = try #require(tracker.track("order", fields: ["number": -5, "currency": "GBP"]).id)
       tracker.track("order", fields: ["number": 2])
       tracker.track("order", fields: ["number": 3, "currency": "USD", "card": "1234 5678"])
       tracker.track("oder")
-      let counts = try tracker.inspect()
+      let counts = try tracker.inspector.inspect()
       #expect(counts.inspected == 5)
       #expect(counts.violating == 3)
       #expect(counts.violations == 4)
@@ -91,9 +122,9 @@ struct InspectorTests {
   /// As all else that is written about an event, so that it can be searched for.
   @Test func `a logged violation has the event's id as 32 digits`() throws {
     try withDirectory { directory in
-      let tracker = try Tracker(directory: directory, configuration: inspected())
+      let tracker = try InspectedTracker(directory: directory, configuration: inspected())
       let id = try #require(tracker.track("order", fields: ["number": -5, "currency": "EUR"]).id)
-      try tracker.inspect(timeout: .seconds(60))
+      try tracker.inspector.inspect(timeout: .seconds(60))
       try tracker.close()
       let stored = try #require(try EventReader(directory: directory + "/violations").next())
       #expect(stored.fields["id"] == .string(id.description))
@@ -126,7 +157,7 @@ struct InspectorTests {
       let observed = Observed()
       var expected: [(EventID, Violation)] = []
       for _ in 0..<4 {
-        let tracker = try Tracker(
+        let tracker = try InspectedTracker(
           directory: directory, configuration: inspected { $0.onViolation = observed.observer })
         for _ in 0..<700 {
           let money = ["currency", "money"].randomElement(using: &random)!
@@ -148,11 +179,10 @@ struct InspectorTests {
     }
   }
 
-  @Test func `a log without a contract has nothing of the inspector`() throws {
+  @Test func `a log without an inspector has no cursor and no log of violations`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       tracker.track("oder")
-      #expect(try tracker.inspect() == ViolationCounts())
       try tracker.close()
       let names = try FileManager.default.contentsOfDirectory(atPath: directory)
       #expect(!names.contains("cursors"))
@@ -162,9 +192,9 @@ struct InspectorTests {
 
   @Test func `a program that keeps to its contract has no log of violations`() throws {
     try withDirectory { directory in
-      let tracker = try Tracker(directory: directory, configuration: inspected())
+      let tracker = try InspectedTracker(directory: directory, configuration: inspected())
       for number in 0..<1000 { tracker.track("order", fields: ["number": .int(Int64(number)), "currency": "EUR"]) }
-      #expect(try tracker.inspect().inspected == 1000)
+      #expect(try tracker.inspector.inspect().inspected == 1000)
       try tracker.close()
       #expect(!FileManager.default.fileExists(atPath: directory + "/violations"))
     }
@@ -175,11 +205,11 @@ struct InspectorTests {
       let before = try Tracker(directory: directory, configuration: quiet())
       before.track("oder")
       try before.close()
-      let tracker = try Tracker(directory: directory, configuration: inspected())
-      #expect(tracker.violations.from == tracker.recovery.firstOffset)
-      #expect(tracker.violations.from > 0)
+      let tracker = try InspectedTracker(directory: directory, configuration: inspected())
+      #expect(tracker.inspector.counts.from == tracker.recovery.firstOffset)
+      #expect(tracker.inspector.counts.from > 0)
       tracker.track("odrer")
-      #expect(try tracker.inspect().kinds.keys.map(\.event) == ["odrer"])
+      #expect(try tracker.inspector.inspect().kinds.keys.map(\.event) == ["odrer"])
       try tracker.close()
     }
   }
@@ -190,9 +220,9 @@ struct InspectorTests {
       let empty = inspected {
         $0.contract = Contract("none", version: "1") { EventRule("") { Mandatory("a", .string) } }
       }
-      let small = inspected { $0.inspection.logBytes = Tracker.Inspection.leastLogBytes - 1 }
+      let small = inspected { $0.inspection.logBytes = Inspector.Configuration.leastLogBytes - 1 }
       for configuration in [empty, small] {
-        let error = #expect(throws: WeirError.self) { try Tracker(directory: path, configuration: configuration) }
+        let error = #expect(throws: WeirError.self) { try InspectedTracker(directory: path, configuration: configuration) }
         #expect(error?.code == .invalid)
         #expect(!FileManager.default.fileExists(atPath: path))
       }
@@ -204,19 +234,19 @@ struct InspectorTests {
       let live = directory + "/live"
       for round in 0..<4 {
         await #expect(processExitsWith: .signal(SIGKILL)) { [live = live as String, round = round as Int] in
-          let tracker = try Tracker(directory: live, configuration: inspected())
+          let tracker = try InspectedTracker(directory: live, configuration: inspected())
           for _ in 0..<50 { guard tracker.track("oder").isAccepted else { exit(1) } }
-          if round % 2 == 1 { try tracker.inspect() }
+          if round % 2 == 1 { try tracker.inspector.inspect() }
           kill(getpid(), SIGKILL)
         }
         // The dead log is looked at in a copy: the next process goes on where this one was killed.
         let copy = directory + "/copy\(round)"
         try FileManager.default.copyItem(atPath: live, toPath: copy)
         let observed = Observed()
-        let again = try Tracker(
+        let again = try InspectedTracker(
           directory: copy, configuration: inspected { $0.onViolation = observed.observer })
         #expect(again.recovery.eventsFromLanes + again.recovery.eventsInSegments > 0)
-        let counts = try again.inspect()
+        let counts = try again.inspector.inspect()
         let events = try again.events()
         try again.close()
         #expect(events.count == 50 * (round + 1))
@@ -230,16 +260,16 @@ struct InspectorTests {
 
   @Test func `a damaged cursor starts over, and says so`() throws {
     try withDirectory { directory in
-      var tracker = try Tracker(directory: directory, configuration: inspected())
+      var tracker = try InspectedTracker(directory: directory, configuration: inspected())
       for _ in 0..<10 { tracker.track("oder") }
       try tracker.close()
       try Data(repeating: 7, count: 5000).write(to: URL(filePath: directory + "/cursors/weir.inspector"))
-      tracker = try Tracker(directory: directory, configuration: inspected())
-      #expect(tracker.violations.from == 0)
-      #expect(try tracker.inspect().violations == 10)
+      tracker = try InspectedTracker(directory: directory, configuration: inspected())
+      #expect(tracker.inspector.counts.from == 0)
+      #expect(try tracker.inspector.inspect().violations == 10)
       try tracker.close()
-      tracker = try Tracker(directory: directory, configuration: inspected())
-      #expect(tracker.violations.from >= 10)
+      tracker = try InspectedTracker(directory: directory, configuration: inspected())
+      #expect(tracker.inspector.counts.from >= 10)
       try tracker.close()
       #expect(try loggedViolations(directory).count == 20)
     }

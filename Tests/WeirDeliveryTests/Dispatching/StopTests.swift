@@ -1,5 +1,6 @@
 // Providers that stop delivery: when they are tried again, with what, and what is said of it.
 
+import Synchronization
 import TestSupport
 import Testing
 import WeirTesting

@@ -1,6 +1,8 @@
 // What providers answer, and what delivery makes of it: every verdict, what is thrown, late and foreign answers.
 
 import Foundation
+import Logging
+import Synchronization
 import TestSupport
 import Testing
 import WeirTesting
