@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import Weir
+import WeirContracts
 
 extension EndToEnd {
   @Suite struct Types {

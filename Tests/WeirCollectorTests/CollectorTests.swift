@@ -4,6 +4,12 @@
   import Foundation
   import Testing
   import Weir
+  import WeirContracts
+  import WeirContracts
+  import WeirContracts
+  import WeirContracts
+  import WeirContracts
+  import WeirContracts
 
   @testable import WeirCollector
 

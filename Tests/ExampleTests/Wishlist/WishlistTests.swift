@@ -4,6 +4,10 @@
   import Foundation
   import Testing
   import Weir
+  import WeirAspects
+  import WeirAspects
+  import WeirAspects
+  import WeirAspects
   import WeirDelivery
   import WeirDelivery
   import WeirDelivery

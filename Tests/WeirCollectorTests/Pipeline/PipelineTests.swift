@@ -4,6 +4,8 @@
   import Foundation
   import Testing
   import Weir
+  import WeirContracts
+  import WeirContracts
 
   @testable import WeirCollector
 

@@ -3,6 +3,8 @@
 #if Collector
   import Testing
   import Weir
+  import WeirDelivery
+  import WeirDelivery
 
   @testable import WeirCollector
 

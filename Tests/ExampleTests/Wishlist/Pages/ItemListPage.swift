@@ -2,6 +2,7 @@
 
 #if Macros
   import Weir
+  import WeirAspects
 
   @Instrumented
   class ItemListPage {

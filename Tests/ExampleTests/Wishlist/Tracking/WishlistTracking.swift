@@ -2,6 +2,7 @@
 
 #if Macros
   import Weir
+  import WeirAspects
   import WeirScopes
 
   final class WishlistTracking: TrackingHandler<WishlistPage, WishlistInfo, WishlistCoordinator>, @unchecked Sendable {
