@@ -46,7 +46,7 @@
  *
  * A reader belongs to one thread at a time. No function here prints, aborts, or takes or blocks a signal of the
  * caller's threads. The log's own threads block all signals: drainer, preparer and sealer; with the ring on a disk a
- * prefaulter; with batch_threads the batchers.
+ * prefaulter; with batch_threads the batchers. With the option threadless there are none.
  *
  * Errors: a call that can fail answers a status and, where it takes a weir_error, fills it in with the errno, the path
  * and one line that says what is wrong, where, and what to do. `error` may always be null.
@@ -138,7 +138,7 @@ typedef struct weir_options {
   uint32_t batch_threads;     /* threads that turn sealed segments into batch segments: 0, none. At most
                                  WEIR_MAX_BATCH_THREADS. See Batch segments */
   uint32_t remove_delivered;  /* 1: sealed segments below weir_set_delivered are removed. 0 */
-  uint32_t reserved;
+  uint32_t threadless;        /* 1: the log starts no thread: its callers do the work. 0. See Logs without threads */
 } weir_options;
 
 /*
@@ -212,6 +212,37 @@ typedef struct weir_options {
  * the batch, two syncs; no part of any capture.
  */
 enum { WEIR_MAX_BATCH_THREADS = 64 };
+
+/*
+ * Logs without threads. With threadless the log starts no thread: whoever calls does the work. It is for a log that is
+ * written to now and then, such as a program's notes on its own doings, where four threads cost more than the log.
+ * Captures are the same, and accept what a full lane has room for, whether anybody works or not: a capture never works.
+ * weir_drain, weir_sync, weir_durable and weir_close work on the calling thread: they drain the lanes, seal full
+ * segments, remove what is due, make the next segment, sync for whoever waits, and call the host's functions. Any thread
+ * may call them. One works at a time; a timeout bounds the wait for the others, and not the caller's own work.
+ *
+ *     options.threadless = 1;
+ *     ...
+ *     int32_t drop = weir_capture(log, type, payload, length, NULL);
+ *     if (drop == WEIR_DROP_FULL && weir_drain(log, UINT64_MAX, NULL, &error) == WEIR_OK) {
+ *         drop = weir_capture(log, type, payload, length, NULL);
+ *     }
+ *
+ * What survives what is the same: an accepted event survives kill -9 in the ring, drained or not, and the next opening,
+ * with threads or without, has it. In the life of the process other readers see an event once somebody has drained it;
+ * its time is the time of its capture, by the wall clock as it was set at the drain.
+ *
+ * What a thread would do by itself is done by the next call that works: segments older than retain_ns or below
+ * weir_set_delivered are removed, weir_on_drained's and weir_on_refused's functions are called, and so is that of
+ * weir_durable_notify, for which any of these calls syncs. What nobody would come back for is INVALID, with a message
+ * that says what to do: full_wait_ns, sync_interval_ns, batch_threads, WEIR_CLOCK_TICK. drain_interval_ns has no
+ * meaning. Under WEIR_FULL_DROP_OLDEST captures make room themselves, as ever.
+ *
+ * Cost: a capture and a drain take 0.5 us and the system calls that give the ring and the segment their time, 5 us; a
+ * drain that fills a segment also makes the next one and waits until the disk has the full one. The calls take up to
+ * 64 KiB of the caller's stack. A page of the ring that was written back faults at the next capture: there is no
+ * prefaulter.
+ */
 
 /* What happens when the log's next segment would take it beyond max_bytes. */
 enum {
@@ -298,7 +329,7 @@ typedef struct weir_recovery {
  *
  * Memory: the ring (lane_count x (lane_bytes + largest record)) and two segments, mapped; four segments once the
  * drainer had to wait for a segment. With the defaults some 35 MB. Four threads, three with the ring on tmpfs, besides
- * batch_threads.
+ * batch_threads; none with threadless.
  *
  * Call it after the process has dropped privileges (setuid) and closed descriptors (closefrom, as a daemon does): a log
  * that loses the right to its directory, or its descriptors, stops growing and answers ACCESS or IO. LOCKED is answered
@@ -438,7 +469,8 @@ int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload
 
 /*
  * Waits until everything captured before the call is in the segment log, at most `timeout_ns` (UINT64_MAX: for ever).
- * Cost: two lock operations and a wake-up of the drainer, some tens of microseconds if it has little to do.
+ * Cost: two lock operations and a wake-up of the drainer, some tens of microseconds if it has little to do; without
+ * threads the work itself.
  * On return `*next_offset` (may be null) is the offset after the last event drained.
  * Errors: TIMEOUT, CLOSED, NO_SPACE and IO (the log cannot grow; nothing is lost, the events stay in the ring).
  */
@@ -447,10 +479,11 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
 /*
  * Has `drained` called, with `context`, after each pass of the drainer that moved events into the log, and before
  * weir_drain returns for that pass. So a follower in this process sleeps while nothing comes, and does not poll.
- * `drained` runs on the drainer's thread, must not block, and may call nothing of this log but weir_count and captures;
- * a capture there never waits for room, whatever full_wait_ns says. The child of a fork made in `drained` must not
- * return from it. A log has one such function: a later call replaces it, null removes it. When weir_on_drained returns,
- * the function before is neither running nor called again. In the child of a fork the call does nothing. Cost: a lock.
+ * `drained` runs on the drainer's thread (without threads on that of a call that works), must not block, and may call
+ * nothing of this log but weir_count and captures; a capture there never waits for room, whatever full_wait_ns says. The
+ * child of a fork made in `drained` must not return from it. A log has one such function: a later call replaces it, null
+ * removes it. When weir_on_drained returns, the function before is neither running nor called again. In the child of a
+ * fork the call does nothing. Cost: a lock.
  */
 void weir_on_drained(weir_log *log, void (*drained)(void *context), void *context);
 
@@ -488,9 +521,10 @@ weir_status weir_durable(weir_log *log, weir_id id, uint64_t timeout_ns, weir_er
 
 /*
  * The same without waiting: `notify` is called exactly once, with `context`, the status and, if that is not OK, an
- * error that is valid until `notify` returns. `notify` runs on a thread of the log, or on the calling thread before
- * weir_durable_notify returns, and must not block; captures are allowed in it, as in weir_on_drained. `notify` is not
- * called if the answer is not OK: INVALID (also without a function), CLOSED, MEMORY.
+ * error that is valid until `notify` returns. `notify` runs on a thread of the log (without threads on that of a call
+ * that works), or on the calling thread before weir_durable_notify returns, and must not block; captures are allowed in
+ * it, as in weir_on_drained. `notify` is not called if the answer is not OK: INVALID (also without a function), CLOSED,
+ * MEMORY.
  */
 weir_status weir_durable_notify(weir_log *log, weir_id id,
                                 void (*notify)(void *context, weir_status status, const weir_error *error),

@@ -64,7 +64,7 @@ static void captures(void) { produce(1, 0); }
 static void set_up(void) {
   world_open(2, 1, WEIR_FULL_DROP_NEWEST, 0);
   sealer *sealer = &world_log->sealer;
-  sealer->worker.running = 1;
+  sealer->serves = 1;
   sealer->stale = 1; /* the files' times are another matter */
   sealer->stale_since = UINT64_MAX / 2;
   sealer->finisher.next_prepared = &world_log->preparer.next_prepared;

@@ -8,7 +8,7 @@ void sleep_once(event_log *log) { sleep_deep(&log->drainer); }
 
 void pass_once(event_log *log) {
   uint64_t moved;
-  pass(&log->drainer, &moved);
+  drainer_pass(&log->drainer, NULL, &moved);
 }
 
 int begin_next_segment(event_log *log) {
@@ -25,5 +25,5 @@ int begin_next_segment(event_log *log) {
 
 int full_drain(event_log *log) {
   uint64_t moved;
-  return drainer_drain(&log->drainer, &moved) == DRAIN_COMPLETE;
+  return drainer_drain(&log->drainer, NULL, &moved) == DRAIN_COMPLETE;
 }

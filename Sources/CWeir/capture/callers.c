@@ -3,6 +3,7 @@
 
 #include "capture/lane.h"
 #include "system/error.h"
+#include "system/thread.h"
 
 int callers_enter(intake *intake) {
   if (lane_log_state(intake) != STATE_OPEN) return 0;
@@ -32,6 +33,32 @@ void callers_leave(intake *intake) {
 void callers_await(intake *intake) {
   callers *callers = &intake->callers;
   while (callers->count > 0) pthread_cond_wait(&callers->settled, &callers->lock);
+}
+
+void callers_work(intake *intake, uint64_t deadline) {
+  callers *callers = &intake->callers;
+  if (!intake->work) return;
+  pthread_mutex_lock(&callers->lock);
+  while (callers->working && lane_log_state(intake) == STATE_OPEN) {
+    if (thread_wait(&callers->settled, &callers->lock, deadline)) break;
+  }
+  int mine = !callers->working && lane_log_state(intake) == STATE_OPEN;
+  if (mine) callers->working = 1;
+  pthread_mutex_unlock(&callers->lock);
+  if (!mine) return;
+  intake->work(intake->drainer);
+  pthread_mutex_lock(&callers->lock);
+  callers->working = 0;
+  pthread_cond_broadcast(&callers->settled);
+  pthread_mutex_unlock(&callers->lock);
+}
+
+void callers_keep_work(intake *intake) {
+  callers *callers = &intake->callers;
+  pthread_mutex_lock(&callers->lock);
+  while (callers->working) pthread_cond_wait(&callers->settled, &callers->lock);
+  callers->working = 1;
+  pthread_mutex_unlock(&callers->lock);
 }
 
 weir_status callers_closed(const intake *intake, weir_error *error) {

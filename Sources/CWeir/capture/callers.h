@@ -1,4 +1,7 @@
-/* callers.h: counts the callers that use an open log: a close waits for them. */
+/*
+ * callers.h: counts the callers that use an open log: a close waits for them. In a log without threads one of them at a
+ * time has the log's work: the lock hands from one to the next what the drainer, the sealer and the preparer own.
+ */
 #ifndef WEIR_CALLERS_H
 #define WEIR_CALLERS_H
 
@@ -14,6 +17,13 @@ int callers_enter_counters(intake *intake);
 
 void callers_leave(intake *intake);
 void callers_await(intake *intake); /* under callers.lock: until all have left */
+
+/*
+ * Of a log without threads: does its work, once nobody else does. Not if `deadline` passes before that, or the log is
+ * closed. With threads: does nothing.
+ */
+void callers_work(intake *intake, uint64_t deadline);
+void callers_keep_work(intake *intake); /* the same for a close, which does the work itself and never gives it back */
 
 /* The error for a caller if callers_enter returned 0. */
 weir_status callers_closed(const intake *intake, weir_error *error);

@@ -98,8 +98,9 @@ typedef struct mapped_ring {
 /* Who uses the open log, other than by a capture; close waits for them. */
 typedef struct callers {
   pthread_mutex_t lock;
-  pthread_cond_t settled; /* one has left, or a drain request is done with */
-  uint32_t count;         /* guarded by `lock` */
+  pthread_cond_t settled; /* one has left, or a drain request is done with, or nobody has the work any more */
+  uint32_t count;         /* guarded by `lock`, as the next one */
+  int working;            /* a caller has the work of a log without threads */
 } callers;
 
 /* Requests that everything captured before be drained. Atomic. */
@@ -115,6 +116,8 @@ typedef struct intake {
   const weir_options *options;
   retention *retention; /* null: the log has no bounds */
   struct sealer *sealer;             /* who makes events durable */
+  struct drainer *drainer;           /* who drains */
+  void (*work)(struct drainer *drainer); /* of a log without threads: does its work. Null: threads do */
   uint32_t state;      /* log_state */
   uint32_t references; /* 1 for the handle, 1 for each thread that has a lane of this log */
   void (*release)(struct intake *intake); /* frees the log when `references` is 0 */

@@ -513,7 +513,15 @@ static int is_poisoned(const drainer *drainer) {
   return drainer->next_offset > active->base_offset;
 }
 
-drain_result drainer_drain(drainer *drainer, uint64_t *moved) {
+void drainer_set_goal(const drainer *drainer, drain_goal *goal) {
+  const intake *intake = drainer->intake;
+  goal->requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
+  for (uint32_t i = 0; i < intake->lane_count; i++) {
+    goal->tails[i] = __atomic_load_n(&intake->lanes[i].control->tail, __ATOMIC_ACQUIRE); /* L2 */
+  }
+}
+
+drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *moved) {
   intake *intake = drainer->intake;
   uint64_t before = 0, after = 0;
   drainer->stall_error = 0;
@@ -521,7 +529,7 @@ drain_result drainer_drain(drainer *drainer, uint64_t *moved) {
   int complete = !is_lost(drainer) && (!is_poisoned(drainer) || roll(drainer)); /* the sealer copies what is left */
   for (uint32_t i = 0; i < intake->lane_count && complete; i++) {
     lane *lane = &intake->lanes[i];
-    uint64_t tail = __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
+    uint64_t tail = goal ? goal->tails[i] : __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
     before += lane->drained;
     complete = drain_lane(drainer, lane, tail);
     after += lane->drained;
@@ -640,12 +648,11 @@ static void report_refused(drainer *drainer) {
   call_host(drainer, &drainer->on_refused);
 }
 
-/* One pass: drains, calls the host, and answers who asked for a drain before the pass began. */
-static drain_result pass(drainer *drainer, uint64_t *moved) {
+drain_result drainer_pass(drainer *drainer, const drain_goal *goal, uint64_t *moved) {
   intake *intake = drainer->intake;
-  uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
+  uint64_t requested = goal ? goal->requested : __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
   uint64_t end = drainer->next_offset;
-  drain_result result = drainer_drain(drainer, moved);
+  drain_result result = drainer_drain(drainer, goal, moved);
   if (*moved > 0 || drainer->next_offset != end) {
     sealer_expect(drainer->sealer);
     call_host(drainer, &drainer->on_drained);
@@ -661,19 +668,23 @@ static drain_result pass(drainer *drainer, uint64_t *moved) {
   return result;
 }
 
+void drainer_wake(drainer *drainer) {
+  store(&drainer->counters.wakeups, drainer->counters.wakeups + 1);
+  if (sys_monotonic_ns() >= drainer->clock.measure_at) clock_calibrate(&drainer->clock, drainer->intake->ring.header);
+  refresh_tick(drainer);
+}
+
 static void *drain_main(void *argument) {
   drainer *drainer = argument;
   intake *intake = drainer->intake;
   drainer->can_flush_lines = lines_can_be_released();
   uint32_t idle = 0;
   for (;;) {
-    store(&drainer->counters.wakeups, drainer->counters.wakeups + 1);
+    drainer_wake(drainer);
     uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE); /* E4 */
     int stopping = (int)__atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE); /* E3 */
-    if (sys_monotonic_ns() >= drainer->clock.measure_at) clock_calibrate(&drainer->clock, intake->ring.header);
-    refresh_tick(drainer);
     uint64_t moved;
-    if (pass(drainer, &moved) != DRAIN_COMPLETE) {
+    if (drainer_pass(drainer, NULL, &moved) != DRAIN_COMPLETE) {
       int failed = drainer->stall_error != 0;
       if (stopping && failed) return NULL; /* what is left stays in the ring */
       nap(drainer, bell, failed ? STALLED_PAUSE_NS : UNREADY_PAUSE_NS);
@@ -697,10 +708,16 @@ void drainer_make(drainer *drainer, sealer *sealer, preparer *preparer, prefault
 
 void drainer_free(drainer *drainer) { pthread_mutex_destroy(&drainer->host_lock); }
 
-int drainer_start(drainer *drainer) { return thread_start(&drainer->thread, drain_main, drainer, "weir-drain"); }
+int drainer_start(drainer *drainer) {
+  if (drainer->intake->options->threadless) return 0;
+  int error = thread_start(&drainer->thread, drain_main, drainer, "weir-drain");
+  drainer->runs = error == 0;
+  return error;
+}
 
 void drainer_stop(drainer *drainer) {
   __atomic_store_n(&drainer->stopping, 1, __ATOMIC_RELEASE); /* E3 */
+  if (!drainer->runs) return;
   bell_ring(drainer->intake);
   pthread_join(drainer->thread, NULL);
 }

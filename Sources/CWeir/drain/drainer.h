@@ -23,6 +23,7 @@ typedef struct drainer {
   preparer *preparer;
   prefaulter *prefaulter;
   pthread_t thread;
+  int runs;                /* the thread does */
   uint32_t stopping;       /* atomic */
   segment *active;         /* as the sealer's */
   uint64_t next_offset;
@@ -42,14 +43,25 @@ typedef struct drainer {
 void drainer_make(drainer *drainer, sealer *sealer, preparer *preparer, prefaulter *prefaulter); /* in zeros */
 void drainer_free(drainer *drainer);
 int drainer_begin(drainer *drainer, segment *fresh); /* makes it the active segment. 0 or a negative errno */
-int drainer_start(drainer *drainer); /* 0 or a negative errno */
-void drainer_stop(drainer *drainer); /* once everything captured is drained, or can't be */
+int drainer_start(drainer *drainer); /* 0 or a negative errno. Starts no thread in a log without threads */
+void drainer_stop(drainer *drainer); /* the thread, once everything captured is drained, or can't be */
 void drainer_end(drainer *drainer);  /* after drainer_stop: the last segment goes to the sealer, if that has anything */
 void drainer_abandon(drainer *drainer); /* lets go of the active segment, which stays as it is */
 
 typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
 
-/* Drains every lane up to its tail now, then writes the gap records that are due. */
-drain_result drainer_drain(drainer *drainer, uint64_t *moved);
+/* What passes that stalled go on to: each lane up to where it was at one moment. Without it a pass takes what it finds. */
+typedef struct drain_goal {
+  uint64_t requested; /* the drain requests that this serves */
+  uint64_t tails[WEIR_MAX_LANES];
+} drain_goal;
+
+/* Drains every lane up to the goal, or without one to its tail now; then writes the gap records that are due. */
+drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *moved);
+
+/* A pass: drains, calls the host, answers who asked for a drain before, or before the goal was set. */
+drain_result drainer_pass(drainer *drainer, const drain_goal *goal, uint64_t *moved);
+void drainer_set_goal(const drainer *drainer, drain_goal *goal);
+void drainer_wake(drainer *drainer); /* before passes: counts, and looks at the clocks */
 
 #endif

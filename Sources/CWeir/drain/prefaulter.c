@@ -131,7 +131,7 @@ void prefaulter_wake(prefaulter *prefaulter) {
 }
 
 int prefaulter_start(prefaulter *prefaulter) {
-  if (prefaulter->intake->ring.in_memory) return 0;
+  if (prefaulter->intake->ring.in_memory || prefaulter->intake->options->threadless) return 0;
   int error = thread_start(&prefaulter->thread, populate_main, prefaulter, "weir-prefault");
   prefaulter->runs = error == 0;
   return error;

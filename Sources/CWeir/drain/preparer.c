@@ -1,7 +1,8 @@
 /*
  * preparer.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer does
  * not wait for that. The drainer still waits for the disk when it renames the segment that it begins, and when it
- * stores to a page that is being written back. Until the preparer's thread runs, segments are made when they are taken.
+ * stores to a page that is being written back. Until preparer_start segments are made when they are taken. A log without
+ * threads has them made when a pass of the drainer ended for want of one (preparer_work), not ahead.
  */
 #include "drain/preparer.h"
 
@@ -71,31 +72,44 @@ static segment *prepare(preparer *preparer, uint64_t number, int urgent, int wri
   return NULL;
 }
 
+static int is_due(const preparer *preparer) { return preparer->wanted && preparer->ready_count < preparer->depth; }
+
+/* Makes a segment ready, or notes why it can't. Under the mutex, which is free meanwhile. */
+static void prepare_next(preparer *preparer) {
+  intake *intake = preparer->intake;
+  uint64_t number = __atomic_fetch_add(&preparer->next_prepared, 1, __ATOMIC_RELAXED);
+  int urgent = preparer->ready_count == 0;
+  pthread_mutex_unlock(&preparer->worker.mutex);
+  uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_RELAXED);
+  uint64_t synced = __atomic_load_n(&preparer->sealer->passes, __ATOMIC_RELAXED);
+  int error = 0, write_ahead = intake->options->sync_interval_ns != 0 || synced != preparer->synced;
+  segment *made = prepare(preparer, number, urgent, write_ahead, &error);
+  pthread_mutex_lock(&preparer->worker.mutex);
+  preparer->synced = synced;
+  if (made) put_ready(preparer, made);
+  /* A failed try ahead of its time is not reported: at the byte limit, no older segment was removed for it. */
+  preparer->prepare_error = urgent ? error : 0;
+  preparer->prepared_for = requested;
+  /* After a failure no segment is wanted until the drainer retries, and asks again. */
+  preparer->wanted = made && preparer->ready_count < preparer->depth;
+}
+
+void preparer_work(preparer *preparer) {
+  pthread_mutex_lock(&preparer->worker.mutex);
+  if (is_due(preparer)) prepare_next(preparer);
+  pthread_mutex_unlock(&preparer->worker.mutex);
+}
+
 static void *prepare_main(void *argument) {
   preparer *preparer = argument;
   intake *intake = preparer->intake;
-  uint64_t passes = 0;
   pthread_mutex_lock(&preparer->worker.mutex);
   for (;;) {
-    while (!preparer->worker.stopping && (!preparer->wanted || preparer->ready_count >= preparer->depth)) {
+    while (!preparer->worker.stopping && !is_due(preparer)) {
       pthread_cond_wait(&preparer->worker.wakes, &preparer->worker.mutex);
     }
     if (preparer->worker.stopping) break;
-    uint64_t number = __atomic_fetch_add(&preparer->next_prepared, 1, __ATOMIC_RELAXED);
-    int urgent = preparer->ready_count == 0;
-    pthread_mutex_unlock(&preparer->worker.mutex);
-    uint64_t requested = __atomic_load_n(&intake->requests.made, __ATOMIC_RELAXED);
-    uint64_t synced = __atomic_load_n(&preparer->sealer->passes, __ATOMIC_RELAXED);
-    int error = 0, write_ahead = intake->options->sync_interval_ns != 0 || synced != passes;
-    segment *made = prepare(preparer, number, urgent, write_ahead, &error);
-    passes = synced;
-    pthread_mutex_lock(&preparer->worker.mutex);
-    if (made) put_ready(preparer, made);
-    /* A failed try ahead of its time is not reported: at the byte limit, no older segment was removed for it. */
-    preparer->prepare_error = urgent ? error : 0;
-    preparer->prepared_for = requested;
-    /* After a failure no segment is wanted until the drainer retries, and asks again. */
-    preparer->wanted = made && preparer->ready_count < preparer->depth;
+    prepare_next(preparer);
     int drainer_waits = preparer->drainer_waits;
     preparer->drainer_waits = 0;
     if (!drainer_waits) continue;
@@ -117,11 +131,14 @@ void preparer_make(preparer *preparer, sealer *sealer) {
 void preparer_free(preparer *preparer) { worker_free(&preparer->worker); }
 
 int preparer_start(preparer *preparer) {
-  return worker_start(&preparer->worker, prepare_main, preparer, "weir-prepare");
+  int threadless = (int)preparer->intake->options->threadless;
+  int error = threadless ? 0 : worker_start(&preparer->worker, prepare_main, preparer, "weir-prepare");
+  preparer->started = error == 0;
+  return error;
 }
 
 void preparer_want(preparer *preparer) {
-  if (!preparer->worker.running) return;
+  if (!preparer->started) return;
   pthread_mutex_lock(&preparer->worker.mutex);
   if (preparer->ready_count < preparer->depth && !preparer->wanted) {
     preparer->wanted = 1;
@@ -156,7 +173,7 @@ static int take_failure(preparer *preparer) {
 segment *preparer_take(preparer *preparer, int *error) {
   *error = 0;
   preparer->failed_for = UINT64_MAX;
-  if (!preparer->worker.running) return make(preparer, preparer->next_prepared++, 1, error);
+  if (!preparer->started) return make(preparer, preparer->next_prepared++, 1, error);
   pthread_mutex_lock(&preparer->worker.mutex);
   segment *taken = NULL;
   /* A bound on the segments that wait for a slow disk: beyond it the lanes fill, and captures are refused. */
@@ -178,6 +195,7 @@ segment *preparer_take(preparer *preparer, int *error) {
 
 void preparer_stop(preparer *preparer) {
   worker_stop(&preparer->worker);
+  preparer->started = 0;
   for (segment *left; (left = take_ready(preparer));) {
     byte_limit_give(preparer->intake->retention, segment_discard(left));
   }

@@ -19,6 +19,7 @@ enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SE
 typedef struct preparer {
   intake *intake;
   sealer *sealer;
+  int started;               /* segments are made by the thread, or by preparer_work */
   worker worker;
   segment *ready;            /* prepared, not begun, oldest first */
   uint32_t ready_count;
@@ -28,13 +29,15 @@ typedef struct preparer {
   int prepare_error;         /* negative errno of the last preparation if it was urgent and failed, else 0 */
   int needed;                /* no segment was ready when the drainer asked: report a failure */
   uint64_t prepared_for;     /* requests.made when the last preparation began */
+  uint64_t synced;           /* the sealer's passes when the last preparation began */
   uint64_t failed_for;       /* the drainer's: after a try without a segment, that of the preparation that failed */
   uint64_t next_prepared;    /* atomic: numbers the files */
 } preparer;
 
 void preparer_make(preparer *preparer, sealer *sealer); /* in memory that is zeros; preparer_free undoes it */
 void preparer_free(preparer *preparer);
-int preparer_start(preparer *preparer); /* 0 or a negative errno. Until then segments are made where they are taken */
+int preparer_start(preparer *preparer); /* 0 or a negative errno. Starts no thread in a log without threads */
+void preparer_work(preparer *preparer); /* without threads: makes the segment that a pass of the drainer lacked */
 
 /* The next segment, or null: not ready (0) or a negative errno. */
 segment *preparer_take(preparer *preparer, int *error);

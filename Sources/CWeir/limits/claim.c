@@ -10,14 +10,14 @@ enum { LEAST_PAUSE_NS = 1000000000 };
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); /* B1, B2 */ }
 
-/* Asks the remover for room, and waits; if no remover runs yet, removes segments itself. 0 or a negative errno. */
+/* Asks the remover for room, and waits; if no remover runs, removes segments itself. 0 or a negative errno. */
 static int make_room(retention *retention, uint64_t bytes) {
   worker *remover = retention->remover;
   if (!remover) return retention_remove_due(retention, bytes);
   pthread_mutex_lock(&remover->mutex);
   if (!remover->running) {
     pthread_mutex_unlock(&remover->mutex);
-    return retention_remove_due(retention, bytes);
+    return retention->denied != 0 ? retention->denied : retention_remove_due(retention, bytes);
   }
   uint64_t ticket = ++retention->asked;
   retention->wanted = bytes;

@@ -508,7 +508,9 @@ uint64_t retention_due(const retention *retention) {
 }
 
 void retention_deny(retention *retention, int error) {
-  if (!retention || retention->answered == retention->asked) return;
+  if (!retention) return;
+  retention->denied = error;
+  if (retention->answered == retention->asked) return;
   __atomic_store_n(&retention->failure, error, __ATOMIC_RELAXED);
   retention->answered = retention->asked;
   pthread_cond_broadcast(&retention->remover->settled);

@@ -9,7 +9,8 @@
  *     its successors. Until then no segment at or above it is removed: `start` would pass over it without counting it.
  *   - The last sealed segment stays whatever the options say. It has the lanes' drained positions: without them a ring
  *     that a power cut threw back would be drained once more.
- *   - Only the sealer's thread removes segments; before that thread runs, and in recovery, the opening does.
+ *   - Only the sealer's thread removes segments; before that thread runs, and in recovery, the opening does; in a log
+ *     without threads whoever has its work.
  *
  * label store                               load                              what it guarantees
  * R1    who delivers: delivered (seq_cst),  remover: removable_at (seq_cst),  a segment that is delivered while
@@ -76,7 +77,7 @@ typedef struct ages {
 
 typedef struct retention {
   const log_lock *held;  /* the log's directory, locked */
-  worker *remover; /* the sealer's thread; null: none runs yet */
+  worker *remover; /* the sealer's; null: there is none yet. Without a thread whoever has the log's work removes */
   uint64_t block_bytes;  /* of the file system: files take whole blocks */
   uint64_t slack_bytes;  /* kept free below the limit for small files: see byte_limit_slack */
   uint64_t max_bytes;    /* UINT64_MAX: no limit */
@@ -110,6 +111,7 @@ typedef struct retention {
   /* The preparer asks the remover for room. Guarded by the remover's mutex. */
   uint64_t wanted;
   uint64_t asked, answered;
+  int denied;         /* negative errno: nothing is removed any more. The remover's */
   int failure;        /* atomic: the negative errno of the last removal, 0 */
 
   uint64_t copy_wanted; /* atomic: with `displaces`, bytes that a copy lacks, which files made ahead leave. 0: none */
@@ -178,7 +180,7 @@ void retention_serve(retention *retention);
 extern void (*retention_looked)(void);
 #endif
 
-/* Answers whoever asked for room with an error, because nothing is removed any more. Under the remover's mutex. */
+/* Answers whoever asks for room with an error, because nothing is removed any more. Under the remover's mutex. */
 void retention_deny(retention *retention, int error);
 
 #endif

@@ -13,6 +13,7 @@
 #include "capture/detach.h"
 #include "capture/lane.h"
 #include "capture/types.h"
+#include "drain/threadless.h"
 #include "format/eviction.h"
 #include "limits/byte_limit.h"
 #include "recover/recover.h"
@@ -44,6 +45,29 @@ static weir_status bad_option(weir_error *error, const char *name, uint64_t valu
               (unsigned long long)value, (unsigned long long)least, (unsigned long long)most);
 }
 
+/* A log without threads refuses what only a thread could do, so that nobody waits for what never comes. */
+static weir_status check_threadless(const weir_options *options, weir_error *error) {
+  const struct {
+    const char *name;
+    int set;
+    const char *reason;
+  } options_of_threads[] = {
+      {"full_wait_ns", options->full_wait_ns != 0,
+       "nobody would make room while a capture waits; when a capture answers WEIR_DROP_FULL, call weir_drain and capture "
+       "again"},
+      {"sync_interval_ns", options->sync_interval_ns != 0,
+       "nobody would sync once the interval has passed; call weir_sync or weir_durable"},
+      {"batch_threads", options->batch_threads != 0, "call weir_batch_directory once the log is closed"},
+      {"clock", options->clock == WEIR_CLOCK_TICK, "nobody would move the tick; choose another clock"},
+  };
+  for (size_t i = 0; i < sizeof options_of_threads / sizeof *options_of_threads && options->threadless; i++) {
+    if (!options_of_threads[i].set) continue;
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the option %s does not go with the option threadless: %s",
+                options_of_threads[i].name, options_of_threads[i].reason);
+  }
+  return WEIR_OK;
+}
+
 static weir_status check_options(const weir_options *options, weir_error *error) {
   if (options->struct_bytes != sizeof *options) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the options were not made by weir_options_init of this version");
@@ -64,7 +88,7 @@ static weir_status check_options(const weir_options *options, weir_error *error)
       {"limit_policy", options->limit_policy, WEIR_LIMIT_REFUSE, WEIR_LIMIT_DROP_OLDEST},
       {"batch_threads", options->batch_threads, 0, WEIR_MAX_BATCH_THREADS},
       {"remove_delivered", options->remove_delivered, 0, 1},
-      {"reserved", options->reserved, 0, 0},
+      {"threadless", options->threadless, 0, 1},
   };
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most) continue;
@@ -87,7 +111,7 @@ static weir_status check_options(const weir_options *options, weir_error *error)
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "the option lane_bytes is %llu; it must be a power of two",
                 (unsigned long long)options->lane_bytes);
   }
-  return WEIR_OK;
+  return check_threadless(options, error);
 }
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
@@ -126,6 +150,8 @@ static event_log *make_log(const char *directory, const weir_options *options) {
   preparer_make(&log->preparer, &log->sealer);
   drainer_make(&log->drainer, &log->sealer, &log->preparer, &log->prefaulter);
   log->prefaulter.intake = &log->intake;
+  log->intake.drainer = &log->drainer;
+  log->intake.work = options->threadless ? threadless_work : NULL;
   if (error == 0) return log;
   lane_unreference(&log->intake);
   return NULL;
@@ -350,7 +376,8 @@ static weir_status end(event_log *log, weir_error *error) {
   lane_close_all(intake);
   pthread_mutex_unlock(&intake->types.lock);
 
-  drainer_stop(&log->drainer);
+  if (intake->work) threadless_end(&log->drainer);
+  else drainer_stop(&log->drainer);
   weir_status status = WEIR_OK;
   if (__atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK) { /* E1 */
     status = storage_failure(intake, "write the last events (they stay in the ring for the next opening) to", error);
@@ -401,7 +428,8 @@ static weir_status wait_for_drain(intake *intake, uint64_t deadline, weir_error 
   callers *callers = &intake->callers;
   const drain_requests *requests = &intake->requests;
   uint64_t wanted = __atomic_add_fetch(&intake->requests.made, 1, __ATOMIC_ACQ_REL); /* D3 */
-  bell_ring(intake);
+  if (intake->work) callers_work(intake, deadline);
+  else bell_ring(intake);
   weir_status status = WEIR_OK;
   pthread_mutex_lock(&callers->lock);
   while (__atomic_load_n(&requests->done, __ATOMIC_ACQUIRE) < wanted && status == WEIR_OK) { /* D4 */

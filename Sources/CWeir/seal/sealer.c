@@ -11,6 +11,8 @@
  *
  * The sealer also writes damaged stretches of lanes to quarantine/. The drainer hands them over as copies in memory.
  *
+ * A log without threads has whoever has its work take the sealer's steps (sealer_work), at most one caller at a time.
+ *
  * The mutex guards the sealer's fields, the list of waits and their results. Everything else goes by the orders below,
  * each store with the load that pairs with it. Drainer and sealer share `active`, which changes under the mutex in one
  * step with the queue: so no segment is missed between D1 and the choice of the files.
@@ -278,15 +280,17 @@ static int is_cut_off(sealer *sealer) {
 /* `stale` is set under the mutex. sealer_expect reads it off the mutex, by an addition of 0. */
 static int is_stale(const sealer *sealer) { return __atomic_load_n(&sealer->stale, __ATOMIC_RELAXED) != 0; }
 
+/* Without a thread at once: nobody would come back for it. */
 static uint64_t touch_due(const sealer *sealer) {
-  return is_stale(sealer) ? sealer->stale_since + TOUCH_PAUSE_NS : UINT64_MAX;
+  if (!is_stale(sealer)) return UINT64_MAX;
+  return sealer->stale_since + (sealer->intake->options->threadless ? 0 : TOUCH_PAUSE_NS);
 }
 
 /*
  * Gives ring and active segment the present time. A store into a mapping changes the file's time only if its page was
  * clean, so the last stores may never change it, and programs that copy by size and time (rsync, backups) would pass
- * over them. The files are touched some time after the log has grown, at most once a TOUCH_PAUSE_NS. Off the mutex
- * meanwhile: only this thread frees a segment that has been active.
+ * over them. The files are touched some time after the log has grown, at most once a TOUCH_PAUSE_NS; without a thread
+ * after each growth. Off the mutex meanwhile: only this thread frees a segment that has been active.
  */
 static void touch(sealer *sealer) {
   segment *active = sealer->active;
@@ -348,13 +352,13 @@ static uint64_t interval_due(const sealer *sealer) {
   return sealer->fresh ? sealer->fresh_since + sealer->intake->options->sync_interval_ns / 2 : UINT64_MAX;
 }
 
-/* Does one thing that is due, or sleeps until something is. */
-static void take_step(sealer *sealer) {
+/* Does one thing that is due: 0. Or answers when something will be due; the mutex was not free then. */
+static uint64_t take_step(sealer *sealer) {
   intake *intake = sealer->intake;
   uint64_t bounds_due = retention_due(intake->retention);
   int timed = sealer->stuck || sealer->fresh || is_stale(sealer) || sealer->damaged || bounds_due != UINT64_MAX;
   uint64_t now = timed ? sys_monotonic_ns() : 0;
-  if (settle_undrained(sealer)) return; /* the mutex was free: look at everything anew, a stop included */
+  if (settle_undrained(sealer)) return 0; /* the mutex was free: look at everything anew, a stop included */
   if (sealer->broken != 0) retention_deny(intake->retention, sealer->broken);
   if (now >= touch_due(sealer)) {
     touch(sealer);
@@ -363,7 +367,7 @@ static void take_step(sealer *sealer) {
     if (!is_cut_off(sealer)) retention_serve(intake->retention);
   } else if (has_drained_wait(sealer) || now >= interval_due(sealer)) {
     __atomic_store_n(&sealer->fresh, 0, __ATOMIC_RELAXED);
-    if (make_durable(sealer) == 0 || intake->options->sync_interval_ns == 0) return;
+    if (make_durable(sealer) == 0 || intake->options->sync_interval_ns == 0) return 0;
     __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
     sealer->fresh_since = now;
   } else if (sealer->first_done) {
@@ -378,24 +382,38 @@ static void take_step(sealer *sealer) {
     if (touch_due(sealer) < due) due = touch_due(sealer);
     if (sealer->damaged && sealer->copy_at < due) due = sealer->copy_at;
     if (sealer->stuck && sealer->retry_at < due) due = sealer->retry_at;
-    thread_wait(&sealer->worker.wakes, &sealer->worker.mutex, due);
+    return due;
   }
+  return 0;
+}
+
+void sealer_work(sealer *sealer) {
+  pthread_mutex_lock(&sealer->worker.mutex);
+  while (take_step(sealer) == 0) continue;
+  pthread_mutex_unlock(&sealer->worker.mutex);
+}
+
+/* After the drainer has ended, and no segment is active: only the queue is left. Under the mutex. */
+static void finish_work(sealer *sealer) {
+  make_durable(sealer);
+  while (sealer->damaged) copy_damaged(sealer, 1);
+  int due = retention_due(sealer->intake->retention) <= sys_monotonic_ns();
+  if (due && sealer->broken == 0 && !is_cut_off(sealer)) retention_serve(sealer->intake->retention);
+  sealer->serves = 0;
+  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
+    settle(wait, is_durable(sealer, wait) ? result_of(sealer, wait) : SYNC_CLOSED, 0);
+  }
+  announce(sealer);
 }
 
 static void *sealer_main(void *argument) {
   sealer *sealer = argument;
   pthread_mutex_lock(&sealer->worker.mutex);
-  while (!sealer->worker.stopping) take_step(sealer);
-  /* The drainer has ended, and no segment is active: only the queue is left. */
-  make_durable(sealer);
-  while (sealer->damaged) copy_damaged(sealer, 1);
-  int due = retention_due(sealer->intake->retention) <= sys_monotonic_ns();
-  if (due && sealer->broken == 0 && !is_cut_off(sealer)) retention_serve(sealer->intake->retention);
-  sealer->worker.running = 0;
-  for (sync_wait *wait = sealer->waits; wait; wait = wait->next) {
-    settle(wait, is_durable(sealer, wait) ? result_of(sealer, wait) : SYNC_CLOSED, 0);
+  while (!sealer->worker.stopping) {
+    uint64_t due = take_step(sealer);
+    if (due != 0) thread_wait(&sealer->worker.wakes, &sealer->worker.mutex, due);
   }
-  announce(sealer);
+  finish_work(sealer);
   pthread_mutex_unlock(&sealer->worker.mutex);
   return NULL;
 }
@@ -407,10 +425,19 @@ void sealer_make(sealer *sealer, intake *intake) {
 
 void sealer_free(sealer *sealer) { worker_free(&sealer->worker); }
 
-int sealer_start(sealer *sealer) { return worker_start(&sealer->worker, sealer_main, sealer, "weir-seal"); }
+int sealer_start(sealer *sealer) {
+  sealer->serves = 1;
+  if (sealer->intake->options->threadless) return 0;
+  int error = worker_start(&sealer->worker, sealer_main, sealer, "weir-seal");
+  if (error != 0) sealer->serves = 0;
+  return error;
+}
 
 int sealer_stop(sealer *sealer) {
   worker_stop(&sealer->worker);
+  pthread_mutex_lock(&sealer->worker.mutex);
+  if (sealer->serves) finish_work(sealer); /* there was no thread to do it */
+  pthread_mutex_unlock(&sealer->worker.mutex);
   int error = sealer->stuck ? sealer->stuck_error : sealer->broken;
   while (sealer->stuck) {
     segment *next = sealer->stuck->next;
@@ -464,7 +491,7 @@ int sealer_add(sealer *sealer, sync_wait *wait) {
   pthread_mutex_lock(&sealer->worker.mutex);
   if (is_durable(sealer, wait)) {
     settle(wait, result_of(sealer, wait), 0);
-  } else if (!sealer->worker.running) {
+  } else if (!sealer->serves) {
     settle(wait, SYNC_CLOSED, 0);
   } else {
     wait->next = sealer->waits;

@@ -1,6 +1,6 @@
 /*
  * sealer.h: the sealer, a thread that brings full segments to the disk, and serves those who wait for it. See sealer.c
- * for the orders.
+ * for the orders. In a log without threads: see drain/threadless.h.
  */
 #ifndef WEIR_SEALER_H
 #define WEIR_SEALER_H
@@ -45,6 +45,7 @@ enum { MAX_DAMAGED_BYTES = 4 << 20 };
 typedef struct sealer {
   intake *intake;
   finisher finisher;
+  int serves;                /* from sealer_start to sealer_stop: waits are taken */
   worker worker;             /* `settled`: a wait is over, or older segments were removed */
   segment *active;           /* the one that the drainer fills; null: none. Only the drainer changes it */
   segment *first_done;       /* full segments, oldest first */
@@ -74,7 +75,8 @@ typedef struct sealer {
 
 void sealer_make(sealer *sealer, intake *intake); /* in memory that is zeros; sealer_free undoes it */
 void sealer_free(sealer *sealer);
-int sealer_start(sealer *sealer); /* 0 or negative errno */
+int sealer_start(sealer *sealer); /* 0 or negative errno. Starts no thread in a log without threads */
+void sealer_work(sealer *sealer); /* without threads: does all that is due, on the calling thread */
 int sealer_stop(sealer *sealer);  /* finishes what is left, as it can. 0, or negative errno of what it could not */
 void sealer_change(sealer *sealer, segment *next); /* makes `next` the active segment; the one before is queued */
 uint64_t sealer_waiting(const sealer *sealer); /* full segments that are not on the disk yet */

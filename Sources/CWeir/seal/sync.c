@@ -62,6 +62,11 @@ static weir_status wait_for_event(intake *intake, weir_id id, sync_wait *wait, i
               "capture", (unsigned long long)id.opening, (unsigned long long)id.sequence, intake->held->path);
 }
 
+static void await(intake *intake, sync_wait *wait, uint64_t deadline) {
+  callers_work(intake, deadline); /* settles it, if nobody did meanwhile */
+  sealer_await(intake->sealer, wait, deadline);
+}
+
 weir_status weir_durable(weir_log *producer, weir_id id, uint64_t timeout_ns, weir_error *error) {
   intake *intake = intake_of(producer);
   if (lane_log_state(intake) == STATE_DETACHED) return callers_closed(intake, error);
@@ -69,7 +74,7 @@ weir_status weir_durable(weir_log *producer, weir_id id, uint64_t timeout_ns, we
   int settled;
   weir_status status = wait_for_event(intake, id, &wait, &settled, error);
   if (status != WEIR_OK) return status;
-  if (!settled) sealer_await(intake->sealer, &wait, sys_deadline(timeout_ns));
+  if (!settled) await(intake, &wait, sys_deadline(timeout_ns));
   return status_of_wait(intake, &wait, error);
 }
 
@@ -102,7 +107,7 @@ weir_status weir_sync(weir_log *producer, uint64_t timeout_ns, uint64_t *next_of
   if (!callers_enter(intake)) return callers_closed(intake, error);
   sync_wait wait = {.lane = NOTICE_LANE};
   sealer_add(intake->sealer, &wait);
-  sealer_await(intake->sealer, &wait, sys_deadline(timeout_ns));
+  await(intake, &wait, sys_deadline(timeout_ns));
   if (next_offset) *next_offset = weir_durable_offset(producer);
   callers_leave(intake);
   return status_of_wait(intake, &wait, error);

@@ -46,7 +46,9 @@
 #define callers_closed weir_core_callers_closed
 #define callers_enter weir_core_callers_enter
 #define callers_enter_counters weir_core_callers_enter_counters
+#define callers_keep_work weir_core_callers_keep_work
 #define callers_leave weir_core_callers_leave
+#define callers_work weir_core_callers_work
 #define check_batch weir_core_check_batch
 #define check_batch_block weir_core_check_batch_block
 #define check_segment weir_core_check_segment
@@ -100,8 +102,11 @@
 #define drainer_end weir_core_drainer_end
 #define drainer_free weir_core_drainer_free
 #define drainer_make weir_core_drainer_make
+#define drainer_pass weir_core_drainer_pass
+#define drainer_set_goal weir_core_drainer_set_goal
 #define drainer_start weir_core_drainer_start
 #define drainer_stop weir_core_drainer_stop
+#define drainer_wake weir_core_drainer_wake
 #define event_fill weir_core_event_fill
 #define eviction_settle weir_core_eviction_settle
 #define eviction_total weir_core_eviction_total
@@ -197,6 +202,7 @@
 #define preparer_stop weir_core_preparer_stop
 #define preparer_take weir_core_preparer_take
 #define preparer_want weir_core_preparer_want
+#define preparer_work weir_core_preparer_work
 #define quarantine_block weir_core_quarantine_block
 #define quarantine_copy weir_core_quarantine_copy
 #define quarantine_file weir_core_quarantine_file
@@ -279,6 +285,7 @@
 #define sealer_stop weir_core_sealer_stop
 #define sealer_trouble weir_core_sealer_trouble
 #define sealer_waiting weir_core_sealer_waiting
+#define sealer_work weir_core_sealer_work
 #define segment_abandon weir_core_segment_abandon
 #define segment_append weir_core_segment_append
 #define segment_append_definitions weir_core_segment_append_definitions
@@ -377,6 +384,8 @@
 #define sys_write_at weir_core_sys_write_at
 #define thread_start weir_core_thread_start
 #define thread_wait weir_core_thread_wait
+#define threadless_end weir_core_threadless_end
+#define threadless_work weir_core_threadless_work
 #define types_load weir_core_types_load
 #define types_publish weir_core_types_publish
 #define unpack_block weir_core_unpack_block
