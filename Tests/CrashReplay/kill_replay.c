@@ -91,6 +91,7 @@ static void kill_one(life *life, const victim_plan *plan, aim aim) {
   int status;
   if (victim_kill(victim, &status)) {
     count_kill(life);
+    replay_count(life->replay, "kills of a log without threads", plan->threadless);
   } else {
     replay_count(life->replay, "victims that ended before their kill", 1);
     if (status != 0) judge_fault(&life->judge, "a victim ended with %d: %s", status, report->message);
@@ -132,6 +133,7 @@ static victim_plan next_plan(life *life, const victim_plan *of_log) {
   plan.retain_bytes = of_log->retain_bytes;
   plan.remove_delivered = of_log->remove_delivered;
   plan.deliver_every = 1 + replay_below(&life->state, 300);
+  if (replay_below(&life->state, 4) == 0) victim_leave_threads_out(&plan, 1 + replay_below(&life->state, 200));
   return plan;
 }
 

@@ -37,6 +37,7 @@ victim_plan power_plan(const char *directory, uint64_t seed) {
     if (plan.full_policy == WEIR_FULL_DROP_OLDEST) plan.full_policy = WEIR_FULL_DROP_NEWEST; /* its word may go, too */
     plan.full_wait_ns = 100000000;
   }
+  if (replay_below(&state, 4) == 0) victim_leave_threads_out(&plan, 1 + replay_below(&state, 100));
   return plan;
 }
 
@@ -92,6 +93,7 @@ static void *produce(void *context) {
     weir_id id;
     int32_t answer =
         victim_capture(plan, producer->run->report, live.log, producer->first_type, producer->thread, &id);
+    victim_work(plan, producer->run->report, live.log, answer, i);
     if (plan->contexts > 0 && i % plan->context_every == 0) {
       victim_set_context(plan, producer->run->report, live.log);
     }
@@ -548,6 +550,7 @@ void power_hold(judge *judge, power_run *run, const image_plan *image, const cha
   plan.sync_interval_ns = 0;
   plan.full_policy = WEIR_FULL_DROP_NEWEST;
   plan.full_wait_ns = UINT64_MAX;
+  plan.threadless = 0;
   holding.seen = calloc(REPORT_THREADS, REPORT_EVENTS);
   holding.drained = calloc(REPORT_OPENINGS, sizeof *holding.drained);
   REQUIRE(holding.seen && holding.drained);

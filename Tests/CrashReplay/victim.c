@@ -23,6 +23,14 @@ victim_plan victim_plan_small(const char *directory, uint64_t seed) {
                        .drain_interval_ns = 1000000};
 }
 
+void victim_leave_threads_out(victim_plan *plan, uint64_t drain_every) {
+  plan->threadless = 1;
+  plan->drain_every = drain_every;
+  plan->full_wait_ns = plan->sync_interval_ns = 0;
+  plan->batch_threads = 0;
+  if (plan->clock == WEIR_CLOCK_TICK) plan->clock = WEIR_CLOCK_AUTO;
+}
+
 victim_plan victim_plan_random(const char *directory, const char *ring_directory, uint64_t seed) {
   uint64_t state = replay_mix(seed, 1);
   victim_plan plan = victim_plan_small(directory, seed);
@@ -67,12 +75,13 @@ const char *victim_describe(const victim_plan *plan) {
            "%u threads, %u openings, %" PRIu64 " events each, hold %" PRIu64 ", pause %" PRIu64 " ns, sync every "
            "%" PRIu64 ", durable every %" PRIu64 ", synced each %" PRIu64 " ns, largest %" PRIu64 ", lanes %u "
            "(%u spare) of %" PRIu64 ", segments of %" PRIu64 ", interval %" PRIu64 " ns, policy %u, wait %" PRIu64
-           " ns, clock %u, ring %s, %u contexts, each for %" PRIu64 "%s%s, %u batchers, delivered every %" PRIu64,
+           " ns, clock %u, ring %s, %u contexts, each for %" PRIu64 "%s%s%s, %u batchers, delivered every %" PRIu64,
            plan->threads, plan->openings, plan->events, plan->hold, plan->pause_ns, plan->sync_every,
            plan->durable_every, plan->sync_interval_ns, plan->largest, plan->lane_count, plan->spare_lanes,
            plan->lane_bytes, plan->segment_bytes, plan->drain_interval_ns, plan->full_policy, plan->full_wait_ns,
            plan->clock, plan->ring_directory ? "elsewhere" : "here", plan->contexts, plan->context_every,
-           plan->scoped ? ", scoped" : "", plan->sampled ? ", sampled" : "", plan->batch_threads,
+           plan->scoped ? ", scoped" : "", plan->sampled ? ", sampled" : "", plan->threadless ? ", without threads" : "",
+           plan->batch_threads,
            plan->remove_delivered ? plan->deliver_every : 0);
   return text;
 }
@@ -255,6 +264,12 @@ void victim_deliver(report *report, weir_log *log, uint64_t *state) {
   weir_set_delivered(log, offset);
 }
 
+void victim_work(const victim_plan *plan, report *report, weir_log *log, int32_t answer, uint64_t captures) {
+  weir_error error;
+  if (!plan->threadless || (answer != WEIR_DROP_FULL && captures % plan->drain_every != 0)) return;
+  if (weir_drain(log, UINT64_MAX, NULL, &error) != WEIR_OK) report_failure(report, "weir_drain", &error);
+}
+
 static void *produce(void *context) {
   producer *producer = context;
   const victim_plan *plan = producer->plan;
@@ -266,6 +281,7 @@ static void *produce(void *context) {
     if (plan->contexts > 0 && producer->captures % plan->context_every == 0) {
       victim_set_context(plan, producer->report, producer->log);
     }
+    victim_work(plan, producer->report, producer->log, answer, producer->captures);
     report_watermark(producer->report, weir_durable_offset(producer->log));
     if (plan->durable_every > 0 && producer->captures % plan->durable_every == 0 && answer == WEIR_ACCEPTED) {
       wait_for_event(producer, id);
@@ -322,6 +338,7 @@ weir_status victim_open(const victim_plan *plan, report *report, weir_log **log,
   options.limit_policy = plan->limit_policy;
   options.batch_threads = plan->batch_threads;
   options.remove_delivered = plan->remove_delivered;
+  options.threadless = plan->threadless;
   if (report) report_enter(report, PHASE_OPENING);
   weir_status status = weir_open(plan->directory, &options, log, recovery, error);
   if (status == WEIR_OK && report) report_opened(report, recovery);

@@ -38,6 +38,8 @@ typedef struct victim_plan {
   uint64_t lane_bytes, segment_bytes, max_event_bytes, drain_interval_ns, full_wait_ns, sync_interval_ns;
   uint64_t max_bytes, retain_bytes;
   uint32_t limit_policy, batch_threads, remove_delivered;
+  uint32_t threadless;
+  uint64_t drain_every; /* without threads: captures of a thread between its drains, beside those for a full lane */
 } victim_plan;
 
 enum {
@@ -52,6 +54,9 @@ victim_plan victim_plan_small(const char *directory, uint64_t seed);
 
 /* Threads, sizes, policies, pauses, closes and syncs at random; `ring_directory` (may be null) is taken or not. */
 victim_plan victim_plan_random(const char *directory, const char *ring_directory, uint64_t seed);
+
+/* Makes it one of a log without threads: leaves out what needs one. */
+void victim_leave_threads_out(victim_plan *plan, uint64_t drain_every);
 
 /* One line that tells of the plan, for a failure's message. */
 const char *victim_describe(const victim_plan *plan);
@@ -83,6 +88,9 @@ const char *victim_type_name(uint32_t type);
 /* Captures a thread's next event and notes it; answers what the library answered. */
 int32_t victim_capture(const victim_plan *plan, report *report, weir_log *log, uint32_t first_type, uint32_t thread,
                        weir_id *id);
+
+/* Without threads: drains where it is time to, or the last capture, by its answer, found the lane full. */
+void victim_work(const victim_plan *plan, report *report, weir_log *log, int32_t answer, uint64_t captures);
 
 /* Says that some of what is in the log was delivered, as far as `state` has it; notes it before. */
 void victim_deliver(report *report, weir_log *log, uint64_t *state);
