@@ -8,6 +8,14 @@ static void set_full(weir_options *options, uint32_t full, uint64_t a_while_ns) 
   options->full_wait_ns = full == BLOCK_FOR_EVER ? UINT64_MAX : full == BLOCK_A_WHILE ? a_while_ns : 0;
 }
 
+/* The bystanders and the producers' waits do the work. */
+static void leave_threads_out(weir_options *options) {
+  options->threadless = 1;
+  options->sync_interval_ns = 0;
+  options->batch_threads = 0;
+  if (options->clock == WEIR_CLOCK_TICK) options->clock = WEIR_CLOCK_AUTO;
+}
+
 plan plan_of(uint64_t seed, uint32_t full) {
   uint64_t random = seed;
   plan plan = {.seed = seed, .full = full};
@@ -36,6 +44,7 @@ plan plan_of(uint64_t seed, uint32_t full) {
   plan.waits_in = draw(&random, 2) ? 50 + (uint32_t)draw(&random, 500) : 0;
   plan.options.sync_interval_ns = draw(&random, 3) ? 0 : 1000000 + draw(&random, 20000000);
   plan.options.batch_threads = (uint32_t)draw(&random, 4); /* last, so that a seed gives the rest as it did without */
+  if (draw(&random, 3) == 0 && options->full_wait_ns == 0) leave_threads_out(options);
   return plan;
 }
 
