@@ -444,6 +444,15 @@ static void capture_while_rolling(swept *swept) {
   stepper_mark(0);
 }
 
+/* ---- Without threads --------------------------------------------------------------------------------------------- */
+
+static void threadless(victim_plan *plan) { victim_leave_threads_out(plan, UINT64_MAX); }
+
+static void threadless_two_lanes(victim_plan *plan) {
+  two_lanes(plan);
+  threadless(plan);
+}
+
 /* ---- All of them ------------------------------------------------------------------------------------------------- */
 
 /* The least counts are about half of what was seen; compilers and versions of the C library differ. */
@@ -527,6 +536,19 @@ const sweep sweeps[] = {
      .quantum = 40, .instructions = 5000, .stores = 80, .calls = 10},
     {"case 20: interleaved captures and close", .shape = two_lanes, .run = capture_while_closing, .quantum = 300,
      .instructions = 5000, .stores = 20, .calls = 10},
+    {"case 2: drain without threads", .shape = threadless, .run = drain_block, .instructions = 2000, .stores = 20},
+    {"case 5: roll, seal, prepare and sync without threads", .shape = threadless, .run = roll, .instructions = 20000,
+     .stores = 250, .calls = 20},
+    {"case 3: sync without threads", .shape = threadless, .run = sync_log, .instructions = 2000, .stores = 20,
+     .calls = 2},
+    {"case 5: close without threads", .shape = threadless, .run = close_log, .instructions = 5000, .stores = 20,
+     .calls = 15},
+    {"case 2: captures and drains without threads", .shape = threadless_two_lanes,
+     .run = capture_while_draining, .quantum = 300, .instructions = 5000, .stores = 80, .calls = 10},
+    {"case 20: captures and close without threads", .shape = threadless_two_lanes,
+     .run = capture_while_closing, .quantum = 300, .instructions = 5000, .stores = 20, .calls = 10},
+    {"case 5: captures and rolling without threads", .shape = threadless_two_lanes,
+     .run = capture_while_rolling, .quantum = 500, .instructions = 10000, .stores = 250, .calls = 10},
     {"case 5: interleaved captures and rolling", .shape = two_lanes, .run = capture_while_rolling, .quantum = 500,
      .instructions = 10000, .stores = 250, .calls = 10},
 };
