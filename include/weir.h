@@ -218,8 +218,8 @@ enum { WEIR_MAX_BATCH_THREADS = 64 };
  * written to now and then, such as a program's notes on its own doings, where four threads cost more than the log.
  * Captures are the same, and accept what a full lane has room for, whether anybody works or not: a capture never works.
  * weir_drain, weir_sync, weir_durable and weir_close work on the calling thread: they drain the lanes, seal full
- * segments, remove what is due, make the next segment, sync for whoever waits, and call the host's functions. Any thread
- * may call them. One works at a time; a timeout bounds the wait for the others, and not the caller's own work.
+ * segments, remove what is due, make the next segment, sync for whoever waits, and call the host's functions. Any
+ * thread may call them. One works at a time; a timeout bounds the wait for the others, and not the caller's own work.
  *
  *     options.threadless = 1;
  *     ...
@@ -480,10 +480,10 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
  * Has `drained` called, with `context`, after each pass of the drainer that moved events into the log, and before
  * weir_drain returns for that pass. So a follower in this process sleeps while nothing comes, and does not poll.
  * `drained` runs on the drainer's thread (without threads on that of a call that works), must not block, and may call
- * nothing of this log but weir_count and captures; a capture there never waits for room, whatever full_wait_ns says. The
- * child of a fork made in `drained` must not return from it. A log has one such function: a later call replaces it, null
- * removes it. When weir_on_drained returns, the function before is neither running nor called again. In the child of a
- * fork the call does nothing. Cost: a lock.
+ * nothing of this log but weir_count and captures; a capture there never waits for room, whatever full_wait_ns says.
+ * The child of a fork made in `drained` must not return from it. A log has one such function: a later call replaces it,
+ * null removes it. When weir_on_drained returns, the function before is neither running nor called again. In the child
+ * of a fork the call does nothing. Cost: a lock.
  */
 void weir_on_drained(weir_log *log, void (*drained)(void *context), void *context);
 

@@ -61,6 +61,7 @@ static victim_plan plain_plan(const char *folder, uint64_t events) {
   plan.largest = 400;
   plan.full_policy = WEIR_FULL_DROP_NEWEST;
   plan.full_wait_ns = 1000000000;
+  plan.threadless = 0;
   plan.pause_ns = 100000;
   plan.sync_every = plan.durable_every = plan.sync_interval_ns = 0;
   plan.drain_interval_ns = 1000000;

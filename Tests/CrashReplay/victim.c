@@ -80,8 +80,8 @@ const char *victim_describe(const victim_plan *plan) {
            plan->durable_every, plan->sync_interval_ns, plan->largest, plan->lane_count, plan->spare_lanes,
            plan->lane_bytes, plan->segment_bytes, plan->drain_interval_ns, plan->full_policy, plan->full_wait_ns,
            plan->clock, plan->ring_directory ? "elsewhere" : "here", plan->contexts, plan->context_every,
-           plan->scoped ? ", scoped" : "", plan->sampled ? ", sampled" : "", plan->threadless ? ", without threads" : "",
-           plan->batch_threads,
+           plan->scoped ? ", scoped" : "", plan->sampled ? ", sampled" : "",
+           plan->threadless ? ", without threads" : "", plan->batch_threads,
            plan->remove_delivered ? plan->deliver_every : 0);
   return text;
 }

@@ -50,7 +50,7 @@ void drainer_abandon(drainer *drainer); /* lets go of the active segment, which 
 
 typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
 
-/* What passes that stalled go on to: each lane up to where it was at one moment. Without it a pass takes what it finds. */
+/* What several passes go on to: each lane up to where it was at one moment. Without it a pass takes what it finds. */
 typedef struct drain_goal {
   uint64_t requested; /* the drain requests that this serves */
   uint64_t tails[WEIR_MAX_LANES];

@@ -1,8 +1,8 @@
 /*
  * preparer.c: the preparer, a thread that makes, allocates and populates the next segments, so that the drainer does
  * not wait for that. The drainer still waits for the disk when it renames the segment that it begins, and when it
- * stores to a page that is being written back. Until preparer_start segments are made when they are taken. A log without
- * threads has them made when a pass of the drainer ended for want of one (preparer_work), not ahead.
+ * stores to a page that is being written back. Until preparer_start segments are made when they are taken. A log
+ * without threads has them made when a pass of the drainer ended for want of one (preparer_work), not ahead.
  */
 #include "drain/preparer.h"
 

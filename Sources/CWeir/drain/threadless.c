@@ -2,10 +2,10 @@
  * threadless.c: the work of a log without threads: what the drainer, the sealer and the preparer do in other logs, one
  * after the other, on the thread of a caller.
  *
- * What it keeps true: one caller at a time has the work (callers_work), and the mutex under which it is handed on orders
- * all that one did before what the next one does. So the drainer, the sealer and the preparer see what they see where
- * each has a thread of its own, and the orders between them hold by the order of the program. Those between them and the
- * captures are the same as ever.
+ * What it keeps true: one caller at a time has the work (callers_work), and the mutex under which it is handed on
+ * orders all that one did before what the next one does. So the drainer, the sealer and the preparer see what they see
+ * where each has a thread of its own, and the orders between them hold by the order of the program. Those between them
+ * and the captures are the same as ever.
  *
  * A pass that lacks a segment ends, and lets go of its lane; the full segments are sealed, older ones removed if the
  * byte limit asks for it, the next segment is made, and the next pass goes on. It goes on to the goal only: captures at

@@ -53,8 +53,8 @@ static weir_status check_threadless(const weir_options *options, weir_error *err
     const char *reason;
   } options_of_threads[] = {
       {"full_wait_ns", options->full_wait_ns != 0,
-       "nobody would make room while a capture waits; when a capture answers WEIR_DROP_FULL, call weir_drain and capture "
-       "again"},
+       "nobody would make room while a capture waits; when a capture answers WEIR_DROP_FULL, call weir_drain and "
+       "capture again"},
       {"sync_interval_ns", options->sync_interval_ns != 0,
        "nobody would sync once the interval has passed; call weir_sync or weir_durable"},
       {"batch_threads", options->batch_threads != 0, "call weir_batch_directory once the log is closed"},
