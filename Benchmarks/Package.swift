@@ -50,6 +50,7 @@ let package = Package(
       name: "HookBench",
       dependencies: [
         .product(name: "Weir", package: "weir"),
+        .product(name: "WeirAspects", package: "weir"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings
@@ -58,6 +59,7 @@ let package = Package(
       name: "ScopeBench",
       dependencies: [
         .product(name: "Weir", package: "weir"),
+        .product(name: "WeirScopes", package: "weir"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings
@@ -66,6 +68,8 @@ let package = Package(
       name: "DeliveryBench",
       dependencies: [
         .product(name: "Weir", package: "weir"),
+        .product(name: "WeirContracts", package: "weir"),
+        .product(name: "WeirDelivery", package: "weir"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings

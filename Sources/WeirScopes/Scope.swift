@@ -22,7 +22,7 @@ public import Weir
 /// ```
 ///
 /// The beginning, each suspension and the end are events: ``ScopeEvent``. A scope is the *view* of the events that are
-/// captured inside of it: ``EventContext/view`` has its ``id``, its ``name`` and its ``parent``. A ``withView(_:_:)``
+/// captured inside of it: ``EventContext/view`` has its ``id``, its ``name`` and its ``parent``. A ``Bindings``
 /// around a scope, or in one, is its parent, or its child, as another scope is.
 ///
 /// **Time.** ``elapsed`` goes by the monotonic clock, without the time that the scope was suspended, and, with a
@@ -38,7 +38,7 @@ public import Weir
 /// never exited: its last event tells how long it was there.
 ///
 /// **Limits.** A name may be empty. Where name and parent do not fit into what can be bound (4,096 bytes), the view is
-/// left out as that of ``withView(_:_:)`` is, and counted in ``Counters/scopesRefused``: the scope's own events have no
+/// left out as that of ``Bindings`` is, and counted in ``Counters/bindingsRefused``: the scope's own events have no
 /// view then, and others have the one around it. Where the name is larger than an event may be, the scope's own events
 /// are dropped as ``DropReason/tooLarge``, and counted.
 ///

@@ -14,7 +14,9 @@ let package = Package(
     ),
     .executableTarget(
       name: "SwiftCounts",
-      dependencies: ["Counting", .product(name: "Weir", package: "weir")],
+      dependencies: [
+        "Counting", .product(name: "Weir", package: "weir"), .product(name: "WeirAspects", package: "weir"),
+      ],
       swiftSettings: [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -165,9 +165,9 @@ extension EndToEnd {
       let tracker = try Tracker(directory: scratch("log"), configuration: configuration)
       tracker.track("plain", fields: ["a": 1])
       try tracker.associate("u1", traits: ["plan": "gold", "phone": "555-1"], sensitive: ["phone"])
-      let id = withUser("u2", traits: ["card": "4111"], sensitive: ["card"]) {
-        withView("Cart") {
-          withContext(["region": "us", "cart": 7, "token": "t1"]) { tracker.track(Account.captured[0]).id }
+      let id = Bindings.with(user: "u2", traits: ["card": "4111"], sensitive: ["card"]) {
+        Bindings.with(view: "Cart") {
+          Bindings.with(fields: ["region": "us", "cart": 7, "token": "t1"]) { tracker.track(Account.captured[0]).id }
         }
       }
       try tracker.close()

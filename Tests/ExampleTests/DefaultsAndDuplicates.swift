@@ -34,7 +34,7 @@ import WeirTesting
     let first = tracker.track(Feed.tapped(product: 9, position: 4))
     tracker.track(Feed.tapped(product: 9, position: 4))  // a double tap
     tracker.track(Feed.tapped(product: 10, position: 5))
-    withUser("ada") {
+    Bindings.with(user: "ada") {
       tracker.track(Feed.tapped(product: 9, position: 4))  // somebody else's
     }
 

@@ -42,7 +42,7 @@ actor CheckoutService {
     let spy = try SpyTracker(contract: .shop)
     let service = CheckoutService(tracker: spy.tracker)
 
-    await withUser("ada") {
+    await Bindings.with(user: "ada") {
       await service.buy(cart: 7, total: 19.90)
     }
 

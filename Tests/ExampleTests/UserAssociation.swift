@@ -16,9 +16,9 @@ struct Server: Sendable {
   let tracker: Tracker
 
   func handle(_ request: Request) async throws {
-    try await withUser(request.user) {
-      try await withContext(["request": .string(request.id)]) {
-        try await withView("/checkout") {
+    try await Bindings.with(user: request.user) {
+      try await Bindings.with(fields: ["request": .string(request.id)]) {
+        try await Bindings.with(view: "/checkout") {
           try await startCheckout(request.cart)
         }
       }
@@ -65,7 +65,7 @@ struct Server: Sendable {
 
     try tracker.associate("ada", traits: ["plan": "plus", "email": "ada@example.org"], sensitive: ["email"])
     tracker.track(Checkout.started(cart: 2))
-    withUser("support-12") {
+    Bindings.with(user: "support-12") {
       tracker.track(Checkout.abandoned(cart: 2, seconds: 30))
     }
 

@@ -10,7 +10,7 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "HookStress",
-      dependencies: [.product(name: "Weir", package: "weir")],
+      dependencies: [.product(name: "Weir", package: "weir"), .product(name: "WeirAspects", package: "weir")],
       swiftSettings: [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -11,7 +11,11 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "Adopter",
-      dependencies: [.product(name: "Weir", package: "weir"), .product(name: "WeirTesting", package: "weir")],
+      dependencies: [
+        .product(name: "Weir", package: "weir"), .product(name: "WeirAspects", package: "weir"),
+        .product(name: "WeirDelivery", package: "weir"), .product(name: "WeirScopes", package: "weir"),
+        .product(name: "WeirTesting", package: "weir"),
+      ],
       swiftSettings: [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("InternalImportsByDefault"),

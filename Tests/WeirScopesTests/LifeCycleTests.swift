@@ -95,12 +95,12 @@ struct LifeCycleTests {
       let stage = try Stage(log)
       let observed = Mutex<[String?]>([])
       let observation = stage.lifeCycle.observe { _ in
-        let user = currentUser?.id
+        let user = Bindings.current.user?.id
         observed.withLock { $0.append(user) }
       }
-      let scope = withUser("bob") { log.tracker.beginScope("page") }
-      withUser("ada") {
-        withView("other") {
+      let scope = Bindings.with(user: "bob") { log.tracker.beginScope("page") }
+      Bindings.with(user: "ada") {
+        Bindings.with(view: "other") {
           stage.lifeCycle.note(.suspend)
           stage.lifeCycle.note(.resume)
         }

@@ -49,12 +49,12 @@ struct ScopeTests {
     try ScopeLog.with { log throws in
       let id = log.tracker.withScope("checkout") { scope in
         #expect(Scope.current === scope)
-        #expect(currentView == EventView(id: scope.id, name: "checkout"))
+        #expect(Bindings.current.view == EventView(id: scope.id, name: "checkout"))
         log.tracker.track("inside")
         return scope.id
       }
       #expect(Scope.current == nil)
-      #expect(currentView == nil)
+      #expect(Bindings.current.view == nil)
       log.tracker.track("outside")
       #expect(try log.lines() == ["entered checkout", "inside", "exited checkout end", "outside"])
       let views = try log.events().map(\.context.view)
@@ -69,15 +69,15 @@ struct ScopeTests {
   @Test func `a scope has the view around it for its parent`() throws {
     try ScopeLog.with { log throws in
       let tracker = log.tracker
-      withView("page") {
-        let page = currentView?.id
+      Bindings.with(view: "page") {
+        let page = Bindings.current.view?.id
         tracker.withScope("outer") { outer in
           #expect(outer.parent == page)
-          withView("dialog") {
-            #expect(currentView?.parent == outer.id)
+          Bindings.with(view: "dialog") {
+            #expect(Bindings.current.view?.parent == outer.id)
             #expect(Scope.current === outer)
             tracker.withScope("inner") { inner in
-              #expect(inner.parent == currentView?.parent)
+              #expect(inner.parent == Bindings.current.view?.parent)
               #expect(inner.parent != outer.id)
               tracker.track("x")
             }
@@ -85,7 +85,7 @@ struct ScopeTests {
           #expect(tracker.beginScope("given", parent: "elsewhere").parent == "elsewhere")
           #expect(tracker.beginScope("child").parent == outer.id)
         }
-        #expect(currentView?.id == page)
+        #expect(Bindings.current.view?.id == page)
         #expect(Scope.current == nil)
       }
       #expect(tracker.beginScope("alone").parent == nil)
@@ -230,8 +230,8 @@ struct ScopeTests {
   /// The scope's own events are its beginner's, whoever ends it; what is captured inside is for whom it is captured.
   @Test func `events through a scope have the user and fields that it began with`() throws {
     try ScopeLog.with { log throws in
-      let scope = withUser("ada") { withContext(["route": "/cart"]) { log.tracker.beginScope("s") } }
-      withUser("bob") {
+      let scope = Bindings.with(user: "ada") { Bindings.with(fields: ["route": "/cart"]) { log.tracker.beginScope("s") } }
+      Bindings.with(user: "bob") {
         scope.track(Checkout.started(cart: 1))
         scope.run { _ = log.tracker.track("run") }
         scope.suspend()

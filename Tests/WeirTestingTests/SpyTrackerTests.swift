@@ -211,8 +211,8 @@ import WeirTesting
 
   @Test func `a spy gives the context of each event`() throws {
     let spy = try SpyTracker { $0.globals.app = "shop" }
-    withUser("ada") {
-      withContext(["request": "r-1"]) { spy.tracker.track(Order.paid(number: 1)) }
+    Bindings.with(user: "ada") {
+      Bindings.with(fields: ["request": "r-1"]) { spy.tracker.track(Order.paid(number: 1)) }
     }
     spy.tracker.track(Order.paid(number: 2))
     let contexts = spy.recorded(of: Order.self).map(\.context)

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Weir
+import WeirDelivery
 
 @main
 struct Command: AsyncParsableCommand {

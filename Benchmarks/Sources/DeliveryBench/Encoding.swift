@@ -1,5 +1,6 @@
 // Encoding.swift: how fast events become JSON on one core, beside a copy of the same bytes; and how fast they are read.
 import Weir
+import WeirDelivery
 
 func measureEncoding(_ log: SampleLog, rounds: Int) throws -> [Row] {
   var encoding = Row(

@@ -2,6 +2,7 @@
 // written and synced as often with nothing else to do.
 import Foundation
 import Weir
+import WeirDelivery
 
 func measureFiles(_ log: SampleLog, in folder: URL, batch: Int, rounds: Int) async throws -> [Row] {
   func row(_ name: String) -> Row {

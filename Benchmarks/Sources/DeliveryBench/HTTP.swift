@@ -2,6 +2,7 @@
 // the start of the process in it. Beside it the same bytes through one connection with nothing else to do.
 import Foundation
 import Weir
+import WeirDelivery
 
 func measureHTTP(_ log: SampleLog, in folder: URL, tool: String, rounds: Int) async throws -> [Row] {
   let presets = ["json", "segment"]

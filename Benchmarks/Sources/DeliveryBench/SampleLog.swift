@@ -1,5 +1,6 @@
 // SampleLog.swift: the events that are delivered, in a log as a program leaves it.
 import Weir
+import WeirDelivery
 
 /// The event of capture-bench: a number, a double, a 32-bit integer and 20 bytes of text.
 enum Sale: Codable, Event {

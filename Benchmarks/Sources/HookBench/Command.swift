@@ -3,6 +3,7 @@
 import ArgumentParser
 import Synchronization
 import Weir
+import WeirAspects
 
 #if canImport(Glibc)
   import Glibc

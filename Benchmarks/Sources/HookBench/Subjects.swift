@@ -5,6 +5,7 @@
 
 import Synchronization
 import Weir
+import WeirAspects
 
 /// A class whose methods do next to nothing, so that the difference is the join point.
 final class Page {

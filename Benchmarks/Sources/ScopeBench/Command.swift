@@ -3,6 +3,7 @@
 import ArgumentParser
 import Dispatch
 import Weir
+import WeirScopes
 
 #if canImport(Glibc)
   import Glibc
@@ -45,8 +46,11 @@ struct Command: ParsableCommand {
     let bench = Bench(tracker: tracker, bursts: bursts, calls: calls)
     // In this order: until something is bound captures look for nothing.
     bench.measure("a capture, nothing ever bound") { _ = tracker.track(Tick(1)) }
-    bench.measure("withView around nothing") { withView("checkout") {} }
-    bench.measure("withUser around nothing") { withUser("user-12345") {} }
+    bench.measure("a view bound around nothing") { Bindings.with(view: "checkout") {} }
+    bench.measure("a user bound around nothing") { Bindings.with(user: "user-12345") {} }
+    bench.measure("user, fields and view bound around nothing") {
+      Bindings.with(user: "user-12345", fields: ["request": "4711"], view: "checkout") {}
+    }
     bench.measure("beginScope and end") { _ = tracker.beginScope("checkout").end() }
     bench.measure("withScope around nothing") { tracker.withScope("checkout") { _ in } }
     captures(bench, tracker)
@@ -66,9 +70,9 @@ struct Command: ParsableCommand {
   private func captures(_ bench: Bench, _ tracker: Tracker) {
     let scope = tracker.beginScope("checkout")
     bench.measure("run around nothing") { scope.run {} }
-    withUser("user-12345") { bench.measure("run around nothing, another user bound") { scope.run {} } }
+    Bindings.with(user: "user-12345") { bench.measure("run around nothing, another user bound") { scope.run {} } }
     bench.measure("a capture, nothing bound") { _ = tracker.track(Tick(1)) }
-    withView("checkout") { bench.measure("a capture in a view") { _ = tracker.track(Tick(1)) } }
+    Bindings.with(view: "checkout") { bench.measure("a capture in a view") { _ = tracker.track(Tick(1)) } }
     scope.run { bench.measure("a capture in a scope") { _ = tracker.track(Tick(1)) } }
     bench.measure("Scope.track") { _ = scope.track(Tick(1)) }
     bench.measure("suspend and resume") {

@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// The first rule that an event matches counts; one that matches none is captured.
 ///
-/// **By user.** An event with a user (that of ``withUser(_:traits:sensitive:_:)``, or else ``Tracker/user``) is
+/// **By user.** An event with a user (that of ``Bindings``, or else ``Tracker/user``) is
 /// captured if the user's id is among the rate's share: the same users in every process, today and tomorrow, for all
 /// events of one rate, and at a higher rate the same ones and others. The id's UTF-8 is hashed by FNV-1a in 64 bits,
 /// and that by the finaliser of MurmurHash3 (`fmix64`); the user is in if the result, of 2^64, is below the rate.

@@ -146,7 +146,7 @@ public final class Tracker: Sendable {
   public var counters: Counters {
     var counters = handle.counters()
     counters.collidingTypes = refusals.withLock { $0.claims.colliding.count } ?? 0
-    counters.scopesRefused = EncodedScope.refusedCount
+    counters.bindingsRefused = EncodedScope.refusedCount
     return counters
   }
 

@@ -14,7 +14,7 @@ enum Scratch {
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key) { kept in
-      if let kept { Unmanaged<WriterMemory>.fromOpaque(kept).takeRetainedValue().retire() }
+      if let kept { Unmanaged<WriterMemory>.fromOpaque(kept).release() }
     }
     return status == 0 ? key : nil
   }()
@@ -40,7 +40,7 @@ enum Scratch {
       memory.writer.state.pointee.isInUse = false
       return true
     }
-    if !isThreads { memory.takeRetainedValue().retire() }
+    if !isThreads { memory.release() }
   }
 
   /// A writer that the thread keeps, if the system lets it.

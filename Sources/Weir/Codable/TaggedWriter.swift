@@ -22,12 +22,6 @@ struct WriterState: ~Copyable {
 
   /// The size of the last event's fields.
   var lastBytes = 0
-
-  /// The encoders of the values that encode themselves, the outermost first, and how many are in use.
-  var encoders = KeptEncoders()
-  var level = 0
-
-  var containers = KeptContainers()
 }
 
 /// Owns the memory of a writer. Everything handed out refers to it, so that what the user's code keeps never writes to
@@ -43,12 +37,6 @@ final class WriterMemory {
   deinit {
     writer.state.deinitialize(count: 1)
     writer.state.deallocate()
-  }
-
-  /// Lets go of all that refers back to it.
-  func retire() {
-    writer.state.pointee.encoders.removeAll()
-    writer.state.pointee.containers.removeAll()
   }
 }
 
@@ -87,15 +75,8 @@ struct TaggedWriter {
   /// end would use up the stack.
   func encode<T: Encodable>(_ value: T, into frame: Int, of memory: WriterMemory) throws {
     guard state.pointee.buffer.isOpen else { return }
-    let level = state.pointee.level
-    state.pointee.level += 1
-    defer { state.pointee.level -= 1 }
     do {
-      if let encoder = state.pointee.encoders.encoder(level, frame, of: memory) {
-        try Self.encode(value, to: &encoder.pointee)
-      } else {
-        try value.encode(to: TaggedEncoder(target: TaggedTarget(memory, frame)))
-      }
+      try value.encode(to: TaggedEncoder(target: TaggedTarget(memory, frame)))
     } catch {
       // The code around may catch this and go on, but half of the value is written.
       state.pointee.buffer.fail("\(state.pointee.buffer.describe(frame)) could not be encoded: \(error)")
@@ -103,12 +84,6 @@ struct TaggedWriter {
     }
     // A value that encoded nothing is an object without fields, as JSONEncoder has it.
     if !state.pointee.buffer[frame].isWritten { state.pointee.buffer.shape(frame, as: .object) }
-  }
-
-  /// The encoder goes by its address, for to copy it would be an atomic operation, and another one to forget the copy.
-  @inline(never)
-  private static func encode<T: Encodable>(_ value: T, to encoder: inout any Encoder) throws {
-    try value.encode(to: encoder)
   }
 
   /// Opens a frame for the next value of an object or an array.
@@ -231,36 +206,29 @@ struct TaggedWriter {
 }
 
 /// What an encoder or a container writes to: a frame of an event.
-final class TaggedTarget {
+///
+/// Three words, so that an `any Encoder` holds it without a box.
+struct TaggedTarget {
   let memory: WriterMemory
-  /// That of `memory`, at hand without touching it.
-  let writer: TaggedWriter
-  @exclusivity(unchecked) private(set) var frame: Int
-  @exclusivity(unchecked) private var event: UInt64
+  let frame: Int
+  /// The number of the event.
+  private let event: UInt64
 
   init(_ memory: WriterMemory, _ frame: Int) {
     self.memory = memory
-    writer = memory.writer
     self.frame = frame
-    event = writer.state.pointee.event.load(ordering: .relaxed)
+    event = memory.writer.state.pointee.event.load(ordering: .relaxed)
   }
 
-  /// One that is over for ever, for what is handed out once its event is over.
-  ///
-  /// It must not be the target of what it was asked of: that may be a kept container's, which is pointed at another
-  /// frame as soon as nobody holds the container, whoever holds its target.
+  /// A target that is over for ever, for what is handed out once its event is over.
   init(overAs other: TaggedTarget) {
     memory = other.memory
-    writer = other.writer
     frame = 0
     event = 0  // events are counted from 1
   }
 
-  /// To be called only while nobody else holds it.
-  func aim(at frame: Int) {
-    self.frame = frame
-    event = writer.state.pointee.event.load(ordering: .relaxed)
-  }
+  @inline(__always)
+  var writer: TaggedWriter { memory.writer }
 
   /// The event is still being encoded. Once it is over, what its encoders are told goes nowhere.
   @inline(__always)
@@ -270,13 +238,13 @@ final class TaggedTarget {
   @inline(__always)
   var buffer: TaggedBuffer {
     _read { yield writer.state.pointee.buffer }
-    _modify { yield &writer.state.pointee.buffer }
+    nonmutating _modify { yield &writer.state.pointee.buffer }
   }
 
   var path: [any CodingKey] { isLive ? buffer.path(of: frame) : [] }
 
   /// A keyed container of a frame of the same event.
   func container<Key: CodingKey>(_ type: Key.Type, _ frame: Int) -> KeyedEncodingContainer<Key> {
-    writer.state.pointee.containers.container(type, frame, of: memory)
+    KeyedEncodingContainer(TaggedKeyedContainer<Key>(target: TaggedTarget(memory, frame)))
   }
 }

@@ -36,7 +36,7 @@ extension Tracker {
   /// Stored in the log once, and before the call returns, so that it survives what the events survive; each event
   /// carries its number. Meant for what changes seldom: the global contexts of one opening take 128 KiB at most, and
   /// the other half of the room for definitions is for types; setting what was set before takes none. What changes with
-  /// each request is for ``withContext(_:sensitive:_:)``.
+  /// each request is for ``Bindings``.
   ///
   /// Throws `limit` (over 16 KiB, nested over 14 deep, or no room for definitions any more) or `closed`; then nothing
   /// has changed. Takes a lock, from any thread.
@@ -62,11 +62,11 @@ extension Tracker {
     }
   }
 
-  /// The default user: of events that are captured where ``withUser(_:traits:sensitive:_:)`` bound none.
+  /// The default user: of events that are captured where no user is bound (``Bindings``).
   public var user: EventUser? { context.withLock { $0.user } ?? nil }
 
   /// Makes `id` the default user, of all events from here on that are captured where no user is bound: in a program
-  /// that has one user at a time. Servers bind users to their requests, with ``withUser(_:traits:sensitive:_:)``.
+  /// that has one user at a time. Servers bind users to their requests: ``Bindings``.
   ///
   /// Also captures an event `weir.associated` with the fields `user` and `traits`, so that readers and providers learn
   /// of it in order with the other events: ``StoredEvent/association``. All that this thread captures after the call

@@ -1,115 +1,121 @@
-// withUser, withContext, withView: who and what the events of a piece of work are captured for.
+// Bindings: who and what the events of a piece of work are captured for.
 
-/// Binds a user to everything captured in `body`: a request, a task, a job.
+/// What is bound to a piece of work: the user, the view and the fields that its events are captured for.
 ///
 /// ```swift
 /// func handle(_ request: Request) async throws -> Response {
-///   try await withUser(request.userID, traits: ["plan": "paid"]) {
-///     tracker.track(Checkout.started(cart: request.cart))  // the event's context has the user
+///   try await Bindings.with(user: request.userID, fields: ["request": .string(request.id)], view: "/checkout") {
+///     tracker.track(Checkout.started(cart: request.cart))  // the event's context has all three
 ///     return try await respond(to: request)
 ///   }
 /// }
 /// ```
 ///
-/// Bound to the task, as task-local values are: child tasks and `Task { }` have it, `Task.detached` has not. Outside of
-/// a task it is bound to the thread. It counts for every tracker of the process, whatever
-/// ``Tracker/associate(_:traits:sensitive:)`` said; nil says that there is no user. Bindings nest: the inner user takes
-/// the outer one's place, with the traits.
-///
-/// **Cost.** Binding encodes id and traits once, and allocates. From the first binding of the process on each capture
-/// reads a task-local value, and inside of one copies the encoded bytes, up to 4 KiB, into the event. A process that
-/// never binds anything pays one load a capture.
-///
-/// **Limits.** What is bound takes 4,096 bytes at most, names included, nested 15 deep at most. Of what does not fit
-/// the traits are left out first; no event ever has another user for it. ``Counters/scopesRefused`` counts, and the
-/// first is logged.
-///
-/// What the events carry survives whatever the events survive. `sensitive` names traits that must not leave the process
-/// as they are.
-@discardableResult
-public func withUser<Result, Failure: Error>(
-  _ id: String?, traits: FieldObject = [:], sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
-) throws(Failure) -> Result {
-  try bind(EncodedScope.binding(user: id.map { EventUser(id: $0, traits: traits) }, sensitive: sensitive), body)
-}
-
-/// The same around asynchronous work, on the caller's actor.
-@discardableResult
-public func withUser<Result, Failure: Error>(
-  _ id: String?, traits: FieldObject = [:], sensitive: Set<String> = [],
-  isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
-) async throws(Failure) -> Result {
-  let scope = EncodedScope.binding(user: id.map { EventUser(id: $0, traits: traits) }, sensitive: sensitive)
-  return try await bind(scope, isolation, body)
-}
-
-/// Binds fields to everything captured in `body`, over those of the same names that are bound outside.
+/// **Where bindings reach.** Bindings are task-local: child tasks, task groups and `Task { }` have them.
+/// `Task.detached`, dispatch queues and threads that the program makes have none; carry the bindings over by hand:
 ///
 /// ```swift
-/// try await withContext(["request": .string(request.id), "route": "/checkout"]) {
-///   try await respond(to: request)
-/// }
+/// let bindings = Bindings.current
+/// queue.async { bindings.run { tracker.track(Checkout.shipped) } }
 /// ```
 ///
-/// Events have them in ``EventContext/fields``, apart from their own. `sensitive` names those that must not leave the
-/// process as they are; what is bound inside under such a name is sensitive too. Tasks, cost and limits as of
-/// ``withUser(_:traits:sensitive:_:)``; fields that do not fit are left out, and what is bound outside stays.
-@discardableResult
-public func withContext<Result, Failure: Error>(
-  _ fields: FieldObject, sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
-) throws(Failure) -> Result {
-  guard let scope = EncodedScope.binding(fields: fields, sensitive: sensitive) else { return try body() }
-  return try bind(scope, body)
-}
-
-/// The same around asynchronous work, on the caller's actor.
-@discardableResult
-public func withContext<Result, Failure: Error>(
-  _ fields: FieldObject, sensitive: Set<String> = [], isolation: isolated (any Actor)? = #isolation,
-  _ body: () async throws(Failure) -> Result
-) async throws(Failure) -> Result {
-  guard let scope = EncodedScope.binding(fields: fields, sensitive: sensitive) else { return try await body() }
-  return try await bind(scope, isolation, body)
-}
-
-/// Binds a view (page, screen, request) to everything captured in `body`: a showing of it, with an id that no other
-/// has.
+/// Outside of a task, bindings belong to the thread. They count for every tracker of the process.
 ///
-/// ```swift
-/// try await withView("/checkout") {
-///   tracker.track(PageView(page: "/checkout"))
-///   …
-/// }
-/// ```
+/// **Nesting.** Inside of another binding, a user takes the place of the outer user, traits included. Fields are laid
+/// over the outer fields of the same names. A view has the outer view's id as its ``EventView/parent``.
 ///
-/// A view inside another one has that one's id as its ``EventView/parent``. ``currentView`` has the id. Tasks, cost and
-/// limits as of ``withUser(_:traits:sensitive:_:)``; a view that does not fit is left out, and what is bound outside
-/// stays.
-@discardableResult
-public func withView<Result, Failure: Error>(
-  _ name: String, _ body: () throws(Failure) -> Result
-) throws(Failure) -> Result {
-  guard let scope = EncodedScope.binding(view: name) else { return try body() }
-  return try bind(scope, body)
+/// **Cost.** A call encodes what it binds once, and allocates: bind once a request. From the first binding of the
+/// process on, each capture reads a task-local value, and inside of a binding copies the encoded bytes, up to 4 KiB,
+/// into the event. A process that never binds anything pays one load a capture.
+///
+/// **Limits.** What is bound takes 4,096 bytes at most, names included, and is nested 15 deep at most. What does not
+/// fit is left out, traits first; no event ever has another user for it. ``Counters/bindingsRefused`` counts, and the
+/// first refusal is logged.
+///
+/// **Crash.** What an event carries survives whatever the event survives.
+public struct Bindings: Sendable {
+  /// What is bound, encoded; nil for nothing.
+  private let scope: EncodedScope?
+
+  /// What is bound here.
+  public static var current: Bindings { Bindings(scope: EncodedScope.current) }
+
+  /// The user; `nil` if none is bound, or if nobody is. Without a bound user, events have ``Tracker/user``.
+  public var user: EventUser? { scope?.user }
+
+  /// The view; `nil` if none is bound.
+  public var view: EventView? { scope?.view }
+
+  /// The fields.
+  public var fields: FieldObject { scope?.fields ?? [:] }
+
+  /// Binds a user, and fields and a view where they are given, to everything captured in `body`.
+  ///
+  /// - Parameters:
+  ///   - user: The user's id, whatever ``Tracker/associate(_:traits:sensitive:)`` said; `nil` says that there is no
+  ///     user.
+  ///   - traits: What is known about the user.
+  ///   - fields: Fields for ``EventContext/fields``, apart from the events' own.
+  ///   - view: The name of a view (page, screen, request). This showing of the view gets an id that no other has.
+  ///   - sensitive: Names of traits and fields that must not leave the process as they are. What is bound inside under
+  ///     such a name is sensitive too.
+  ///   - body: The work.
+  @discardableResult
+  public static func with<Result, Failure: Error>(
+    user: String?, traits: FieldObject = [:], fields: FieldObject = [:], view: String? = nil,
+    sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let user = user.map { EventUser(id: $0, traits: traits) }
+    return try bind(.binding(user: .some(user), fields: fields, view: view, sensitive: sensitive), body)
+  }
+
+  /// Binds a user, and fields and a view where they are given, to everything captured in asynchronous work, which runs
+  /// on the caller's actor.
+  @discardableResult
+  public static func with<Result, Failure: Error>(
+    user: String?, traits: FieldObject = [:], fields: FieldObject = [:], view: String? = nil,
+    sensitive: Set<String> = [], isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    let user = user.map { EventUser(id: $0, traits: traits) }
+    let scope = EncodedScope.binding(user: .some(user), fields: fields, view: view, sensitive: sensitive)
+    return try await bind(scope, isolation, body)
+  }
+
+  /// Binds fields and a view to everything captured in `body`; the user stays.
+  @discardableResult
+  public static func with<Result, Failure: Error>(
+    fields: FieldObject = [:], view: String? = nil, sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try bind(.binding(user: nil, fields: fields, view: view, sensitive: sensitive), body)
+  }
+
+  /// Binds fields and a view to everything captured in asynchronous work, which runs on the caller's actor; the user
+  /// stays.
+  @discardableResult
+  public static func with<Result, Failure: Error>(
+    fields: FieldObject = [:], view: String? = nil, sensitive: Set<String> = [],
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    let scope = EncodedScope.binding(user: nil, fields: fields, view: view, sensitive: sensitive)
+    return try await bind(scope, isolation, body)
+  }
+
+  /// Runs `body` with these bindings in the place of what is bound there: in a detached task, on a dispatch queue, on
+  /// another thread. Encodes nothing.
+  @discardableResult
+  public func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    try bind(scope, body)
+  }
+
+  /// Runs asynchronous work with these bindings in the place of what is bound there, on the caller's actor.
+  @discardableResult
+  public func run<Result, Failure: Error>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    try await bind(scope, isolation, body)
+  }
 }
-
-/// The same around asynchronous work, on the caller's actor.
-@discardableResult
-public func withView<Result, Failure: Error>(
-  _ name: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
-) async throws(Failure) -> Result {
-  guard let scope = EncodedScope.binding(view: name) else { return try await body() }
-  return try await bind(scope, isolation, body)
-}
-
-/// The user that is bound here; nil if none is, or nobody. Without one, events have ``Tracker/user``.
-public var currentUser: EventUser? { EncodedScope.current?.user }
-
-/// The view that is bound here, or nil.
-public var currentView: EventView? { EncodedScope.current?.view }
-
-/// The fields that are bound here.
-public var currentContext: FieldObject { EncodedScope.current?.fields ?? [:] }
 
 // MARK: Binding
 
@@ -129,22 +135,23 @@ package func bind<Answer, Failure: Error>(
 
 /// Runs `body` with what was bound elsewhere, nil for nothing, in the place of what is bound here.
 package func rebind<Answer>(_ scope: EncodedScope?, _ body: () -> Answer) -> Answer {
-  // Nearly always it is the same: then nothing is bound, and a process that binds nothing goes on paying nothing.
+  // Nearly always both are the same: then nothing is bound, and a process that binds nothing goes on paying nothing.
   scope === EncodedScope.current ? body() : bind(scope, body)
 }
 
 package func bind<Answer, Failure: Error>(
-  _ scope: EncodedScope, _ isolation: isolated (any Actor)?, _ body: () async throws(Failure) -> Answer
+  _ scope: EncodedScope?, _ isolation: isolated (any Actor)?, _ body: () async throws(Failure) -> Answer
 ) async throws(Failure) -> Answer {
   Tracker.willBindScopes()
+  let address = scope?.address ?? BoundScope(address: nil)
   return try await EncodedScope.$current.withValue(
     scope,
     operation: { () async -> Result<Answer, Failure> in
-      // A closure is on the actor that it captures. One that captures none leaves the caller's and comes back, and
-      // other work of the actor comes in between.
+      // A closure is on the actor that it captures. A closure that captures none leaves the caller's actor and comes
+      // back, and other work of the actor comes in between.
       _ = isolation
       return await EncodedScope.$bound.withValue(
-        scope.address,
+        address,
         operation: { () async -> Result<Answer, Failure> in
           _ = isolation
           do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }

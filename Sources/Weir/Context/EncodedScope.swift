@@ -73,13 +73,38 @@ package final class EncodedScope: Sendable {
   static var refusedCount: UInt64 { refused.load(ordering: .relaxed) }
   private static let refused = Atomic<UInt64>(0)
 
-  /// What is bound now, and a user, or nobody, instead of the one that was.
+  /// What is bound now, with a user or nobody, fields and a view over it: encoded once, if all of it fits. Otherwise
+  /// each part is bound by itself, the user first, and left out if it does not fit. Nil if nothing is bound.
+  ///
+  /// - Parameter user: Nil leaves the user; nil within it binds nobody.
+  static func binding(
+    user: EventUser??, fields: FieldObject, view: String?, sensitive: Set<String>
+  ) -> EncodedScope? {
+    var whole = Parts(current)
+    if let user {
+      whole.bindsUser = true
+      whole.user = user
+    }
+    whole.fields = whole.fields.overlaid(with: fields)
+    if let view { whole.view = EventView(id: newViewID(), name: view, parent: whole.view?.id) }
+    whole.sensitive.formUnion(sensitive)
+    if let scope = EncodedScope(whole) { return scope }
+    var scope = current
+    if let user { scope = binding(user: user, sensitive: sensitive, over: scope) }
+    if view != nil { scope = binding(view: whole.view, over: scope) ?? scope }
+    if !fields.isEmpty || user == nil && !sensitive.isEmpty {
+      scope = binding(fields: fields, sensitive: sensitive, over: scope) ?? scope
+    }
+    return scope
+  }
+
+  /// What is bound, and a user, or nobody, instead of the one that was.
   ///
   /// An event must never say that it is another user's. So of what does not fit the traits go first; if there is no
   /// room for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody. Nor may
   /// a value leave the process because the mark on it found no room: see ``Parts/withAllSensitive``.
-  static func binding(user: EventUser?, sensitive: Set<String>) -> EncodedScope {
-    var whole = Parts(current)
+  private static func binding(user: EventUser?, sensitive: Set<String>, over outer: EncodedScope?) -> EncodedScope {
+    var whole = Parts(outer)
     whole.bindsUser = true
     whole.user = user
     whole.sensitive.formUnion(sensitive)
@@ -104,11 +129,13 @@ package final class EncodedScope: Sendable {
     return isAllAround ? "the user's traits" : "the user beside what is around"
   }
 
-  /// What is bound now, and fields over those of the same names. Nil if that does not fit: then what was bound stays,
+  /// What is bound, and fields over those of the same names. Nil if that does not fit: then what was bound stays,
   /// but for the names that are sensitive from here on. If there is no room for those either, all is sensitive, and the
   /// fields bound outside go before that mark does.
-  static func binding(fields: FieldObject, sensitive: Set<String>) -> EncodedScope? {
-    let outer = Parts(current)
+  private static func binding(
+    fields: FieldObject, sensitive: Set<String>, over scope: EncodedScope?
+  ) -> EncodedScope? {
+    let outer = Parts(scope)
     var whole = outer
     whole.fields = whole.fields.overlaid(with: fields)
     whole.sensitive.formUnion(sensitive)
@@ -134,10 +161,10 @@ package final class EncodedScope: Sendable {
     preconditionFailure("what was bound before fits, and a user alone, or nobody, takes a few bytes")
   }
 
-  /// What is bound now, and a view inside of the one that is. Nil if that does not fit: then what was bound stays.
-  static func binding(view name: String) -> EncodedScope? {
-    var parts = Parts(current)
-    parts.view = EventView(id: newViewID(), name: name, parent: parts.view?.id)
+  /// What is bound, and a view in the place of the one that is. Nil if that does not fit: then what was bound stays.
+  private static func binding(view: EventView?, over scope: EncodedScope?) -> EncodedScope? {
+    var parts = Parts(scope)
+    parts.view = view
     guard let scope = EncodedScope(parts) else {
       noteRefusal("a view")
       return nil
@@ -172,7 +199,7 @@ package final class EncodedScope: Sendable {
       """
       \(what) could not be bound: with what is bound around it takes over \(maximumBytes) bytes, or is nested over \
       \(maximumDepth - 1) deep; it is left out of the events. Bind less, and put the rest into events. This is \
-      reported once, and counted: Counters.scopesRefused
+      reported once, and counted: Counters.bindingsRefused
       """)
   }
 }

@@ -3,14 +3,14 @@
 /// A page, screen or view was shown; on a server, a request for one was answered.
 ///
 /// ```swift
-/// withView("/checkout") {
+/// Bindings.with(view: "/checkout") {
 ///   tracker.track(PageView(page: "/checkout", referrer: "/cart"))
 ///   …
 ///   tracker.track(PageExit(page: "/checkout", interaction: "submit", seconds: 12.5))
 /// }
 /// ```
 ///
-/// Inside of ``withView(_:_:)`` the event's context has the showing's unique id: ``EventContext/view``.
+/// Inside of ``Bindings`` the event's context has the showing's unique id: ``EventContext/view``.
 public struct PageView: Event, Hashable {
   /// The page's name or path.
   public var page: String

@@ -41,8 +41,8 @@ public struct Counters: Hashable, Sendable {
   public var contexts: Int
   /// Types that claimed a wire id or a name that another type has: ``Tracker/lastDefinitionError`` tells of the last.
   public var collidingTypes = 0
-  /// Bindings of which something did not fit, by all of the process: ``withUser(_:traits:sensitive:_:)``.
-  public var scopesRefused: UInt64 = 0
+  /// Bindings of which something did not fit, by all of the process: ``Bindings``.
+  public var bindingsRefused: UInt64 = 0
   /// Why the log can't grow at present; nil if it can.
   public var storage: WeirError.Code?
   /// Events that were removed after they were delivered: ``Tracker/Configuration/removeDelivered``.

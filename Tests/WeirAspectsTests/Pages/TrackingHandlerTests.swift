@@ -255,15 +255,15 @@ import WeirTesting
     let handler = TrackingHandler<ListenedPage, Void, HeldCoordinator>(page, delegate: coordinator) { _ in }
     handler.enters(on: ListenedPage.opened)
     handler.exits(on: ListenedPage.closed)
-    withUser("ada") { page.open() }
+    Bindings.with(user: "ada") { page.open() }
     // Events of two threads come into the log in any order, but for those that are there already.
     try spy.tracker.drain()
     nonisolated(unsafe) let shared = page
     onThreads(2) { index in
-      guard index == 1 else { return withUser("ada") { shared.close() } }
+      guard index == 1 else { return Bindings.with(user: "ada") { shared.close() } }
       // The other one is telling that the page is left.
       coordinator.isTelling.wait()
-      if let second { withUser(second) { shared.open() } } else { shared.open() }
+      if let second { Bindings.with(user: second) { shared.open() } } else { shared.open() }
       coordinator.goesOn.signal()
     }
     let users = spy.recorded(of: PageView.self).map { [$0.event.page, $0.context.user?.id ?? "nobody"] }

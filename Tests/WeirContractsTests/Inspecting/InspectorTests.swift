@@ -214,7 +214,7 @@ struct InspectorTests {
     }
   }
 
-  @Test func `contracts and bounds that make no sense are refused before anything is made`() throws {
+  @Test func `contracts and bounds that make no sense are refused, and nothing is inspected`() throws {
     try withDirectory { directory in
       let path = directory + "/log"
       let empty = inspected {
@@ -224,7 +224,7 @@ struct InspectorTests {
       for configuration in [empty, small] {
         let error = #expect(throws: WeirError.self) { try InspectedTracker(directory: path, configuration: configuration) }
         #expect(error?.code == .invalid)
-        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(!FileManager.default.fileExists(atPath: path + "/cursors"))
       }
     }
   }

@@ -71,7 +71,7 @@ struct DeadLetterTests {
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(finally: .reject("no"))
       try stage.dispatcher.add(provider)
-      try withUser("u", traits: ["email": "a@example.com"], sensitive: ["email"]) {
+      try Bindings.with(user: "u", traits: ["email": "a@example.com"], sensitive: ["email"]) {
         _ = try stage.capture(1)
       }
       #expect(await stage.run { stage.entry().rejected == 1 })

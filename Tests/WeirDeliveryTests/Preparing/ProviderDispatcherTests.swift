@@ -42,7 +42,7 @@ struct ProviderDispatcherTests {
         GenericField("secret") { $0.fields["secret"] ?? $0.context.user?.traits["secret"] },
       ])
     let found = try prepared(dispatcher) { tracker in
-      withUser("ada", traits: ["plan": "paid", "secret": "x"], sensitive: ["secret"]) {
+      Bindings.with(user: "ada", traits: ["plan": "paid", "secret": "x"], sensitive: ["secret"]) {
         _ = tracker.track("e", fields: ["a": 1])
       }
       tracker.track("e", fields: [:])

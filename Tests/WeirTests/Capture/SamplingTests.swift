@@ -23,7 +23,7 @@ struct SamplingTests {
       var kept: Set<String> = []
       for number in 0..<1_000 {
         let id = "user \(number)"
-        let receipts = (0..<3).map { _ in withUser(id) { track(tracker, id) } }
+        let receipts = (0..<3).map { _ in Bindings.with(user: id) { track(tracker, id) } }
         #expect(Set(receipts.map(\.isAccepted)).count == 1, "always or never")
         if receipts[0].isAccepted { kept.insert(id) } else { #expect(receipts[0] == .dropped(.sampled)) }
       }
@@ -73,7 +73,7 @@ struct SamplingTests {
         let expected = SamplingKey.of(id) >> 1 < Sampler.threshold(0.5)
         #expect(tracker.track("dynamic").isAccepted == expected)
         // Nobody is not the default user.
-        let nobody = Set((0..<40).map { _ in withUser(nil) { tracker.track("dynamic").isAccepted } })
+        let nobody = Set((0..<40).map { _ in Bindings.with(user: nil) { tracker.track("dynamic").isAccepted } })
         #expect(nobody == [true, false])
         answers.insert(expected)
       }

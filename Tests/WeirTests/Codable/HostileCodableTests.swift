@@ -18,23 +18,7 @@ private final class Kept: @unchecked Sendable {
 }
 
 struct HostileCodableTests {
-  /// Else nothing here or in KeptContainerTests would show what using them again does.
-  @Test func `containers are used again`() throws {
-    let memory = WriterMemory()
-    defer { memory.retire() }
-    memory.writer.state.pointee.buffer.start(limit: 1_000)
-    let identity = { (frame: Int) -> UInt in
-      let container = memory.writer.state.pointee.containers.container(Key.self, frame, of: memory)
-      return unsafeBitCast(container, to: UInt.self)
-    }
-    #expect(identity(0) == identity(0))
-    let kept = memory.writer.state.pointee.containers.container(Key.self, 0, of: memory)
-    let other = identity(0)
-    #expect(other != unsafeBitCast(kept, to: UInt.self))
-    #expect(other == identity(0))
-  }
-
-  /// What a container of an event that is over hands out shares nothing with the container, which may be used again.
+  /// What a container of an event that is over hands out writes nowhere.
   @Test func `a kept container does not reach later events`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())

@@ -12,9 +12,9 @@ import Testing
   private func context(_ bind: (() -> Void) -> Void) throws -> (EventContext, UInt64) {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
-      let before = tracker.counters.scopesRefused
+      let before = tracker.counters.bindingsRefused
       bind { #expect(tracker.track(Checkout.started(cart: 1)).isAccepted) }
-      return (try #require(tracker.events().first).context, tracker.counters.scopesRefused - before)
+      return (try #require(tracker.events().first).context, tracker.counters.bindingsRefused - before)
     }
   }
 
@@ -23,7 +23,7 @@ import Testing
   /// {"fields": {"a": text}}: 4 + (4 + 6) + 1 + 4 + (4 + 1) + 1 + 4 bytes around the text.
   @Test(arguments: [(4096 - 29, true), (4096 - 28, false)])
   func `a scope at the limit fits, and one above it is refused`(count: Int, fits: Bool) throws {
-    let (found, refused) = try context { body in withContext(["a": .string(text(count))]) { body() } }
+    let (found, refused) = try context { body in Bindings.with(fields: ["a": .string(text(count))]) { body() } }
     #expect(found.fields.isEmpty != fits)
     #expect(refused == (fits ? 0 : 1))
   }
@@ -31,29 +31,29 @@ import Testing
   @Test(arguments: [(15, true), (16, false)])
   func `a value at the depth fits, and one below it is refused`(depth: Int, fits: Bool) throws {
     let value = (0..<depth).reduce(FieldValue.int(1)) { inner, _ in ["x": inner] }
-    let (found, refused) = try context { body in withContext(["a": value]) { body() } }
+    let (found, refused) = try context { body in Bindings.with(fields: ["a": value]) { body() } }
     #expect(found.fields == (fits ? ["a": value] : [:]))
     #expect(refused == (fits ? 0 : 1))
   }
 
   @Test func `fields that do not fit leave the outer ones`() throws {
     let (found, refused) = try context { body in
-      withUser("ada") { withContext(["a": 1]) { withContext(["b": .string(text(5000))], sensitive: ["b"]) { body() } } }
+      Bindings.with(user: "ada") { Bindings.with(fields: ["a": 1]) { Bindings.with(fields: ["b": .string(text(5000))], sensitive: ["b"]) { body() } } }
     }
     #expect(found == EventContext(user: EventUser(id: "ada"), fields: ["a": 1], sensitive: ["b"]))
     #expect(refused == 1)
   }
 
   @Test func `a view that does not fit leaves the outer one`() throws {
-    let (found, refused) = try context { body in withView("/cart") { withView(text(5000)) { body() } } }
+    let (found, refused) = try context { body in Bindings.with(view: "/cart") { Bindings.with(view: text(5000)) { body() } } }
     #expect(found.view?.name == "/cart")
     #expect(refused == 1)
   }
 
   @Test func `traits that do not fit leave the user`() throws {
     let (found, refused) = try context { body in
-      withUser("outer", traits: ["a": 1]) {
-        withContext(["b": 2]) { withUser("inner", traits: ["t": .string(text(5000))], sensitive: ["t"]) { body() } }
+      Bindings.with(user: "outer", traits: ["a": 1]) {
+        Bindings.with(fields: ["b": 2]) { Bindings.with(user: "inner", traits: ["t": .string(text(5000))], sensitive: ["t"]) { body() } }
       }
     }
     #expect(found == EventContext(user: EventUser(id: "inner"), fields: ["b": 2], sensitive: ["t"]))
@@ -62,8 +62,8 @@ import Testing
 
   @Test func `a refused binding takes no mark away`() throws {
     let (found, _) = try context { body in
-      withContext(["card": "4111"], sensitive: ["card"]) {
-        withUser("ada", traits: ["card": "visa", "t": .string(text(5000))], sensitive: ["card"]) { body() }
+      Bindings.with(fields: ["card": "4111"], sensitive: ["card"]) {
+        Bindings.with(user: "ada", traits: ["card": "visa", "t": .string(text(5000))], sensitive: ["card"]) { body() }
       }
     }
     #expect(found.sensitive == ["card"])
@@ -72,8 +72,8 @@ import Testing
 
   @Test func `names of refused fields are sensitive inside, too`() throws {
     let (found, _) = try context { body in
-      withContext(["ssn": 1, "blob": .string(text(5000))], sensitive: ["ssn"]) {
-        withContext(["ssn": "123-45-6789"]) { body() }
+      Bindings.with(fields: ["ssn": 1, "blob": .string(text(5000))], sensitive: ["ssn"]) {
+        Bindings.with(fields: ["ssn": "123-45-6789"]) { body() }
       }
     }
     #expect(found.redacted().fields == ["ssn": .redacted])
@@ -82,9 +82,9 @@ import Testing
   @Test func `everything is sensitive where its names find no room`() throws {
     let names = Set((0..<500).map { "name \($0)" })
     let (found, refused) = try context { body in
-      withUser("ada", traits: ["plan": "paid"]) {
-        withContext(["a": 1, "b": .string(text(4000))]) {
-          withContext(["c": 2], sensitive: names) { withContext(["d": 3]) { body() } }
+      Bindings.with(user: "ada", traits: ["plan": "paid"]) {
+        Bindings.with(fields: ["a": 1, "b": .string(text(4000))]) {
+          Bindings.with(fields: ["c": 2], sensitive: names) { Bindings.with(fields: ["d": 3]) { body() } }
         }
       }
     }
@@ -97,14 +97,14 @@ import Testing
 
   @Test func `a user who does not fit beside fields goes first`() throws {
     let (found, refused) = try context { body in
-      withUser("outer") { withContext(["b": .string(text(4000))]) { withUser(text(500)) { body() } } }
+      Bindings.with(user: "outer") { Bindings.with(fields: ["b": .string(text(4000))]) { Bindings.with(user: text(500)) { body() } } }
     }
     #expect(found == EventContext(user: EventUser(id: text(500))))
     #expect(refused == 1)
   }
 
   @Test func `an id that never fits leaves nobody`() throws {
-    let (found, refused) = try context { body in withUser("outer") { withUser(text(5000)) { body() } } }
+    let (found, refused) = try context { body in Bindings.with(user: "outer") { Bindings.with(user: text(5000)) { body() } } }
     #expect(found == EventContext())
     #expect(refused == 1)
   }
@@ -115,8 +115,8 @@ import Testing
     await #expect(processExitsWith: .success) { [idBytes = idBytes as Int, what = what as String] in
       let lines = LoggedLines()
       LoggingSystem.bootstrap { _ in lines }
-      withUser(String(repeating: "x", count: idBytes), traits: ["long": .string(String(repeating: "x", count: 5000))]) {
-        precondition(currentUser?.id == (idBytes < 4096 ? "xxx" : nil))
+      Bindings.with(user: String(repeating: "x", count: idBytes), traits: ["long": .string(String(repeating: "x", count: 5000))]) {
+        precondition(Bindings.current.user?.id == (idBytes < 4096 ? "xxx" : nil))
       }
       precondition(lines.levels == [.error] && lines.last.hasPrefix("\(what) could not be bound"), lines.last)
     }
@@ -126,9 +126,9 @@ import Testing
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.maximumEventBytes = 128 })
       #expect(tracker.track(Single(text(100))).isAccepted)
-      withUser(text(40)) { #expect(tracker.track(Single(text(100))) == .dropped(.tooLarge)) }
-      withUser(text(40)) { #expect(tracker.track("e", fields: ["a": .string(text(80))]) == .dropped(.tooLarge)) }
-      withUser(text(10)) { #expect(tracker.track(Single(text(40))).isAccepted) }
+      Bindings.with(user: text(40)) { #expect(tracker.track(Single(text(100))) == .dropped(.tooLarge)) }
+      Bindings.with(user: text(40)) { #expect(tracker.track("e", fields: ["a": .string(text(80))]) == .dropped(.tooLarge)) }
+      Bindings.with(user: text(10)) { #expect(tracker.track(Single(text(40))).isAccepted) }
       #expect(tracker.counters.dropped == [.tooLarge: 2])
       #expect(try tracker.events(of: Single<String>.self).count == 2)
     }

@@ -1,4 +1,4 @@
-// withUser, withContext, withView: what events say they were captured for, through every kind of nesting.
+// Bindings: what events say they were captured for, through every kind of nesting.
 
 import Foundation
 import Synchronization
@@ -15,15 +15,15 @@ private func bindings(
 ) async {
   func asynchronous() async { body() }
   switch form {
-  case "withUser":
-    await withUser("ada") { await asynchronous() }
-    withUser("ada") { body() }
-  case "withContext":
-    await withContext(["a": 1]) { await asynchronous() }
-    withContext(["a": 1]) { body() }
-  case "withView":
-    await withView("page") { await asynchronous() }
-    withView("page") { body() }
+  case "user":
+    await Bindings.with(user: "ada") { await asynchronous() }
+    Bindings.with(user: "ada") { body() }
+  case "fields":
+    await Bindings.with(fields: ["a": 1]) { await asynchronous() }
+    Bindings.with(fields: ["a": 1]) { body() }
+  case "view":
+    await Bindings.with(view: "page") { await asynchronous() }
+    Bindings.with(view: "page") { body() }
   case "run":
     let scope = tracker.beginScope("page")
     await scope.run { await asynchronous() }
@@ -74,13 +74,13 @@ struct EncodedScopeTests {
   @Test func `nothing is bound outside`() throws {
     let found = try contexts { tracker in
       tracker.track(Checkout.started(cart: 1))
-      withUser("ada") { _ = tracker.track(Checkout.started(cart: 2)) }
+      Bindings.with(user: "ada") { _ = tracker.track(Checkout.started(cart: 2)) }
       tracker.track(Checkout.started(cart: 3))
     }
     #expect(found == [EventContext(), EventContext(user: EventUser(id: "ada")), EventContext()])
-    #expect(currentUser == nil)
-    #expect(currentView == nil)
-    #expect(currentContext.isEmpty)
+    #expect(Bindings.current.user == nil)
+    #expect(Bindings.current.view == nil)
+    #expect(Bindings.current.fields.isEmpty)
   }
 
   @Test func `every kind of event has the scope`() throws {
@@ -89,8 +89,8 @@ struct EncodedScopeTests {
       sensitive: ["email"])
     let found = try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
-      withUser("ada", traits: ["plan": "paid"], sensitive: ["email"]) {
-        withContext(["route": "/cart", "tries": .uint(2)]) {
+      Bindings.with(user: "ada", traits: ["plan": "paid"], sensitive: ["email"]) {
+        Bindings.with(fields: ["route": "/cart", "tries": .uint(2)]) {
           tracker.track(Checkout.completed(order: 1, total: 2, items: 3, coupon: "four"))
           tracker.track(Visit.opened)
           tracker.track(Login(user: "x", attempts: 1))
@@ -110,10 +110,10 @@ struct EncodedScopeTests {
 
   @Test func `inner bindings stand over outer ones`() throws {
     let found = try contexts { tracker in
-      withUser("outer", traits: ["plan": "paid"]) {
-        withContext(["a": 1, "b": 1], sensitive: ["b"]) {
-          withUser("inner") {
-            withContext(["b": 2, "c": 3], sensitive: ["c"]) { _ = tracker.track("1") }
+      Bindings.with(user: "outer", traits: ["plan": "paid"]) {
+        Bindings.with(fields: ["a": 1, "b": 1], sensitive: ["b"]) {
+          Bindings.with(user: "inner") {
+            Bindings.with(fields: ["b": 2, "c": 3], sensitive: ["c"]) { _ = tracker.track("1") }
             tracker.track("2")
           }
           tracker.track("3")
@@ -133,9 +133,9 @@ struct EncodedScopeTests {
     let found = try contexts { tracker in
       try tracker.associate("default")
       tracker.track("1")
-      withUser(nil) { _ = tracker.track("2") }
-      withUser("bound") { withUser(nil) { _ = tracker.track("3") } }
-      withContext(["a": 1]) { _ = tracker.track("4") }
+      Bindings.with(user: nil) { _ = tracker.track("2") }
+      Bindings.with(user: "bound") { Bindings.with(user: nil) { _ = tracker.track("3") } }
+      Bindings.with(fields: ["a": 1]) { _ = tracker.track("4") }
     }
     #expect(found.dropFirst().map(\.user?.id) == ["default", nil, nil, "default"])
   }
@@ -143,7 +143,7 @@ struct EncodedScopeTests {
   /// Readers keep what came of the last scope: not beyond a change of what is around it.
   @Test func `the same scope stands among other global fields after a change of them`() throws {
     let found = try contexts { tracker in
-      try withContext(["a": 1]) {
+      try Bindings.with(fields: ["a": 1]) {
         tracker.track("1")
         try tracker.setGlobals(GlobalFields(app: "shop"))
         tracker.track("2")
@@ -159,10 +159,10 @@ struct EncodedScopeTests {
     var ids: [String] = []
     let found = try contexts { tracker in
       for _ in 0..<2 {
-        withView("/cart") {
-          ids.append(currentView?.id ?? "none")
+        Bindings.with(view: "/cart") {
+          ids.append(Bindings.current.view?.id ?? "none")
           tracker.track("outer")
-          withView("dialog") { _ = tracker.track("inner") }
+          Bindings.with(view: "dialog") { _ = tracker.track("inner") }
         }
       }
     }
@@ -176,34 +176,34 @@ struct EncodedScopeTests {
   @Test func `an error keeps its type`() throws {
     struct Failed: Error, Equatable { var code: Int }
     func fails() throws(Failed) {
-      try withUser("ada") { () throws(Failed) in throw Failed(code: 7) }
+      try Bindings.with(user: "ada") { () throws(Failed) in throw Failed(code: 7) }
     }
     #expect(throws: Failed(code: 7)) { try fails() }
-    let answer = withContext(["a": 1]) { 42 }
+    let answer = Bindings.with(fields: ["a": 1]) { 42 }
     #expect(answer == 42)
-    #expect(currentUser == nil)
+    #expect(Bindings.current.user == nil)
   }
 
   @Test func `asynchronous work keeps its scope`() async throws {
     struct Failed: Error {}
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
-      await withUser("ada") {
+      await Bindings.with(user: "ada") {
         await Task.yield()
         tracker.track("after a suspension")
         async let child: Void = { _ = tracker.track("child") }()
         await child
         await Task { _ = tracker.track("unstructured") }.value
         await Task.detached { _ = tracker.track("detached") }.value
-        await withView("/cart") { await Task { _ = tracker.track("view") }.value }
+        await Bindings.with(view: "/cart") { await Task { _ = tracker.track("view") }.value }
         await withTaskGroup(of: Void.self) { group in
           for number in 0..<4 {
-            withContext(["number": .int(Int64(number))]) { group.addTask { _ = tracker.track("group") } }
+            Bindings.with(fields: ["number": .int(Int64(number))]) { group.addTask { _ = tracker.track("group") } }
           }
         }
       }
       await #expect(throws: Failed.self) {
-        try await withUser("bob") { () async throws(Failed) in
+        try await Bindings.with(user: "bob") { () async throws(Failed) in
           await Task.yield()
           throw Failed()
         }
@@ -226,7 +226,7 @@ struct EncodedScopeTests {
   @MainActor
   @Test func `work in a scope stays on its actor`() async throws {
     var count = 0
-    await withUser("ada") {
+    await Bindings.with(user: "ada") {
       MainActor.assertIsolated()
       count += 1
       await Task.yield()
@@ -237,7 +237,7 @@ struct EncodedScopeTests {
   }
 
   /// What waits for the actor gets it when the work is done, and not at the binding's beginning or end.
-  @Test(arguments: ["withUser", "withContext", "withView", "run", "withScope"])
+  @Test(arguments: ["user", "fields", "view", "run", "withScope"])
   func `no other work of an actor comes in between`(form: String) async throws {
     let spy = try SpyTracker()
     await ActorWork().checkOrder(form, spy.tracker)
@@ -252,9 +252,9 @@ struct EncodedScopeTests {
       DispatchQueue.concurrentPerform(iterations: 8) { thread in
         for number in 0..<each {
           let id = "\(thread)/\(number)"
-          withUser(id, traits: ["thread": .int(Int64(thread))]) {
+          Bindings.with(user: id, traits: ["thread": .int(Int64(thread))]) {
             tracker.track(Single(id))
-            withContext(["number": .int(Int64(number))]) { _ = tracker.track("dynamic", fields: ["id": .string(id)]) }
+            Bindings.with(fields: ["number": .int(Int64(number))]) { _ = tracker.track("dynamic", fields: ["id": .string(id)]) }
           }
         }
       }
@@ -276,7 +276,7 @@ struct EncodedScopeTests {
         for task in 0..<50 {
           group.addTask {
             for number in 0..<40 {
-              await withUser("\(task)/\(number)") {
+              await Bindings.with(user: "\(task)/\(number)") {
                 await Task.yield()
                 tracker.track(Single("\(task)/\(number)"))
                 await Task.yield()
@@ -303,14 +303,14 @@ struct EncodedScopeTests {
       init(tracker: Tracker) { self.tracker = tracker }
       func encode(into encoder: inout EventEncoder) {
         encoder.begin(0)
-        withUser("inner") { _ = tracker.track("within") }
+        Bindings.with(user: "inner") { _ = tracker.track("within") }
         encoder.put(1)
       }
       init?(_ stored: StoredEvent) throws { return nil }
     }
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
-      withUser("outer") { _ = tracker.track(Outer(tracker: tracker)) }
+      Bindings.with(user: "outer") { _ = tracker.track(Outer(tracker: tracker)) }
       let users = Dictionary(uniqueKeysWithValues: try tracker.events().map { ($0.name, $0.context.user?.id) })
       #expect(users == ["outer": "outer", "within": "inner"])
     }
@@ -324,8 +324,8 @@ struct EncodedScopeTests {
       "id": .uuid(UUID()), "date": .date(Date(timeIntervalSinceReferenceDate: 0.1)),
     ]
     let found = try contexts { tracker in
-      withUser(text, traits: fields) { withContext(fields) { withView(text) { _ = tracker.track("x") } } }
-      withUser("") { withView("") { _ = tracker.track("x") } }
+      Bindings.with(user: text, traits: fields) { Bindings.with(fields: fields) { Bindings.with(view: text) { _ = tracker.track("x") } } }
+      Bindings.with(user: "") { Bindings.with(view: "") { _ = tracker.track("x") } }
     }
     #expect(found[0].user?.id == text)
     #expect(found[0].view?.name == text)
@@ -341,7 +341,7 @@ struct EncodedScopeTests {
   @Test func `a scope survives closing, and is there for other readers`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.globals.app = "shop" })
-      withUser("ada") { withView("/cart") { _ = tracker.track(Checkout.started(cart: 1)) } }
+      Bindings.with(user: "ada") { Bindings.with(view: "/cart") { _ = tracker.track(Checkout.started(cart: 1)) } }
       let before = try tracker.events()
       try tracker.close()
       #expect(try EventReader(directory: directory).all() == before)

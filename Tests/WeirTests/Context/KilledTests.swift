@@ -27,14 +27,14 @@ struct KilledTests {
     await #expect(processExitsWith: .signal(SIGKILL)) {
       let tracker = try Tracker(directory: Self.directory(of: getppid()), configuration: Self.configuration())
       for round in 0..<2 {
-        try withUser("user \(round)", traits: ["round": .int(Int64(round))]) {
-          withView("view") { _ = tracker.track(Checkout.started(cart: UInt64(round))) }
+        try Bindings.with(user: "user \(round)", traits: ["round": .int(Int64(round))]) {
+          Bindings.with(view: "view") { _ = tracker.track(Checkout.started(cart: UInt64(round))) }
           // The first round is in a segment when the process dies, the second one in a lane.
           if round == 0 { try tracker.drain() }
         }
       }
       try tracker.associate("default")
-      withContext(["request": 7]) { _ = tracker.track("dynamic") }
+      Bindings.with(fields: ["request": 7]) { _ = tracker.track("dynamic") }
       kill(getpid(), SIGKILL)
     }
 

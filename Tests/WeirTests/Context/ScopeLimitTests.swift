@@ -10,21 +10,21 @@ extension EncodedScopeLimitTests {
   @Test func `a scope whose name is too long is refused, and leaves the outer one`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
-      let refused = tracker.counters.scopesRefused
-      tracker.withScope("") { #expect(currentView == EventView(id: $0.id, name: "")) }
+      let refused = tracker.counters.bindingsRefused
+      tracker.withScope("") { #expect(Bindings.current.view == EventView(id: $0.id, name: "")) }
       // Too long to be bound: the scope is there, and its view is left out; never is it the outer one's.
       let long = String(repeating: "x", count: 5_000)
-      withView("outer") {
+      Bindings.with(view: "outer") {
         tracker.withScope(long) { scope in
           #expect(Scope.current === scope)
-          #expect(currentView?.name == "outer")
+          #expect(Bindings.current.view?.name == "outer")
           tracker.track("inside")
         }
       }
       // Too long for an event as well.
       let endless = String(repeating: "y", count: 1 << 20)
       // Once where it began, and once where it was bound.
-      #expect(tracker.counters.scopesRefused - refused == 2)
+      #expect(tracker.counters.bindingsRefused - refused == 2)
       let scope = tracker.beginScope(endless, parent: endless)
       #expect(scope.entered == .dropped(.tooLarge))
       #expect(scope.end() == .dropped(.tooLarge))

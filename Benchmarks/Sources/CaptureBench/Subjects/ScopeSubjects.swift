@@ -3,21 +3,21 @@
 import CaptureSubjects
 import Weir
 
-/// `tracker.track(Checkout.completed(…))` inside of `withUser`, bound once a burst; or outside of it, in a process that
+/// `tracker.track(Checkout.completed(…))` inside of a bound user, bound once a burst; or outside of it, in a process that
 /// has bound a user before.
 final class WeirScopeSubject: Subject {
   private let inner: WeirSwiftSubject
   private let binds: Bool
 
   init(_ setup: Setup, binds: Bool) throws {
-    withUser("user-12345") {}
+    Bindings.with(user: "user-12345") {}
     inner = try WeirSwiftSubject(setup)
     self.binds = binds
   }
 
   func burst(thread: Int, first: UInt64, count: Int) -> Int {
     guard binds else { return inner.burst(thread: thread, first: first, count: count) }
-    return withUser("user-12345") { inner.burst(thread: thread, first: first, count: count) }
+    return Bindings.with(user: "user-12345") { inner.burst(thread: thread, first: first, count: count) }
   }
 
   func settle() throws { try inner.settle() }

@@ -3,6 +3,7 @@
 import Counting
 import Synchronization
 import Weir
+import WeirAspects
 
 #if canImport(Glibc)
   import Glibc

@@ -42,7 +42,7 @@ enum SwiftCounts {
       tracker.track(Login(user: coupon, attempts: Int(order), plan: .paid)).isAccepted
     }
     // From here on the process is one that has bound something.
-    try withUser("user-12345", traits: ["plan": "paid"]) {
+    try Bindings.with(user: "user-12345", traits: ["plan": "paid"]) {
       try measure("swift-scoped", directory) { straightText($0, $1, 19.99, 3, coupon) }
       try measure("swift-codable-scoped", directory) { tracker, order in
         tracker.track(Codably.completed(order: order, total: 19.99, items: 3, coupon: coupon)).isAccepted

@@ -12,6 +12,7 @@
 
 import Synchronization
 import Weir
+import WeirAspects
 
 #if canImport(Glibc)
   import Glibc

@@ -2,6 +2,7 @@
 
 import Synchronization
 import Weir
+import WeirAspects
 
 /// What went wrong, by kind.
 struct Faults: ~Copyable, Sendable {

@@ -2,6 +2,7 @@
 
 import Synchronization
 import Weir
+import WeirAspects
 
 /// A hook that is attached all the time, and how often it must be heard.
 struct Witness {

@@ -2,6 +2,7 @@
 
 import Synchronization
 import Weir
+import WeirAspects
 
 #if canImport(Glibc)
   import Glibc

@@ -3,6 +3,9 @@
 
 import Synchronization
 import Weir
+import WeirAspects
+import WeirDelivery
+import WeirScopes
 import WeirTesting
 
 /// A class with a join point, as the macro writes it.
@@ -67,7 +70,7 @@ struct Adopter {
   /// A request after the other, each with a user, a scope, and hooks that come and go.
   static func use(_ tracker: Tracker, _ shared: Page, _ task: Int, _ opened: Count) async {
     for round in 0..<rounds {
-      await withUser("user-\(task)") {
+      await Bindings.with(user: "user-\(task)") {
         await tracker.withScope("request") { _ in
           let own = Page()
           let hook = Page.open.after(on: own) { _, call, _ in

@@ -76,7 +76,7 @@ private struct Kept: Encodable {
   }
 }
 
-struct KeptContainerTests {
+struct TaggedEncoderTests {
   @Test func `a kept container does not reach later events`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
@@ -192,7 +192,7 @@ struct KeptContainerTests {
   }
 
   /// More types of containers than are kept, and again.
-  @Test func `more types of containers than are kept come back`() throws {
+  @Test func `containers of many types are filled in one event`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
       for round in 0..<3 {
