@@ -59,7 +59,12 @@ struct BindingsTests {
           done.resume()
         }
       }
-      await Task.detached { await bindings.run { _ = tracker.track("task") } }.value
+      await Task.detached {
+        await bindings.run {
+          await Task.yield()
+          _ = tracker.track("task")
+        }
+      }.value
       await Task.detached { _ = tracker.track("bare") }.value
       let events = try tracker.events()
       #expect(events.map(\.name) == ["thread", "queue", "task", "bare"])
