@@ -332,7 +332,7 @@ test-c-again: need-c need-lz4-tool need-python need-gcc need-sqlite need-strace
 # inlined into Swift programs.
 test-c-headers:
 	@mkdir -p $(C)/headers
-	@for header in $(notdir $(C_HEADERS)) weir_firing.h; do \
+	@for header in $(notdir $(C_HEADERS)) weir_firing.h weir_clocks.h; do \
 	  printf '#include "%s"\n#include "%s"\nint weir_header_compiles;\n' $$header $$header >$(C)/headers/alone.c; \
 	  cp $(C)/headers/alone.c $(C)/headers/alone.cpp; \
 	  for compiler in gcc clang; do command -v $$compiler >/dev/null 2>&1 || continue; \

@@ -287,13 +287,4 @@
       return .nanoseconds(nanoseconds.overflow ? .max / 2 : nanoseconds.partialValue + attoseconds / 1_000_000_000)
     }
   }
-
-  extension Timestamp {
-    /// The time by the system's clock.
-    static var now: Timestamp {
-      var time = timespec()
-      clock_gettime(CLOCK_REALTIME, &time)
-      return Timestamp(nanosecondsSince1970: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
-  }
 #endif

@@ -1,5 +1,13 @@
 // Timestamp: when an event was captured, to the nanosecond.
 
+import CClocks
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
 /// A moment, in nanoseconds since 1970 (Universal Time, without leap seconds), between the years 1677 and 2262.
 public struct Timestamp: Hashable, Comparable, Sendable {
   /// Nanoseconds since 1970-01-01T00:00:00Z; negative before it.
@@ -9,6 +17,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   public init(nanosecondsSince1970: Int64) {
     self.nanosecondsSince1970 = nanosecondsSince1970
   }
+
+  /// Now, by the wall clock.
+  public static var now: Timestamp { Timestamp(nanosecondsSince1970: weir_clock_read(CLOCK_REALTIME)) }
 
   public static func < (left: Timestamp, right: Timestamp) -> Bool {
     left.nanosecondsSince1970 < right.nanosecondsSince1970

@@ -1,5 +1,7 @@
 // Monitor: a value behind a lock, with threads that wait for it to change.
 
+import CClocks
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -54,8 +56,7 @@ package final class Monitor<State: Sendable>: @unchecked Sendable {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
     while !condition(state) {
-      var time = deadline.systemTime
-      if pthread_cond_timedwait(changed, lock, &time) == ETIMEDOUT { return condition(state) }
+      if weir_cond_wait_until(changed, lock, deadline.nanoseconds) == ETIMEDOUT { return condition(state) }
     }
     return true
   }
@@ -70,21 +71,13 @@ package struct MonotonicTime: Comparable, Sendable {
   }
 
   package static var now: MonotonicTime {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
+    MonotonicTime(nanoseconds: UInt64(weir_clock_read(CLOCK_MONOTONIC)))
   }
 
   /// The moment so long after this one; never, where that can't be told.
   package func after(_ duration: Duration) -> MonotonicTime {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     return MonotonicTime(nanoseconds: overflow ? .max : sum)
-  }
-
-  /// For the calls that wait; never later than in 68 years, which some systems can not tell.
-  var systemTime: timespec {
-    let seconds = min(nanoseconds / 1_000_000_000, UInt64(Int32.max))
-    return timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds % 1_000_000_000))
   }
 
   package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }

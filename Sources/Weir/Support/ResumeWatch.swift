@@ -1,6 +1,8 @@
 // ResumeWatch: notices that the process goes on after it stood still. It looks at clocks between two sleeps of a thread, and
 // takes no signal: those belong to the host.
 
+import CClocks
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -38,11 +40,7 @@ package struct ResumeWatch: Sendable {
     /// The monotonic one alone.
     package static var monotonicNow: Duration { time(CLOCK_MONOTONIC) }
 
-    private static func time(_ clock: clockid_t) -> Duration {
-      var time = timespec()
-      clock_gettime(clock, &time)
-      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    private static func time(_ clock: clockid_t) -> Duration { .nanoseconds(weir_clock_read(clock)) }
   }
 
   /// How long the process stood still.

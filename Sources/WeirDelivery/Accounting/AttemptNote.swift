@@ -52,12 +52,3 @@ extension Attempt {
     }
   }
 }
-
-extension Timestamp {
-  /// Now, by the wall clock.
-  static var now: Timestamp {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(nanosecondsSince1970: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-  }
-}

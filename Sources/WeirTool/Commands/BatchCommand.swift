@@ -43,7 +43,7 @@ struct BatchCommand: ParsableCommand {
   func run() throws {
     let stop = try StopSwitch()
     stop.stopOnSignals()
-    let start = monotonicNanoseconds()
+    let start = MonotonicTime.now.nanoseconds
     let progress = Mutex(BatchProgress())
     defer { progress.withLock { $0.end() } }
     let done = try LogDirectory(directory).batch(threads: threads) { sums in
@@ -52,7 +52,7 @@ struct BatchCommand: ParsableCommand {
     }
     progress.withLock { $0.end() }
     let report = BatchReport(done)
-    try writeReport(json ? try Table.json(report) : report.text(of: directory, monotonicNanoseconds() - start))
+    try writeReport(json ? try Table.json(report) : report.text(of: directory, MonotonicTime.now.nanoseconds - start))
     if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     if done.damaged > 0 { throw ExitCode.damaged }
   }

@@ -106,13 +106,13 @@ struct DemoCommand: ParsableCommand {
       "record", log, sample, "--format", "clf", "--threads", String(Self.threads), "--repeat", "100000",
       "--acknowledge", "--batch-threads", String(batchThreads),
     ]
-    let start = monotonicNanoseconds()
+    let start = MonotonicTime.now.nanoseconds
     let child = try ChildProcess(executable, arguments, errorsTo: errorFile)
     defer { close(child.output) }
     var acknowledgements = Acknowledgements()
     acknowledgements.read(from: child.output, until: killAfter, unless: stop)
     child.kill()
-    let nanoseconds = monotonicNanoseconds() - start
+    let nanoseconds = MonotonicTime.now.nanoseconds - start
     // What it acknowledged between the count and its death is still in the pipe, and counts.
     acknowledgements.read(from: child.output, until: .max, unless: stop)
     let signal = child.waitForEnd()
@@ -133,11 +133,11 @@ struct DemoCommand: ParsableCommand {
   }
 
   private func recover(_ log: String) throws {
-    let start = monotonicNanoseconds()
+    let start = MonotonicTime.now.nanoseconds
     var configuration = Tracker.Configuration()
     configuration.logger = nil
     let tracker = try Tracker(directory: log, configuration: configuration)
-    let nanoseconds = monotonicNanoseconds() - start
+    let nanoseconds = MonotonicTime.now.nanoseconds - start
     let report = tracker.recovery
     try tracker.close()
     let recovered = report.eventsInSegments + report.eventsFromLanes
@@ -187,13 +187,13 @@ struct DemoCommand: ParsableCommand {
     configuration.whenFull = .block
     configuration.logger = nil
     let tracker = try Tracker(directory: log, configuration: configuration)
-    let start = monotonicNanoseconds()
+    let start = MonotonicTime.now.nanoseconds
     let recorder = Recorder<AccessLog>(
       input: try InputFile(path: sample), tracker: tracker, threads: 1, repetitions: 30, acknowledges: false,
       stop: stop, progress: nil)
     let tally = recorder.run().tally
     try tracker.close()
-    let summary = RecordSummary(tally: tally, nanoseconds: monotonicNanoseconds() - start, dropped: 0)
+    let summary = RecordSummary(tally: tally, nanoseconds: MonotonicTime.now.nanoseconds - start, dropped: 0)
     try writeOutput(
       """
       4. Once more on one thread, nobody killed: \(Quantity.count(tally.accepted)) events.

@@ -144,7 +144,7 @@ struct RecordCommand: ParsableCommand {
     stop.stopOnSignals()
     let tracker = try open()
     let delivery = try beginDelivery(of: tracker, source)
-    let start = monotonicNanoseconds()
+    let start = MonotonicTime.now.nanoseconds
     let progress = Progress()
     let recorded =
       switch format {
@@ -158,7 +158,7 @@ struct RecordCommand: ParsableCommand {
     progress?.end()
     let counters = tracker.counters
     let summary = RecordSummary(
-      tally: recorded.tally, nanoseconds: monotonicNanoseconds() - start,
+      tally: recorded.tally, nanoseconds: MonotonicTime.now.nanoseconds - start,
       dropped: counters.dropped.values.reduce(0, +), displaced: counters.displaced, expired: counters.expired,
       bounds: bounds)
     writeDiagnostic(summary.description)

@@ -48,7 +48,7 @@ struct RedriveCommand: ParsableCommand {
   func run() throws {
     let stop = try StopSwitch()
     stop.stopOnSignals()
-    let start = monotonicNanoseconds()
+    let start = MonotonicTime.now.nanoseconds
     var named = destination
     named.names = [name]
     try named.validate()
@@ -69,14 +69,14 @@ struct RedriveCommand: ParsableCommand {
     while !isDone.isSet, !stop.isThrown { stop.sleep(milliseconds: 20) }
     if !isDone.isSet {
       redriving.cancel()
-      let end = monotonicNanoseconds() + Self.patience
-      while !isDone.isSet, monotonicNanoseconds() < end { Thread.sleep(forTimeInterval: 0.02) }
+      let end = MonotonicTime.now.nanoseconds + Self.patience
+      while !isDone.isSet, MonotonicTime.now.nanoseconds < end { Thread.sleep(forTimeInterval: 0.02) }
       // A destination that does not return is left: what was settled last may come again, as after a kill.
       if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     }
     let report = try waitForEnd { try await redriving.value }
     let outcome = DeliveryOutcome(
-      log: directory, entries: [DeliveryOutcome.Entry(report)], nanoseconds: monotonicNanoseconds() - start)
+      log: directory, entries: [DeliveryOutcome.Entry(report)], nanoseconds: MonotonicTime.now.nanoseconds - start)
     for line in outcome.lines { try writeReport(line + "\n") }
     for complaint in outcome.complaints { writeDiagnostic(complaint) }
     if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }

@@ -22,7 +22,7 @@ struct DeliveryRun: Sendable {
   private let log: String
   private let names: [String]
   private let before: [Ledger.Entry]
-  private let start = monotonicNanoseconds()
+  private let start = MonotonicTime.now.nanoseconds
   /// All that is left is to deliver, and its own watch tells of trouble.
   private let isEnding: Latch
   /// Looks what other processes delivered, and tells of trouble.
@@ -88,7 +88,7 @@ struct DeliveryRun: Sendable {
     let stopped = await watch(follows: follows, deadline: deadline, stop: stop)
     releasing?.cancel()
     _ = await dispatcher.shutdown(budget: stop.isThrown ? Self.lastBudget : .zero)
-    var outcome = DeliveryOutcome(log: log, entries: [], nanoseconds: monotonicNanoseconds() - start)
+    var outcome = DeliveryOutcome(log: log, entries: [], nanoseconds: MonotonicTime.now.nanoseconds - start)
     let report = dispatcher.report
     for name in names {
       guard let reported = report.entries.first(where: { $0.provider == name }) else { continue }

@@ -6,7 +6,7 @@ import Glibc
 final class Progress {
   private static let interval: UInt64 = 100_000_000
 
-  private let start = monotonicNanoseconds()
+  private let start = MonotonicTime.now.nanoseconds
   private var last: UInt64
   private var isShown = false
 
@@ -21,7 +21,7 @@ final class Progress {
 
   /// The same for what is counted otherwise.
   func show(_ count: UInt64, _ unit: String, fraction: Double?) {
-    let now = monotonicNanoseconds()
+    let now = MonotonicTime.now.nanoseconds
     guard now - last >= Self.interval else { return }
     last = now
     isShown = true

@@ -66,7 +66,7 @@ struct RecordingThread<Format: LineFormat>: Sendable {
     // Borrowed from here, an event need not be copied, with its strings retained, to be captured.
     let events = parsed
     let span = events.span
-    let start = monotonicNanoseconds()
+    let start = MonotonicTime.now.nanoseconds
     for position in span.indices {
       if stop.isThrown { break }
       switch Format.capture(span[position], with: tracker) {
@@ -74,7 +74,7 @@ struct RecordingThread<Format: LineFormat>: Sendable {
       case .dropped(let reason): refuse(reason, number: firstNumber + UInt64(position) * threads)
       }
     }
-    tally.captureNanoseconds += monotonicNanoseconds() - start
+    tally.captureNanoseconds += MonotonicTime.now.nanoseconds - start
     tally.accepted += accepted
     progressCount.add(accepted)
     if acknowledges, accepted == 1 { acknowledge(firstNumber) }
