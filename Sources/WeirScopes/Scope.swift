@@ -162,8 +162,11 @@ public final class Scope: Sendable {
 
   /// Captures an event inside of the scope, for the user and with the fields that are bound here. Also after the end.
   @discardableResult
+  @inlinable
   public func track<E: Event>(_ event: E) -> Receipt {
-    bind(binding) { tracker.track(event) }
+    var receipt = Receipt.dropped(.closed)
+    bound(to: binding) { receipt = tracker.track(event) }
+    return receipt
   }
 
   /// The innermost scope that is bound to this task, or thread; nil if none is, or it is released.
@@ -172,7 +175,7 @@ public final class Scope: Sendable {
   // MARK: Parts
 
   /// What is bound here, with this scope's view.
-  private var binding: EncodedScope {
+  @usableFromInline var binding: EncodedScope {
     // Nearly always what was bound at the beginning is what is bound now.
     if fits, EncodedScope.current === outer { return inner }
     return EncodedScope.binding(reference, view: EventView(id: id, name: name, parent: parent))
@@ -181,7 +184,9 @@ public final class Scope: Sendable {
 
   /// Captures an event of the scope's own: for whom the scope was begun, whichever thread it is.
   private func capture(_ event: ScopeEvent) -> Receipt {
-    bind(inner) { tracker.track(event) }
+    var receipt = Receipt.dropped(.closed)
+    bound(to: inner) { receipt = tracker.track(event) }
+    return receipt
   }
 
   private func read(_ body: (TimeTracker, Duration) -> Duration) -> Duration? {

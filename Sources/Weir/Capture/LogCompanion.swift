@@ -56,9 +56,12 @@ package final class LogCompanions: Sendable {
 
   private var all: [any LogCompanion] { companions.withLock { $0 } ?? [] }
 
-  private func find<Companion>(_ type: Companion.Type, _ companions: [any LogCompanion]) -> Companion? {
-    for companion in companions {
-      if let found = companion as? Companion { return found }
+  /// By identity of the type, for a cast would take as long as many captures.
+  private func find<Companion: LogCompanion>(
+    _ type: Companion.Type, _ companions: [any LogCompanion]
+  ) -> Companion? {
+    for companion in companions where Swift.type(of: companion) == type {
+      return unsafeDowncast(companion, to: Companion.self)
     }
     return nil
   }

@@ -124,13 +124,22 @@ public struct Bindings: Sendable {
 package func bind<Answer, Failure: Error>(
   _ scope: EncodedScope?, _ body: () throws(Failure) -> Answer
 ) throws(Failure) -> Answer {
+  var result: Result<Answer, Failure>?
+  bound(to: scope) {
+    do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
+  }
+  guard let result else { preconditionFailure("the body was not run") }
+  return try result.get()
+}
+
+/// Not generic, so that modules above this one pay for no type that is looked up at run time.
+@usableFromInline
+package func bound(to scope: EncodedScope?, _ body: () -> Void) {
   Tracker.willBindScopes()
   let address = scope?.address ?? BoundScope(address: nil)
-  return try EncodedScope.$current.withValue(scope) { () -> Result<Answer, Failure> in
-    EncodedScope.$bound.withValue(address) { () -> Result<Answer, Failure> in
-      do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
-    }
-  }.get()
+  EncodedScope.$current.withValue(scope) {
+    EncodedScope.$bound.withValue(address) { body() }
+  }
 }
 
 /// Runs `body` with what was bound elsewhere, nil for nothing, in the place of what is bound here.

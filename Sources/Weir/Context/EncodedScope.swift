@@ -10,6 +10,7 @@ import Synchronization
 /// the task takes a third of what copying a reference takes, whose count is an atomic operation, up and down again. The
 /// other holds the object, and with it the memory at the address, for as long as the first one is bound. It is asked for
 /// seldom, so what else is bound hangs on it: a scope is attached to it, and costs a capture nothing.
+@usableFromInline
 package final class EncodedScope: Sendable {
   /// The most bytes that a scope takes in an event.
   static let maximumBytes = 4096
