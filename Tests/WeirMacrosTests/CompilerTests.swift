@@ -78,7 +78,7 @@
 
     @Test(arguments: ["enum Sale { case paid(price: Money) }", "struct Sale { var price: Money }"])
     func `a type that is no event value is named`(declaration: String) throws {
-      let answer = try compile("import Weir\nimport WeirMacros\nstruct Money {}\n@Event \(declaration)\n")
+      let answer = try compile("import Weir\nstruct Money {}\n@Event \(declaration)\n")
       #expect(
         answer.contains("initializer 'init(_:of:sensitive:formerNames:)' requires that 'Money' conform to 'EventValue'")
       )

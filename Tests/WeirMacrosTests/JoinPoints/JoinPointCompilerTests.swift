@@ -173,7 +173,7 @@
       ), ("@JoinPoint func f() {}", "'peer' macros are not allowed to introduce arbitrary names at global scope"),
     ])
     func `the compiler refuses what the macro does not see`(source: String, message: String) throws {
-      let answer = try compile("import Weir\nimport WeirMacros\n" + source)
+      let answer = try compile("import Weir\nimport WeirAspects\n" + source)
       #expect(answer.contains(message), "\(answer)")
     }
   }
