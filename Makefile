@@ -15,7 +15,7 @@ ifeq ($(origin CXX),default)
 CXX = $(shell command -v g++ || command -v clang++ || echo g++)
 endif
 
-SWIFT_SOURCES = Package.swift Sources Plugins Tests Benchmarks
+SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean test-c test-c-headers \
         test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-lz4-tool need-zlib need-c \
