@@ -5,14 +5,6 @@
   import Testing
   import Weir
   import WeirAspects
-  import WeirAspects
-  import WeirAspects
-  import WeirAspects
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
   import WeirDelivery
   import WeirTesting
 

@@ -3,19 +3,7 @@
 #if Macros
   import Weir
   import WeirAspects
-  import WeirAspects
   import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirDelivery
-  import WeirScopes
   import WeirScopes
 
   struct ShopTracking {

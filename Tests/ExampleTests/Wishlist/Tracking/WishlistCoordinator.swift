@@ -3,8 +3,6 @@
 #if Macros
   import Weir
   import WeirAspects
-  import WeirAspects
-  import WeirAspects
 
   final class WishlistCoordinator: ScopeCoordinator {
     typealias Info = WishlistInfo
