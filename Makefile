@@ -363,7 +363,7 @@ test-symbols: $(C)/libcweir.a $(C)/checked/libcweir.a $(C)/replay/seam/libcweir.
 .PHONY: test-layers
 
 test-layers: need-python $(C)/libcweir.a
-	python3 Tests/C/layers.py Sources/Weir/Weir.docc/CoreLayers.md $(C_OBJECTS)
+	python3 Tests/C/layers.py Sources/Weir/Weir.docc/Maintaining/CoreLayers.md $(C_OBJECTS)
 
 # The barrier tables: each order has its label, each label its row, each row a model or a reason.
 .PHONY: test-labels
@@ -623,11 +623,12 @@ hook-twins: need-swift need-lz4
 # One kill schedule against what programs use today and Weir: Tests/CrashReplay/LossTable. What the stores write lies
 # under $(BUILD), on the disk that it is on. Without SQLite's library its rows are "not run".
 LOSS = $(C)/loss-table
+LOSS_PAGE = Sources/Weir/Weir.docc/Guides/Losses.md
 LOSS_KILLS = 40
 LOSS_FLAGS =
 LOSS_SOURCES = $(wildcard Tests/CrashReplay/LossTable/*.c)
 
-.PHONY: loss-table loss-table-readme loss-table-short need-sqlite
+.PHONY: loss-table loss-table-page loss-table-short need-sqlite
 
 need-sqlite:
 	@[ -e /usr/include/sqlite3.h ] || ( $(call install,libsqlite3-dev) ) || true
@@ -636,14 +637,14 @@ loss-table: need-c need-sqlite
 	@$(MAKE) --no-print-directory $(LOSS)/loss_table
 	TMPDIR=$(abspath $(LOSS)) $(LOSS)/loss_table --kills $(LOSS_KILLS) $(LOSS_FLAGS)
 
-# The same, into the README.
-loss-table-readme:
+# The same, into the page of losses.
+loss-table-page:
 	@mkdir -p $(C)
 	@$(MAKE) --no-print-directory loss-table LOSS_FLAGS='--markdown $(LOSS_FLAGS)' >$(LOSS).md
 	awk 'NR == FNR { if (/^\|/) on = 1; if (on && !/ passed, /) table = table $$0 "\n"; next } \
 	     $$0 == "<!-- loss-table -->" { printf "%s\n%s", $$0, table; off = 1 } \
-	     $$0 == "<!-- end -->" { off = 0 } !off' $(LOSS).md README.md >$(LOSS).readme
-	cp $(LOSS).readme README.md
+	     $$0 == "<!-- end -->" { off = 0 } !off' $(LOSS).md $(LOSS_PAGE) >$(LOSS).page
+	cp $(LOSS).page $(LOSS_PAGE)
 
 # What `make test` runs.
 loss-table-short: need-c need-sqlite

@@ -1,4 +1,4 @@
-// page: Sources/Weir/Weir.docc/JoinPoints.md
+// page: Sources/Weir/Weir.docc/Guides/JoinPoints.md
 //
 // swift-format-ignore-file: OrderedImports
 // What lies between "// snippet" and "// end" is what the page shows: PageTests.swift holds the two together.

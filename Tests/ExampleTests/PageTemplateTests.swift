@@ -10,7 +10,7 @@
     /// What the page says to run: its one block of commands.
     private static func command() throws -> String {
       let page = folder.deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Sources/Weir/Weir.docc/JoinPoints.md")
+        .appending(path: "Sources/Weir/Weir.docc/Guides/JoinPoints.md")
       let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```sh\n")
       try #require(parts.count == 2)
       return parts[1].components(separatedBy: "```")[0]
