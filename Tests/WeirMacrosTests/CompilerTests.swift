@@ -87,6 +87,7 @@
     @Test func `a message stands where the source is wrong`() throws {
       let answer = try compile(
         """
+        import Weir
         @Event enum Sale {
           #if DEBUG
             case tried
@@ -94,8 +95,8 @@
           case paid(Int)
         }
         """)
-      #expect(answer.contains("source.swift:4:3: error: @Event can't see which side of #if is compiled"))
-      #expect(answer.contains("source.swift:7:13: error: the value of 'paid' has no label"))
+      #expect(answer.contains("source.swift:3:3: error: @Event can't see which side of #if is compiled"))
+      #expect(answer.contains("source.swift:6:13: error: the value of 'paid' has no label"))
     }
   }
 #endif

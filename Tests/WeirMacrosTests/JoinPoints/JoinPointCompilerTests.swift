@@ -7,7 +7,7 @@
   @Suite struct JoinPointCompilerTests {
     /// Every place that a method may be declared in, and bodies with all that a macro could get wrong.
     private static let accepted = """
-      public import Weir
+      public import WeirAspects
 
       public struct Item: Sendable { public init() {} }
       public struct Failed: Error {}
@@ -146,6 +146,7 @@
       let answer = try compile(
         """
         import Weir
+        import WeirAspects
         @Instrumented class Page {
           func like(_ item: Int) throws -> String {
             // Why.
