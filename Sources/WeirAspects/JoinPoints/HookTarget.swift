@@ -15,11 +15,11 @@ extension Hook {
   /// `Owner` is the join point's; `Subject` is what advice gets: the owner, or the class that was named. A class that
   /// is neither the owner nor a subclass of the owner traps.
   public struct Target<Owner, Subject> {
-    @usableFromInline let whom: AttachedHook.Whom
+    let whom: AttachedHook.Whom
     /// The one object; nil for any other target.
-    @usableFromInline let object: AnyObject?
+    let object: AnyObject?
     /// As the listing has it.
-    @usableFromInline let words: String
+    let words: String
 
     init(_ whom: AttachedHook.Whom, _ words: String, of object: AnyObject? = nil) {
       self.whom = whom
@@ -69,6 +69,34 @@ extension Hook.Target {
   where Owner == Base.Type, Subject == Concrete.Type {
     check(type, isOf: Base.self)
     return Self(.kind(address(type)), "\(type) and its subclasses")
+  }
+}
+
+// MARK: Advice
+
+/// Advice as a generic type holds it: whatever the subject is, the advice gets the subject's address.
+private struct Before<Subject, Parameters> {
+  let advice: @Sendable (Subject, Parameters) -> Void
+}
+
+private struct After<Subject, Parameters, Returned> {
+  let advice: @Sendable (Subject, Parameters, Hook.Outcome<Returned>) -> Void
+}
+
+extension Hook.Target {
+  /// Advice for the subject as advice for the owner, which calls cost nothing more for: the advice itself, and not a
+  /// closure around it. A subject is its owner, or a class that the target has checked: both are held as one reference,
+  /// and a hook only calls advice with owners that it matched, which are of the subject's class.
+  func ownerAdvice<Parameters>(
+    _ advice: @escaping @Sendable (Subject, Parameters) -> Void
+  ) -> @Sendable (Owner, Parameters) -> Void {
+    unsafeBitCast(Before(advice: advice), to: Before<Owner, Parameters>.self).advice
+  }
+
+  func ownerAdvice<Parameters, Returned>(
+    _ advice: @escaping @Sendable (Subject, Parameters, Hook.Outcome<Returned>) -> Void
+  ) -> @Sendable (Owner, Parameters, Hook.Outcome<Returned>) -> Void {
+    unsafeBitCast(After(advice: advice), to: After<Owner, Parameters, Returned>.self).advice
   }
 }
 

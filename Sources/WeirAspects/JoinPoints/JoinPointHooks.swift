@@ -25,15 +25,11 @@ extension JoinPoint {
   ///   - line: The line in the file.
   ///   - advice: What is called.
   /// - Returns: A hook that must be kept: when the hook goes, the advice goes.
-  @inlinable
   public func before<Subject>(
     _ target: Hook.Target<Owner, Subject>, file: StaticString = #fileID, line: UInt32 = #line,
     _ advice: @escaping @Sendable (Subject, Parameters) -> Void
   ) -> Hook {
-    // A subject is its owner by another type: the target has checked that.
-    attach(
-      target.whom, target.object, "before, \(target.words)", file, line,
-      before: { advice(unsafeBitCast($0, to: Subject.self), $1) })
+    attach(target, "before", file, line, before: target.ownerAdvice(advice))
   }
 
   /// Calls `advice` after each call of the target, however the call ended, with `self`, the parameters as they were
@@ -56,24 +52,20 @@ extension JoinPoint {
   ///   - line: The line in the file.
   ///   - advice: What is called.
   /// - Returns: A hook that must be kept: when the hook goes, the advice goes.
-  @inlinable
   public func after<Subject>(
     _ target: Hook.Target<Owner, Subject>, timed: Bool = false, file: StaticString = #fileID, line: UInt32 = #line,
     _ advice: @escaping @Sendable (Subject, Parameters, Hook.Outcome<Returned>) -> Void
   ) -> Hook {
-    attach(
-      target.whom, target.object, "after, \(target.words)", file, line, isTimed: timed,
-      after: { advice(unsafeBitCast($0, to: Subject.self), $1, $2) })
+    attach(target, "after", file, line, isTimed: timed, after: target.ownerAdvice(advice))
   }
 
-  @usableFromInline
-  func attach(
-    _ whom: AttachedHook.Whom, _ object: AnyObject?, _ words: String, _ file: StaticString, _ line: UInt32,
-    isTimed: Bool = false, before: Advice<Owner, Parameters, Returned>.Before? = nil,
-    after: Advice<Owner, Parameters, Returned>.After? = nil
+  private func attach<Subject>(
+    _ target: Hook.Target<Owner, Subject>, _ time: String, _ file: StaticString, _ line: UInt32, isTimed: Bool = false,
+    before: Advice<Owner, Parameters, Returned>.Before? = nil, after: Advice<Owner, Parameters, Returned>.After? = nil
   ) -> Hook {
     let place = (HookScope.current == nil ? "" : ", in one task") + "   \(file):\(line)"
-    let hook = TypedHook(whom, object, before: before, after: after, isTimed: isTimed, words + place)
+    let hook = TypedHook(
+      target.whom, target.object, before: before, after: after, isTimed: isTimed, "\(time), \(target.words)\(place)")
     return Hook(hook, at: word, listed)
   }
 }

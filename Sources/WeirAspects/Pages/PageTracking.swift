@@ -21,9 +21,9 @@ public import WeirScopes
 ///
 /// **Advice** runs inside of the page's scope, if the page is entered: `tracker.track` captures events of that scope,
 /// for the user and with the fields that are bound where the page was called. ``Scope/current`` is the scope then, and
-/// may be ended there, by an interaction that depends on the outcome. Hooks fire in the order of attaching: advice
-/// before an entrance, or after an exit, is in the scope if it comes later, or earlier, in the program than
-/// ``enters(on:file:line:)`` and ``exits(on:interaction:file:line:)``.
+/// may be ended there, by an interaction that depends on the outcome. Hooks fire in the order of attaching: where advice
+/// is on the join point of an entrance or an exit, attach ``enters(on:file:line:)`` first, and
+/// ``exits(on:interaction:file:line:)`` last.
 ///
 /// **The process.** A ``LifeCycle`` of the tracker suspends and resumes the scopes, and ends them with `shutdown`.
 ///
@@ -38,7 +38,8 @@ public import WeirScopes
 /// **Threads.** Every call may be made from any thread. Advice runs on the threads of the page's calls. In a child of a
 /// fork nothing is tracked.
 ///
-/// **Cost.** Beside the hook and the scope, a look-up under a lock for each call that is heard.
+/// **Cost.** Beside the hook and the scope, a look-up under a lock for each call that is heard, and for advice the
+/// binding of the scope: see ``Scope/run(_:)``.
 ///
 /// **Crash.** What was captured survives. A page that was entered when the process died has no exit.
 public final class PageTracking<Page: AnyObject>: Sendable {

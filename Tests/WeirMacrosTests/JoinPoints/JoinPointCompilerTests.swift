@@ -7,7 +7,6 @@
   @Suite struct JoinPointCompilerTests {
     /// Every place that a method may be declared in, and bodies with all that a macro could get wrong.
     private static let accepted = """
-      public import Weir
       public import WeirAspects
 
       public struct Item: Sendable { public init() {} }
