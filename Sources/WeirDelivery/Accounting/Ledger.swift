@@ -8,7 +8,7 @@ public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
   case removed
   /// It can't be read: damage, or a power cut took it, from the log or from its lane.
   case damaged
-  /// It was not for this provider: a hook or a mapper kept it back.
+  /// It was not for this provider: the provider's mapper withheld it.
   case withheld
   /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``).
   case overwritten
@@ -45,7 +45,7 @@ public struct Ledger: Hashable, Sendable {
     /// What it is doing.
     public var state: ProviderState
     /// Where it began.
-    public var from: Offset
+    package var from: Offset
     /// Everything below it is settled, on the disk.
     public var offset: Offset
     /// Events that captures accepted since it began.
@@ -63,7 +63,7 @@ public struct Ledger: Hashable, Sendable {
     public var error: String?
 
     /// All that it will not get.
-    public var lostInAll: UInt64 { lost.values.reduce(0, &+) }
+    package var lostInAll: UInt64 { lost.values.reduce(0, &+) }
 
     /// Whether every accepted event is accounted for.
     ///
@@ -71,7 +71,7 @@ public struct Ledger: Hashable, Sendable {
     public var isBalanced: Bool { accepted == acknowledged &+ rejected &+ pending &+ lostInAll }
 
     /// An entry with nothing in it.
-    public init(provider: String) {
+    package init(provider: String) {
       self.provider = provider
       state = .idle
       from = 0
@@ -88,7 +88,7 @@ public struct Ledger: Hashable, Sendable {
   public var entries: [Entry]
 
   /// A ledger of these.
-  public init(_ entries: [Entry]) {
+  package init(_ entries: [Entry]) {
     self.entries = entries
   }
 
@@ -119,7 +119,7 @@ public struct DeliveryReport: Hashable, Sendable {
     public var lost: [LossReason: UInt64]
 
     /// An entry.
-    public init(
+    package init(
       provider: String, acknowledged: UInt64, rejected: UInt64, pending: UInt64, state: ProviderState,
       error: String? = nil, lost: [LossReason: UInt64] = [:]
     ) {
@@ -137,7 +137,7 @@ public struct DeliveryReport: Hashable, Sendable {
   public var entries: [Entry]
 
   /// A report of these.
-  public init(_ entries: [Entry]) {
+  package init(_ entries: [Entry]) {
     self.entries = entries
   }
 

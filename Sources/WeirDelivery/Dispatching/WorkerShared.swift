@@ -23,7 +23,7 @@ struct WorkerReport: Sendable {
   var state = ProviderState.starting
   var error: String?
   /// What became of the events that were prepared.
-  var preparation = Preparation.Counts()
+  var preparation = PreparedEvent.Counts()
 }
 
 /// How a worker is to end.

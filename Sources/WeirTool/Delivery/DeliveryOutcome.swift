@@ -5,7 +5,7 @@ import Weir
 import WeirDelivery
 
 struct DeliveryOutcome: Sendable {
-  /// What became of the log's events for one destination, while the command ran.
+  /// What became of the log's events for one provider, while the command ran.
   struct Entry: Equatable, Sendable {
     var name: String
     var acknowledged: UInt64
@@ -48,7 +48,7 @@ struct DeliveryOutcome: Sendable {
   var entries: [Entry]
   var nanoseconds: UInt64
 
-  /// A line for each destination.
+  /// A line for each provider.
   var lines: [String] {
     entries.map { entry in
       let seconds = Double(nanoseconds) / 1_000_000_000
@@ -85,7 +85,7 @@ struct DeliveryOutcome: Sendable {
     return .success
   }
 
-  /// Whether this log has nothing more for these destinations.
+  /// Whether this log has nothing more for these providers.
   var isEmpty: Bool { entries.allSatisfy { $0.pending == 0 && $0.stopped == nil } }
 
   /// The gravest of several.

@@ -1,4 +1,4 @@
-// LedgerReport.swift: what became of a log's events for one destination, for `weir stat`.
+// LedgerReport.swift: what became of a log's events for one provider, for `weir stat`.
 
 import Weir
 import WeirDelivery

@@ -65,11 +65,12 @@ struct BreakerTests {
   private func breaker(
     failures: Int = 3, openFor: Duration = .seconds(10), most: Duration = .seconds(60)
   ) -> BreakerState {
-    var breaker = CircuitBreaker()
-    breaker.failures = failures
-    breaker.openFor = openFor
-    breaker.probeEvents = 4
-    return BreakerState(breaker, most: most)
+    var backoff = Backoff()
+    backoff.failures = failures
+    backoff.openFor = openFor
+    backoff.probeEvents = 4
+    backoff.most = most
+    return BreakerState(backoff)
   }
 
   @Test func `failures in a row open the breaker`() {

@@ -12,8 +12,8 @@ import WeirTesting
 struct StopTests {
   private func options(openFor: Duration = .seconds(10), most: Duration = .seconds(60)) -> DeliveryOptions {
     var options = DeliveryOptions()
-    options.breaker.openFor = openFor
-    options.breaker.probeEvents = 3
+    options.backoff.openFor = openFor
+    options.backoff.probeEvents = 3
     options.backoff.most = most
     return options
   }

@@ -227,8 +227,8 @@ struct TriggerTests {
       let provider = ScriptedProvider(answers: [.fail("down")])
       let trial = try Trial(directory, [.count, .reachable], provider: provider) {
         $0.flush.queueLimit = 5
-        $0.breaker.failures = 1
-        $0.breaker.openFor = .seconds(10)
+        $0.backoff.failures = 1
+        $0.backoff.openFor = .seconds(10)
       }
       try trial.stage.capture(3)
       #expect(await trial.staysAt(0))

@@ -1,9 +1,7 @@
-// WishlistCoordinator: makes of what happened the events of each destination.
+// WishlistCoordinator: makes of what happened the events of each provider.
 
 #if Macros
   import Weir
-  import WeirAspects
-  import WeirAspects
   import WeirAspects
 
   final class WishlistCoordinator: ScopeCoordinator {
