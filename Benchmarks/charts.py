@@ -3,8 +3,8 @@
     charts.py results.jsonl machine.json
 
 Draws SVG files into Sources/Weir/Weir.docc/Resources and rewrites what stands between the markers
-`<!-- benchmarks:NAME -->` and `<!-- end -->` in Benchmarks.md and README.md. A regime that was not measured leaves its
-chart and table as they were.
+`<!-- benchmarks:NAME -->` and `<!-- end -->` in Guides/Benchmarks.md. A regime that was not measured leaves its chart and
+table as they were.
 """
 import json
 import pathlib
@@ -158,13 +158,12 @@ def table(head, rows):
                    ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def capture_table(results, subjects=None):
+def capture_table(results):
   counts = sorted({line["threads"] for line in results.find(bench="capture", event_bytes=48)})
   names = list(dict.fromkeys(line["subject"] for line in results.find(bench="capture", event_bytes=48)))
   floor = results.value(bench="capture", subject="floor", event_bytes=48, threads=1)
   rows = []
   for name in names:
-    if subjects and name not in subjects: continue
     points = [results.value(bench="capture", subject=name, event_bytes=48, threads=count) for count in counts]
     tail = results.value("p99", bench="capture", subject=name, event_bytes=48, threads=1)
     rows.append([f"`{name}`"] + [number(point) for point in points] + [number(tail), f"{points[0] / floor:.2f}"])
@@ -225,10 +224,6 @@ def source(machine):
           f" {machine['clock']}; load average at the start {machine['load']}.")
 
 
-README_SUBJECTS = {"floor", "floor-drained", "weir-c", "weir-c-call", "weir-swift", "weir-swift-codable", "moodycamel",
-                   "lttng-ust", "spdlog", "sqlite-wal-1000", "rocksdb-wal", "swift-log", "jsonl-filehandle"}
-
-
 def rewrite(path, name, text):
   """Puts the text between the markers of that name, if the page has them."""
   page = path.read_text()
@@ -241,7 +236,7 @@ def rewrite(path, name, text):
 def main():
   results, machine = Results(sys.argv[1]), json.load(open(sys.argv[2]))
   for draw in (draw_subjects, draw_threads, draw_tail, draw_sizes): draw(results)
-  page, readme = DOCC / "Benchmarks.md", ROOT / "README.md"
+  page = DOCC / "Guides" / "Benchmarks.md"
   rewrite(page, "source", source(machine))
   rewrite(page, "capture", capture_table(results))
   rewrite(page, "sizes", sizes_table(results))
@@ -251,8 +246,6 @@ def main():
   rewrite(page, "saturation", saturation_table(results))
   rewrite(page, "sustained", sustained_table(results))
   rewrite(page, "idle", idle_table(results))
-  rewrite(readme, "source", source(machine))
-  rewrite(readme, "capture", capture_table(results, README_SUBJECTS))
 
 
 main()

@@ -1,4 +1,4 @@
-// page: Sources/Weir/Weir.docc/Contracts.md
+// page: Sources/Weir/Weir.docc/Guides/Contracts.md
 
 import Foundation
 import Testing
@@ -76,7 +76,7 @@ import WeirContracts
   @Test func `the file of the page is the contract of the page`() throws {
     let page = try String(
       contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Sources/Weir/Weir.docc/Contracts.md"), encoding: .utf8)
+        .deletingLastPathComponent().appending(path: "Sources/Weir/Weir.docc/Guides/Contracts.md"), encoding: .utf8)
     let start = try #require(page.range(of: "```json\n"))
     let end = try #require(page.range(of: "\n```", range: start.upperBound..<page.endIndex))
     let json = Data(page[start.upperBound..<end.lowerBound].utf8)

@@ -1,4 +1,4 @@
-// page: Sources/Weir/Weir.docc/Delivery.md
+// page: Sources/Weir/Weir.docc/Guides/Delivery.md
 
 import Foundation
 import Testing

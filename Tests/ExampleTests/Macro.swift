@@ -1,4 +1,4 @@
-// page: Sources/Weir/Weir.docc/Macro.md
+// page: Sources/Weir/Weir.docc/Guides/Macro.md
 //
 // swift-format-ignore-file: OrderedImports
 // What lies between "// snippet" and "// end" is what the page shows: PageTests.swift holds the two together.

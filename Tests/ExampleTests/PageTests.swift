@@ -27,8 +27,8 @@ import Testing
   /// The files that the page of the wishlist shows, in its order.
   private static let wishlist = [
     "Pages/Item", "Pages/ItemListPage", "Pages/WishlistPage", "Pages/RecommendationsPage", "Tracking/WishlistEvents",
-    "Tracking/WishlistInfo", "Tracking/WishlistTracking", "Tracking/WishlistCoordinator", "Tracking/ShopTracking",
-    "WishlistTests",
+    "Tracking/WishlistInfo", "Tracking/WishlistHandler", "Tracking/WishlistHooks", "Tracking/WishlistDelegate",
+    "Tracking/WishlistCoordinator", "Tracking/ShopTracking", "WishlistTests",
   ]
 
   @Test func `the page of the wishlist shows whole files`() throws {

@@ -16,12 +16,8 @@ struct Server: Sendable {
   let tracker: Tracker
 
   func handle(_ request: Request) async throws {
-    try await Bindings.with(user: request.user) {
-      try await Bindings.with(fields: ["request": .string(request.id)]) {
-        try await Bindings.with(view: "/checkout") {
-          try await startCheckout(request.cart)
-        }
-      }
+    try await Bindings.with(user: request.user, fields: ["request": .string(request.id)], view: "/checkout") {
+      try await startCheckout(request.cart)
     }
   }
 

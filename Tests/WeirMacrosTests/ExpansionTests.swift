@@ -224,7 +224,7 @@
     }
 
     @Test func `the guide shows what the macro writes`() throws {
-      let blocks = try text(of: "Sources/Weir/Weir.docc/Macro.md").components(separatedBy: "```")
+      let blocks = try text(of: "Sources/Weir/Weir.docc/Guides/Macro.md").components(separatedBy: "```")
       let source = try #require(blocks.first { $0.hasPrefix("swift\n") && $0.contains("@Event(\"basket\"") })
       let shown = try #require(blocks.first { $0.hasPrefix("\nenum Basket") })
       let written = expand(String(source.dropFirst("swift\n".count)))

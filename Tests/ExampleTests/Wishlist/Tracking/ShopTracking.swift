@@ -1,19 +1,15 @@
-// ShopTracking: where the program puts its tracking together: one line a page, and the two providers.
+// ShopTracking: where the program puts its tracking together: one line a page, and what the two providers get.
 
 #if Macros
   import Weir
-  import WeirAspects
   import WeirDelivery
   import WeirScopes
 
   struct ShopTracking {
-    let wishlists: TrackingHandlers<WishlistTracking>
+    let wishlist: WishlistHandler
 
-    init(_ tracker: Tracker, lifeCycle: LifeCycle? = nil) {
-      wishlists = TrackingHandlers(
-        exactly: WishlistPage.self, entering: ItemListPage.JoinPoints.appear,
-        leaving: ItemListPage.JoinPoints.disappear
-      ) { page in WishlistTracking(page, WishlistCoordinator(tracker), lifeCycle: lifeCycle) }
+    init(_ tracker: Tracker) {
+      wishlist = WishlistHandler(WishlistCoordinator(tracker: tracker), tracker: tracker)
     }
   }
 
