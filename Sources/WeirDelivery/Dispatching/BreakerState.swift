@@ -2,12 +2,12 @@
 
 import Weir
 
-/// The circuit breaker of ``Backoff``. A pure value; times are those since any moment that stays the same for
-/// one breaker.
+/// The circuit breaker of ``DeliveryOptions/Backoff``. A pure value; times are those since any moment that stays the
+/// same for one breaker.
 ///
-/// Closed: everything goes. After ``Backoff/failures`` tries in a row that failed it is open: nothing goes until
-/// its time has passed. Then it is half-open: one try with at most ``Backoff/probeEvents`` events. If that
-/// succeeds it is closed; if not it is open again, for twice as long, up to the most.
+/// Closed: everything goes. After ``DeliveryOptions/Backoff/failures`` tries in a row that failed it is open: nothing
+/// goes until its time has passed. Then it is half-open: one try with at most ``DeliveryOptions/Backoff/probeEvents``
+/// events. If that succeeds it is closed; if not it is open again, for twice as long, up to the most.
 struct BreakerState: Sendable {
   enum Phase: Hashable, Sendable {
     case closed
@@ -24,14 +24,14 @@ struct BreakerState: Sendable {
     case nothing(until: Duration)
   }
 
-  private let backoff: Backoff
+  private let backoff: DeliveryOptions.Backoff
   private let most: Duration
   private var openFor: Duration
   private(set) var phase = Phase.closed
   private(set) var failures = 0
 
   /// A closed one.
-  init(_ backoff: Backoff) {
+  init(_ backoff: DeliveryOptions.Backoff) {
     self.backoff = backoff
     most = max(backoff.most, backoff.openFor)
     openFor = backoff.openFor
@@ -64,7 +64,7 @@ struct BreakerState: Sendable {
     phase = .open(until: now + openFor)
   }
 
-  /// A try succeeded. True if the provider can be reached again, which is a signal: ``FlushTriggers/reachable``.
+  /// A try succeeded. True if the provider can be reached again, which is a signal: ``FlushPolicy/Triggers/reachable``.
   mutating func succeeded() -> Bool {
     defer {
       phase = .closed

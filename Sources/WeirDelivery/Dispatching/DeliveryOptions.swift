@@ -3,37 +3,37 @@
 public import Weir
 public import WeirContracts
 
-/// What happens after tries that failed: how long to wait before the next one, and when the provider is left alone.
-///
-/// Before the *n*-th try again it is drawn evenly from 0 to `least · 2ⁿ⁻¹`, at most ``most``: full jitter, after
-/// *Exponential Backoff and Jitter* (Amazon Web Services, 2015). What the provider asked for with
-/// ``Verdict/retry(after:)`` is the least that is waited.
-///
-/// A provider that failed ``failures`` times in a row is left alone for a while, and tried with a small batch after that:
-/// a circuit breaker, closed, open and half-open, after Nygard, *Release It!*.
-public struct Backoff: Hashable, Sendable {
-  /// The bound of the first wait. 500 ms.
-  public var least = Duration.milliseconds(500)
-
-  /// The bound of all waits, the longest that a provider may ask for, and the bound of the pauses between tries of one
-  /// that stopped delivery. 5 minutes.
-  public var most = Duration.seconds(300)
-
-  /// So many tries in a row that failed have the provider left alone for a while. 5; at least 1.
-  public var failures = 5
-
-  /// How long the provider is left alone the first time; twice as long each time after, up to ``most``. 10 s.
-  public var openFor = Duration.seconds(10)
-
-  /// The most events of the try after that. All goes on when they are accepted. 10; at least 1.
-  public var probeEvents = 10
-
-  /// The defaults.
-  public init() {}
-}
-
 /// How one provider is delivered to.
 public struct DeliveryOptions: Sendable {
+  /// What happens after tries that failed: how long to wait before the next one, and when the provider is left alone.
+  ///
+  /// Before the *n*-th try again it is drawn evenly from 0 to `least · 2ⁿ⁻¹`, at most ``most``: full jitter, after
+  /// *Exponential Backoff and Jitter* (Amazon Web Services, 2015). What the provider asked for with
+  /// ``Verdict/retry(after:)`` is the least that is waited.
+  ///
+  /// A provider that failed ``failures`` times in a row is left alone for a while, and tried with a small batch after
+  /// that: a circuit breaker, closed, open and half-open, after Nygard, *Release It!*.
+  public struct Backoff: Hashable, Sendable {
+    /// The bound of the first wait. 500 ms.
+    public var least = Duration.milliseconds(500)
+
+    /// The bound of all waits, the longest that a provider may ask for, and the bound of the pauses between tries of
+    /// one that stopped delivery. 5 minutes.
+    public var most = Duration.seconds(300)
+
+    /// So many tries in a row that failed have the provider left alone for a while. 5; at least 1.
+    public var failures = 5
+
+    /// How long the provider is left alone the first time; twice as long each time after, up to ``most``. 10 s.
+    public var openFor = Duration.seconds(10)
+
+    /// The most events of the try after that. All goes on when they are accepted. 10; at least 1.
+    public var probeEvents = 10
+
+    /// The defaults.
+    public init() {}
+  }
+
   /// Where a provider that has no cursor yet begins.
   public enum Start: Hashable, Sendable {
     /// With the oldest event that the log has.
@@ -52,8 +52,8 @@ public struct DeliveryOptions: Sendable {
   public var contract: CompiledContract?
 
   /// How far from another one of the same name, fields and source an event is flagged
-  /// ``PreparedEvent/Flag/duplicate(of:)``: so much time before or after the one that is kept, the first. 1 s; nil flags
-  /// none, zero those of the same nanosecond.
+  /// ``PreparedEvent/Flag/duplicate(of:)``: so much time before or after the one that is kept, the first. 1 s; nil
+  /// flags none, zero those of the same nanosecond.
   ///
   /// The time is counted from that first one, not from its latest duplicate. So of an event that comes again and again,
   /// as a heartbeat does, one in each window is kept, and they are not all duplicates of one long ago.

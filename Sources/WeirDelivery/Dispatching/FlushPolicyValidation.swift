@@ -16,14 +16,14 @@ extension FlushPolicy {
     try check(isPart, "\(place).overflowThreshold", overflowThreshold, "above 0 and at most 1")
     try check(maximumEvents >= 1, "\(place).maximumEvents", maximumEvents, "at least 1")
     try check(maximumBytes >= 1, "\(place).maximumBytes", maximumBytes, "at least 1")
-    let unknown = triggers.rawValue & ~FlushTriggers.all.rawValue
-    try check(unknown == 0, "\(place).triggers", triggers.rawValue, "made of the triggers that FlushTriggers has")
+    let unknown = triggers.rawValue & ~FlushPolicy.Triggers.all.rawValue
+    try check(unknown == 0, "\(place).triggers", triggers.rawValue, "made of FlushPolicy.Triggers")
   }
 }
 
-extension FlushTriggers {
+extension FlushPolicy.Triggers {
   /// Every one there is.
-  static let all: FlushTriggers = [
+  static let all: FlushPolicy.Triggers = [
     .count, .bytes, .interval, .start, .firstEvents, .resume, .idle, .reachable, .overflow, .shutdown, .demand,
   ]
 }

@@ -32,8 +32,9 @@ public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
 /// Thrown by a provider: nothing can be delivered before somebody mends it, such as a wrong key or a wrong address.
 ///
 /// Delivery to this provider stops, says so, and keeps the events. It is tried again with a few events, after about
-/// ``Backoff/openFor`` and then after pauses that double up to ``Backoff/most``, until it takes some; at once
-/// after ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait for it.
+/// ``DeliveryOptions/Backoff/openFor`` and then after pauses that double up to ``DeliveryOptions/Backoff/most``, until
+/// it takes some; at once after ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait
+/// for it.
 public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong and what to do, without credentials.
   public var reason: String

@@ -228,7 +228,7 @@ actor ProviderWorker {
   }
 
   /// Has the plan know, and looks at once for what is in the log by now.
-  func signal(_ signals: FlushTriggers) {
+  func signal(_ signals: FlushPolicy.Triggers) {
     guard !signals.isEmpty else { return }
     plan.signal(signals)
     nextRead = .zero

@@ -30,12 +30,12 @@ public import Weir
 ///
 /// **Order.** Derived fields come first, whatever the place of ``deriving(from:_:)`` among the other mappers: they are
 /// computed from the event as it was captured, and the contract is held against the event with them. Then come the
-/// contract's defaults and flags and the redaction (``DeliveryOptions``), and then all other mappers, in their order. So
-/// a closure sees the flags, and never a sensitive value.
+/// contract's defaults and flags and the redaction (``DeliveryOptions``), and then all other mappers, in their order.
+/// So a closure sees the flags, and never a sensitive value.
 ///
 /// **Withheld events.** An event that is withheld is never given to the provider, and the provider never acknowledges
-/// it: the ledger counts it as ``LossReason/withheld`` for this provider, and its journey says so. It stays in the log,
-/// and other providers get it.
+/// it: the ledger counts it as ``Ledger/LossReason/withheld`` for this provider, and its journey says so. It stays in
+/// the log, and other providers get it.
 ///
 /// **Repetition.** An event may be delivered again, and is mapped again then. So a mapper should depend on the event
 /// alone. No mapper changes ``PreparedEvent/stored``, ``PreparedEvent/flags`` and ``PreparedEvent/violations``, which

@@ -12,7 +12,7 @@ struct DeliveryOutcome: Sendable {
     var rejected: UInt64
     var pending: UInt64
     /// Events that were passed over, by reason.
-    var lost: [LossReason: UInt64]
+    var lost: [Ledger.LossReason: UInt64]
     /// Why delivery stopped until somebody mends something; nil if it did not.
     var stopped: String?
     /// What last went wrong, where something is pending.
@@ -35,8 +35,8 @@ struct DeliveryOutcome: Sendable {
     }
 
     /// Losses in words: "3 lost (damaged: 3)".
-    static func words(_ lost: [LossReason: UInt64]) -> String {
-      let reasons = LossReason.allCases.compactMap { reason in
+    static func words(_ lost: [Ledger.LossReason: UInt64]) -> String {
+      let reasons = Ledger.LossReason.allCases.compactMap { reason in
         lost[reason].map { "\(reason.rawValue): \(Quantity.count($0))" }
       }
       let losses = Quantity.count(lost.values.reduce(0, &+)) + " lost"

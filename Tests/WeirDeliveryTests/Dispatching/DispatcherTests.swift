@@ -445,8 +445,10 @@ struct DispatcherTests {
     }
   }
 
-  @Test(arguments: [ProviderState.backingOff, .open, .stopped(reason: "401")])
-  func `a shutdown does not wait for a provider that is left alone for longer`(_ state: ProviderState) async throws {
+  @Test(arguments: [Ledger.ProviderState.backingOff, .open, .stopped(reason: "401")])
+  func `a shutdown does not wait for a provider that is left alone for longer`(
+    _ state: Ledger.ProviderState
+  ) async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       var options = DeliveryOptions()
@@ -631,7 +633,7 @@ struct DispatcherTests {
 }
 
 extension DeliveryReport {
-  fileprivate subscript(provider: String) -> ProviderState? { entries.first { $0.provider == provider }?.state }
+  fileprivate subscript(provider: String) -> Ledger.ProviderState? { entries.first { $0.provider == provider }?.state }
 }
 
 /// The code of the error that is thrown; nil if none is.

@@ -109,7 +109,7 @@ struct StopTests {
       let provider = ScriptedProvider(answers: [.stop("404: no such path")])
       try stage.capture(2)
       try stage.dispatcher.add(provider, options: options())
-      func files() throws -> ProviderState? { try LogDirectory(directory).ledger()["scripted"]?.state }
+      func files() throws -> Ledger.ProviderState? { try LogDirectory(directory).ledger()["scripted"]?.state }
       #expect(await stage.run { stage.entry().state == .stopped(reason: "404: no such path") })
       // Its record of attempts is another log, which is drained when it is.
       #expect(try await eventuallyThrowing { try files() == .stopped(reason: "404: no such path") })
