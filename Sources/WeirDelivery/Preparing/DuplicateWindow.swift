@@ -9,7 +9,7 @@ import Weir
 /// three look-ups find every original, in whatever order events come, and memory is bounded by the limit alone.
 struct DuplicateWindow: Sendable {
   private struct Key: Hashable {
-    var content: ContentHash
+    var content: Int
     var stretch: Int64
   }
 
