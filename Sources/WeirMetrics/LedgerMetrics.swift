@@ -112,7 +112,7 @@
     private var accepted: Growing
     private var acknowledged: Growing
     private var rejected: Growing
-    private var lost: [LossReason: Growing]
+    private var lost: [Ledger.LossReason: Growing]
     private let pending: Meter
     private let running: Meter
     private let balanced: Meter
@@ -123,7 +123,7 @@
       acknowledged = Growing("weir_acknowledged", dimensions, from: entry.acknowledged, factory)
       rejected = Growing("weir_rejected", dimensions, from: entry.rejected, factory)
       lost = [:]
-      for reason in LossReason.allCases {
+      for reason in Ledger.LossReason.allCases {
         lost[reason] = Growing(
           "weir_lost", dimensions + [("reason", reason.rawValue)], from: entry.lost[reason] ?? 0, factory)
       }
@@ -137,7 +137,7 @@
       rejected.update(entry.rejected, mayFall: !accepted.isAnew(entry.accepted))
       accepted.update(entry.accepted)
       acknowledged.update(entry.acknowledged)
-      for reason in LossReason.allCases { lost[reason]?.update(entry.lost[reason] ?? 0) }
+      for reason in Ledger.LossReason.allCases { lost[reason]?.update(entry.lost[reason] ?? 0) }
       pending.set(entry.pending)
       running.set(entry.state == .running ? 1 : 0)
       balanced.set(entry.isBalanced ? 1 : 0)

@@ -161,10 +161,12 @@ extension SpyTracker {
     return all.flatMap { contract.check($0).violations }
   }
 
-  /// The events as a provider with this preparation gets them: with derived fields and defaults, flagged, edited,
-  /// redacted, mapped; without those that it drops.
-  public func prepared(with preparation: Preparation = Preparation()) -> [PreparedEvent] {
-    var preparation = preparation
+  /// The events as a provider with this mapper and these options gets them: with derived fields and defaults, flagged,
+  /// redacted, mapped; without those that the mapper withholds.
+  public func prepared(
+    by mapper: EventMapper = EventMapper(), options: DeliveryOptions = DeliveryOptions()
+  ) -> [PreparedEvent] {
+    var preparation = Preparation(options, mapper: mapper)
     return all.compactMap { preparation.prepare($0) }
   }
 

@@ -38,9 +38,9 @@ struct RootCommand: ParsableCommand {
         2    can't run: bad arguments, no such log, no permission, locked
         3    the disk is full: what the log holds is kept
         4    events of the input were refused, being too large (record), or a
-             destination rejected events (deliver, redrive, record --to)
+             provider rejected events (deliver, redrive, record --to)
         5    events are still to be delivered (deliver, redrive, record --to)
-        6    a destination takes nothing before somebody mends a key, an address or
+        6    a provider takes nothing before somebody mends a key, an address or
              the like (deliver, redrive, record --to)
         130  ended by SIGINT; the log was closed in order
         143  ended by SIGTERM; the log was closed in order

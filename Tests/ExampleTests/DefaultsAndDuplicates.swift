@@ -14,14 +14,14 @@ import WeirTesting
     // The contract of the shop says: currency, one of EUR, USD, GBP, by default EUR.
     tracker.track(Checkout.completed(order: 41, total: 19.90, items: 3, currency: nil, coupon: nil))
 
-    var preparation = Preparation(contract: try Contract.shop.compiled())
-    let prepared = try tracker.events().compactMap { preparation.prepare($0) }
+    var options = DeliveryOptions()
+    options.contract = try Contract.shop.compiled()
+    let prepared = spy.prepared(options: options)
     // end
     // snippet
     #expect(prepared[0].fields["currency"] == "EUR")
     #expect(prepared[0].flags == [.defaulted(field: "currency")])
     #expect(prepared[0].violations.isEmpty)
-    #expect(preparation.counts.defaulted == 1)
     // end
     // In the log the event is as it was captured.
     #expect(spy.last(of: Checkout.self) == .completed(order: 41, total: 19.90, items: 3, currency: nil, coupon: nil))
@@ -38,23 +38,22 @@ import WeirTesting
       tracker.track(Feed.tapped(product: 9, position: 4))  // somebody else's
     }
 
-    let rule = DuplicateRule(window: .seconds(60), limit: 10_000)
-    var preparation = Preparation(duplicates: rule)
-    let prepared = try tracker.events().compactMap { preparation.prepare($0) }
+    var options = DeliveryOptions()
+    options.duplicateWindow = .seconds(60)
+    let prepared = spy.prepared(options: options)
     // end
     let original = try #require(first.id)
     // snippet
     #expect(prepared.count == 4)
     #expect(prepared.map(\.flags) == [[], [.duplicate(of: original)], [], []])
-    #expect(preparation.counts.duplicates == 1)
     // end
 
     // snippet
-    // A provider that wants none says so in a hook.
-    let once = EventHook("no duplicates") { event in
-      event.flags.contains { if case .duplicate = $0 { true } else { false } } ? .drop : .keep
+    // The mapper of a provider that wants none.
+    let once = EventMapper.only { event in
+      !event.flags.contains { if case .duplicate = $0 { true } else { false } }
     }
-    let delivered = spy.prepared(with: Preparation(duplicates: rule, hooks: [once]))
+    let delivered = spy.prepared(by: once, options: options)
     // end
     #expect(delivered.count == 3)
   }

@@ -129,9 +129,8 @@ extension DeliveryGuide {
     options.flush.interval = .seconds(10)
     options.flush.queueLimit = 2_000
     options.flush.maximumEvents = 2_000
-    options.preparation = Preparation(mapper: EventMapper(.snakeCase()))
     options.backoff.most = .seconds(60)
-    try dispatcher.add(WarehouseProvider(warehouse: warehouse), options: options)
+    try dispatcher.add(WarehouseProvider(warehouse: warehouse).mapped(by: .snakeCase()), options: options)
     // end
     for order in [7, 13] {
       #expect(tracker.track("checkoutCompleted", fields: ["order": .int(Int64(order))]).isAccepted)

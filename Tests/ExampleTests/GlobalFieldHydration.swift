@@ -41,7 +41,7 @@ import WeirTesting
 
     // snippet
     // For a provider that knows of events and fields alone.
-    let flat = spy.prepared(with: Preparation(mapper: .joinContext()))
+    let flat = spy.prepared(by: .joiningContext())
     // end
     #expect(flat[1].fields["cart"] == .uint(8))
     #expect(flat[1].fields["app"] == "shop")

@@ -9,18 +9,18 @@ import WeirTesting
 extension EventMapper {
   // A warehouse that wants flat rows in snake_case, with the context among the columns, as JSON.
   static let warehouse = EventMapper(
-    .joinContext(),
+    .joiningContext(),
     .snakeCase(),
-    .flatten(),
+    .flattening(),
     .jsonValues())
 
   // An advertising service that takes purchases alone, under its own names, and nothing that it need not know.
   static let advertising = EventMapper(
-    .keepEvents("checkout.completed"),
-    .renameEvents(["checkout.completed": "Purchase"]),
-    .onlyFields("total", "currency"),
-    .renameFields(["total": "value"]),
-    .setFields(["source": "web"]))
+    .only { $0.name == "checkout.completed" },
+    .renaming(events: ["checkout.completed": "Purchase"]),
+    .only(fields: "total", "currency"),
+    .renaming(fields: ["total": "value"]),
+    .adding(["source": "web"]))
 }
 // end
 
@@ -36,8 +36,8 @@ extension EventMapper {
     // end
 
     // snippet
-    let rows = spy.prepared(with: Preparation(mapper: .warehouse))
-    let purchases = spy.prepared(with: Preparation(mapper: .advertising))
+    let rows = spy.prepared(by: .warehouse)
+    let purchases = spy.prepared(by: .advertising)
     // end
     #expect(rows.map(\.name) == ["feed_tapped", "api_http_status", "checkout_completed"])
     #expect(rows[1].fields["user_id"] == 7)
@@ -49,5 +49,21 @@ extension EventMapper {
     #expect(purchases.first?.fields == ["value": 19.9, "currency": "EUR", "source": "web"])
     // What is delivered can always be traced to what was captured.
     #expect(purchases.first?.stored.name == "checkout.completed")
+  }
+  @Test func `a mapper is attached to its provider`() async throws {
+    let spy = try SpyTracker()
+    let (lake, ads) = (ScriptedProvider(name: "lake"), ScriptedProvider(name: "ads"))
+    // snippet
+    let dispatcher = try Dispatcher(spy.tracker)
+    try dispatcher.add(contentsOf: [lake.mapped(by: .warehouse), ads.mapped(by: .advertising)])
+    // end
+    spy.tracker.track(Feed.tapped(product: 9, position: 4))
+    spy.tracker.track(Checkout.completed(order: 41, total: 19.90, items: 3, currency: "EUR", coupon: nil))
+    #expect(await dispatcher.shutdown(budget: .seconds(600)).isComplete)
+    #expect(lake.delivered.map(\.name) == ["feed_tapped", "checkout_completed"])
+    #expect(ads.delivered.map(\.name) == ["Purchase"])
+    // snippet
+    #expect(dispatcher.ledger["ads"]?.lost == [.withheld: 1])
+    // end
   }
 }

@@ -13,12 +13,16 @@ enum Feed: Codable, Event, Equatable {
   case tapped(product: UInt64, position: Int)
 }
 
-struct FeedRegistry: Registry {
-  static let area = "feed"
+struct FeedRegistry {
   let tracker: Tracker
 
-  static func derivedFields(of event: Feed, in stored: StoredEvent) -> FieldObject {
-    switch event {
+  func scrolled(from: Int, to: Int) { tracker.track(Feed.scrolled(from: from, to: to)) }
+  func tapped(_ product: UInt64, at position: Int) { tracker.track(Feed.tapped(product: product, position: position)) }
+}
+
+extension EventMapper {
+  static let feed = deriving(from: Feed.self) { feed, _ in
+    switch feed {
     case .scrolled(let from, let to): ["rows": .int(Int64(abs(to - from))), "direction": to >= from ? "down" : "up"]
     case .tapped(_, let position): ["aboveFold": .bool(position < 6)]
     }
@@ -27,12 +31,21 @@ struct FeedRegistry: Registry {
 // end
 
 // snippet
-struct CheckoutRegistry: Registry {
-  static let area = "checkout"
+struct CheckoutRegistry {
   let tracker: Tracker
 
-  static func derivedFields(of event: Checkout, in stored: StoredEvent) -> FieldObject {
-    switch event {
+  func completed(order: UInt64, total: Double, items: Int32, coupon: String? = nil) {
+    tracker.track(Checkout.completed(order: order, total: total, items: items, currency: "EUR", coupon: coupon))
+  }
+
+  func abandoned(cart: UInt64, after seconds: Double) {
+    tracker.track(Checkout.abandoned(cart: cart, seconds: seconds))
+  }
+}
+
+extension EventMapper {
+  static let checkout = deriving(from: Checkout.self) { checkout, _ in
+    switch checkout {
     case .completed(_, let total, let items, _, let coupon):
       ["average": .double(total / Double(max(items, 1))), "hasCoupon": .bool(coupon != nil)]
     case .abandoned(_, let seconds):
@@ -41,14 +54,6 @@ struct CheckoutRegistry: Registry {
     default: [:]
     }
   }
-}
-
-struct ProfileRegistry: Registry {
-  static let area = "profile"
-  let tracker: Tracker
-
-  // No derived fields: a registry is then no more than a place for the area's tracker.
-  typealias Events = Profile
 }
 // end
 
@@ -59,18 +64,16 @@ struct ProfileRegistry: Registry {
     // snippet
     let feed = FeedRegistry(tracker: tracker)
     let checkout = CheckoutRegistry(tracker: tracker)
-    let profile = ProfileRegistry(tracker: tracker)
 
-    feed.track(.scrolled(from: 3, to: 40))
-    feed.track(.tapped(product: 9, position: 4))
-    profile.track(.opened(section: "orders"))
-    checkout.track(.completed(order: 41, total: 30, items: 3, currency: "EUR", coupon: nil))
-    checkout.track(.abandoned(cart: 8, seconds: 90))
+    feed.scrolled(from: 3, to: 40)
+    feed.tapped(9, at: 4)
+    tracker.track(Profile.opened(section: "orders"))
+    checkout.completed(order: 41, total: 30, items: 3)
+    checkout.abandoned(cart: 8, after: 90)
     // end
 
     // snippet
-    var preparation = Preparation(registries: [FeedRegistry.self, CheckoutRegistry.self, ProfileRegistry.self])
-    let prepared = try tracker.events().compactMap { preparation.prepare($0) }
+    let prepared = spy.prepared(by: EventMapper(.feed, .checkout))
     // end
     #expect(prepared.map(\.name) == spy.names)
     #expect(prepared[0].fields == ["from": 3, "to": 40, "rows": 37, "direction": "down"])
@@ -80,7 +83,6 @@ struct ProfileRegistry: Registry {
     #expect(prepared[3].fields["hasCoupon"] == false)
     #expect(prepared[4].fields["minutes"] == 1.5)
     #expect(prepared[4].fields["seconds"] == 90.0)
-    #expect(preparation.counts.collisions == ["checkout": 1])
     // The log has what was captured, and nothing that can be computed from it.
     #expect(spy.all[0].fields == ["from": 3, "to": 40])
   }

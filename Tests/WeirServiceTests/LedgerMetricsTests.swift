@@ -12,7 +12,9 @@
   import WeirTesting
 
   struct LedgerMetricsTests {
-    private func entry(_ provider: String, _ acknowledged: UInt64, lost: [LossReason: UInt64] = [:]) -> Ledger.Entry {
+    private func entry(
+      _ provider: String, _ acknowledged: UInt64, lost: [Ledger.LossReason: UInt64] = [:]
+    ) -> Ledger.Entry {
       var entry = Ledger.Entry(provider: provider)
       entry.state = .running
       entry.acknowledged = acknowledged
@@ -50,7 +52,7 @@
       let metrics = TestMetrics()
       var odd = entry("a", 10)
       odd.accepted = 1
-      for state in [ProviderState.backingOff, .open, .stopped(reason: "key"), .idle, .starting] {
+      for state in [Ledger.ProviderState.backingOff, .open, .stopped(reason: "key"), .idle, .starting] {
         odd.state = state
         LedgerMetrics(factory: metrics) { [odd] in Ledger([odd]) }.update()
         #expect(try value(metrics, "weir_running", "a") == 0)

@@ -225,9 +225,8 @@ import WeirTesting
     let spy = try SpyTracker()
     spy.tracker.track(Order.paid(number: 1))
     spy.tracker.track(Page.viewed(path: "/"))
-    let hook = EventHook("no pages") { $0.name == "Page.viewed" ? .drop : .keep }
-    let preparation = Preparation(hooks: [hook], mapper: .snakeCase())
-    for _ in 0..<2 { #expect(spy.prepared(with: preparation).map(\.name) == ["order_paid"]) }
+    let orders = EventMapper(.only { $0.name != "Page.viewed" }, .snakeCase())
+    for _ in 0..<2 { #expect(spy.prepared(by: orders).map(\.name) == ["order_paid"]) }
     #expect(spy.prepared().map(\.name) == ["Order.paid", "Page.viewed"])
   }
 

@@ -11,7 +11,7 @@ import WeirDelivery
 
 private func entry(
   _ name: String = "shop", acknowledged: UInt64 = 0, rejected: UInt64 = 0, pending: UInt64 = 0,
-  lost: [LossReason: UInt64] = [:], accepted: UInt64? = nil
+  lost: [Ledger.LossReason: UInt64] = [:], accepted: UInt64? = nil
 ) -> Ledger.Entry {
   var entry = Ledger.Entry(provider: name)
   entry.acknowledged = acknowledged
@@ -25,7 +25,7 @@ private func entry(
 /// What became of events while a command ran.
 private func reported(
   _ name: String = "shop", acknowledged: UInt64 = 0, rejected: UInt64 = 0, pending: UInt64 = 0,
-  lost: [LossReason: UInt64] = [:], state: ProviderState = .running
+  lost: [Ledger.LossReason: UInt64] = [:], state: Ledger.ProviderState = .running
 ) -> DeliveryOutcome.Entry {
   DeliveryOutcome.Entry(
     DeliveryReport.Entry(
@@ -95,7 +95,7 @@ struct DeliveryOutcomeTests {
 
 struct DeliveryWatchTests {
   /// What is written when the states come at these seconds.
-  private func lines(_ states: [(Int, ProviderState, error: String?)], lost: [UInt64] = []) -> [String] {
+  private func lines(_ states: [(Int, Ledger.ProviderState, error: String?)], lost: [UInt64] = []) -> [String] {
     let lines = Mutex<[String]>([])
     var watch = DeliveryWatch(before: [], progress: nil, follows: true) { line in lines.withLock { $0.append(line) } }
     let start = ContinuousClock.now
@@ -116,7 +116,7 @@ struct DeliveryWatchTests {
   }
 
   @Test func `a stop is told at once, and that it is over`() {
-    let stop = ProviderState.stopped(reason: "404")
+    let stop = Ledger.ProviderState.stopped(reason: "404")
     let told = lines([(0, .running, nil), (1, stop, "404"), (2, stop, "404"), (5, .running, nil), (6, .running, nil)])
     #expect(told == ["shop stopped: 404; 3 pending: mend it, it is tried again now and then", "shop: goes on"])
     // Also where a trouble was told just before.
@@ -142,7 +142,7 @@ struct DeliveryWatchTests {
   }
 
   @Test func `losses are told as they are passed over`() {
-    let running: [(Int, ProviderState, error: String?)] = (0..<25).map { ($0, .running, nil) }
+    let running: [(Int, Ledger.ProviderState, error: String?)] = (0..<25).map { ($0, .running, nil) }
     #expect(lines(running, lost: Array(repeating: 0, count: 25)).isEmpty)
     let told = lines(running, lost: (0..<25).map { UInt64($0) })
     #expect(
@@ -172,9 +172,9 @@ struct LedgerReportTests {
     #expect(object["balanced"] as? Bool == true)
     #expect(object["provider"] as? String == entry.provider)
     let lost = try #require(object["lost"] as? [String: Int])
-    #expect(Set(lost.keys) == Set(LossReason.allCases.map(\.rawValue)))
+    #expect(Set(lost.keys) == Set(Ledger.LossReason.allCases.map(\.rawValue)))
     #expect(lost.filter { $0.value > 0 } == ["removed": 4])
-    for key in keys + LossReason.allCases.map(\.rawValue) {
+    for key in keys + Ledger.LossReason.allCases.map(\.rawValue) {
       #expect(StatCommand.helpMessage().contains(key), "weir help stat does not tell of \(key)")
     }
   }

@@ -55,7 +55,7 @@ final class AttemptLog: Sendable {
     write(.settled(below: offset))
   }
 
-  /// Notes that a hook or the mapper kept this event back.
+  /// Notes that the provider's mapper withheld this event.
   func writeWithheld(_ offset: Offset) {
     write(.withheld(offset))
   }

@@ -34,7 +34,7 @@ public struct Journey: Hashable, Sendable {
     public var fate: Fate
 
     /// An outcome.
-    public init(provider: String, fate: Fate) {
+    package init(provider: String, fate: Fate) {
       self.provider = provider
       self.fate = fate
     }
@@ -46,7 +46,7 @@ public struct Journey: Hashable, Sendable {
     case acknowledged
     /// The provider will never take it, for this reason. It is in the dead letters.
     case rejected(reason: String)
-    /// A hook or the mapper kept it back.
+    /// The provider's mapper withheld it.
     case withheld
     /// It is yet to be settled.
     case pending
@@ -54,17 +54,18 @@ public struct Journey: Hashable, Sendable {
     case before
   }
 
-  /// One thing that happened to an event.
+  /// One thing that happened to an event: a capture, a call of a provider with its answer, a move of a cursor. Its
+  /// description tells what happened, on one line.
   public struct Step: Hashable, Sendable {
     /// When; nil if nothing tells.
     public var time: Timestamp?
     /// The provider that it concerns; nil for what the log did.
     public var provider: String?
     /// What happened.
-    public var what: What
+    package var what: What
 
     /// A step.
-    public init(time: Timestamp? = nil, provider: String? = nil, what: What) {
+    package init(time: Timestamp? = nil, provider: String? = nil, what: What) {
       self.time = time
       self.provider = provider
       self.what = what
@@ -72,7 +73,7 @@ public struct Journey: Hashable, Sendable {
   }
 
   /// What happened to an event.
-  public enum What: Hashable, Sendable {
+  package enum What: Hashable, Sendable {
     /// A capture accepted it: in this opening, in this lane.
     case captured(opening: UInt64, lane: Int)
     /// It is no event of the application: the log wrote it, about captures that were refused or offsets that no event
@@ -84,7 +85,7 @@ public struct Journey: Hashable, Sendable {
     case drained(offset: Offset, file: String, isBatch: Bool)
     /// It was given to the provider.
     case attempted(Attempt)
-    /// A hook or the mapper kept it back from the provider.
+    /// The provider's mapper withheld it.
     case withheld
     /// The provider said that it will never take it: it was put among the dead letters.
     case rejected(reason: String)
@@ -95,27 +96,27 @@ public struct Journey: Hashable, Sendable {
   }
 
   /// One call of a provider that an event was given in.
-  public struct Attempt: Hashable, Sendable {
+  package struct Attempt: Hashable, Sendable {
     /// How often in a row the events of the call had been tried, this time included.
-    public var number: Int
+    package var number: Int
     /// The first offset of the call.
-    public var first: Offset
+    package var first: Offset
     /// The last offset of the call.
-    public var last: Offset
+    package var last: Offset
     /// How many events were given.
-    public var events: Int
+    package var events: Int
     /// Their bytes in the log.
-    public var bytes: Int
+    package var bytes: Int
     /// How long it took.
-    public var duration: Duration
+    package var duration: Duration
     /// What the provider said, or what went wrong.
-    public var answer: String
+    package var answer: String
     /// What that meant for this event.
-    public var result: Result
+    package var result: Result
   }
 
   /// What a call of a provider meant for one event.
-  public enum Result: String, Hashable, Sendable {
+  package enum Result: String, Hashable, Sendable {
     /// The provider has it for good.
     case accepted
     /// The provider will never take it.
@@ -127,7 +128,7 @@ public struct Journey: Hashable, Sendable {
   }
 
   /// A journey of these.
-  public init(event: StoredEvent, steps: [Step], outcomes: [Outcome], unread: [String] = []) {
+  package init(event: StoredEvent, steps: [Step], outcomes: [Outcome], unread: [String] = []) {
     self.event = event
     self.steps = steps
     self.outcomes = outcomes
@@ -137,10 +138,10 @@ public struct Journey: Hashable, Sendable {
 
 extension Journey {
   /// The event's identity.
-  public var id: EventID { event.id }
+  package var id: EventID { event.id }
 
   /// The event's number in the log.
-  public var offset: Offset { event.offset }
+  package var offset: Offset { event.offset }
 }
 
 extension Journey.Step: CustomStringConvertible {
@@ -152,7 +153,7 @@ extension Journey.Step: CustomStringConvertible {
 }
 
 extension Journey.What: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     switch self {
     case .captured(let opening, let lane): "captured in lane \(lane) of opening \(hexadecimal(opening))"
     case .noted: "written by the log itself"
@@ -160,7 +161,7 @@ extension Journey.What: CustomStringConvertible {
     case .drained(let offset, let file, let isBatch):
       "drained at offset \(offset), in the \(isBatch ? "batch" : "raw") segment \(file)"
     case .attempted(let attempt): attempt.description
-    case .withheld: "withheld by a hook or the mapper"
+    case .withheld: "withheld by the mapper"
     case .rejected(let reason): "rejected: \(reason)"
     case .redriven(let attempt): "given again from the dead letters: \(attempt)"
     case .settled: "settled: the cursor was moved past it"
@@ -174,7 +175,7 @@ extension Journey.What: CustomStringConvertible {
 }
 
 extension Journey.Attempt: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     let batch = events == 1 ? "this event" : "\(events) events (\(first) to \(last))"
     return "attempt \(number) of \(batch), \(duration): \(result.rawValue)" + (answer.isEmpty ? "" : ": \(answer)")
   }

@@ -35,26 +35,6 @@ extension LogDirectory {
   }
 }
 
-extension Dispatcher {
-  /// The way of the event with this identity, as ``LogDirectory/journey(of:showsSensitive:)`` has it. In the process
-  /// that captures, what was captured before the call is drained first, for a second at most.
-  public func journey(of id: EventID, showsSensitive: Bool = false) throws(WeirError) -> Journey {
-    drainForJourney()
-    return try LogDirectory(directory).journey(of: id, showsSensitive: showsSensitive)
-  }
-
-  /// The way of the event at this offset, as ``LogDirectory/journey(at:showsSensitive:)`` has it.
-  public func journey(at offset: Offset, showsSensitive: Bool = false) throws(WeirError) -> Journey {
-    drainForJourney()
-    return try LogDirectory(directory).journey(at: offset, showsSensitive: showsSensitive)
-  }
-
-  /// If it fails, the event may all the same be there.
-  private func drainForJourney() {
-    _ = try? tracker?.drain(timeout: .seconds(1))
-  }
-}
-
 /// Puts together the journey of one event.
 private struct JourneyReader {
   private let log: LogDirectory

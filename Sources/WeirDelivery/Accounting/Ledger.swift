@@ -2,35 +2,6 @@
 
 public import Weir
 
-/// Why a provider will not get an event that was accepted.
-public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
-  /// Retention or the byte limit removed it before it was delivered.
-  case removed
-  /// It can't be read: damage, or a power cut took it, from the log or from its lane.
-  case damaged
-  /// It was not for this provider: a hook or a mapper kept it back.
-  case withheld
-  /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``).
-  case overwritten
-}
-
-/// What one provider is doing.
-public enum ProviderState: Hashable, Sendable {
-  /// It is not set up yet.
-  case starting
-  /// It delivers, or waits for events.
-  case running
-  /// The last try failed; the next one comes after the back-off.
-  case backingOff
-  /// Its circuit breaker is open: it is left alone for a while.
-  case open
-  /// It said that somebody must mend something first, ``DeliveryStopped``, and is tried again now and then. Of a
-  /// provider that is known by its files only: that is how its last call ended.
-  case stopped(reason: String)
-  /// It is not delivered to: the dispatcher shut down, or it is known by its files only.
-  case idle
-}
-
 /// For each provider, what became of every event that was accepted since it began:
 /// `accepted = acknowledged + rejected + pending + lost`, across restarts.
 ///
@@ -38,6 +9,35 @@ public enum ProviderState: Hashable, Sendable {
 /// on the disk, and ``Entry/pending`` from segments and lanes. None is found by subtraction, so the sum says something.
 /// While captures go on they are of moments a little apart.
 public struct Ledger: Hashable, Sendable {
+  /// Why a provider will not get an event that was accepted.
+  public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
+    /// Retention or the byte limit removed it before it was delivered.
+    case removed
+    /// It can't be read: damage, or a power cut took it, from the log or from its lane.
+    case damaged
+    /// It was not for this provider: the provider's mapper withheld it.
+    case withheld
+    /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``).
+    case overwritten
+  }
+
+  /// What one provider is doing.
+  public enum ProviderState: Hashable, Sendable {
+    /// It is not set up yet.
+    case starting
+    /// It delivers, or waits for events.
+    case running
+    /// The last try failed; the next one comes after the back-off.
+    case backingOff
+    /// Its circuit breaker is open: it is left alone for a while.
+    case open
+    /// It said that somebody must mend something first, ``DeliveryStopped``, and is tried again now and then. Of a
+    /// provider that is known by its files only: that is how its last call ended.
+    case stopped(reason: String)
+    /// It is not delivered to: the dispatcher shut down, or it is known by its files only.
+    case idle
+  }
+
   /// One provider's.
   public struct Entry: Hashable, Sendable {
     /// The provider's name.
@@ -45,7 +45,7 @@ public struct Ledger: Hashable, Sendable {
     /// What it is doing.
     public var state: ProviderState
     /// Where it began.
-    public var from: Offset
+    package var from: Offset
     /// Everything below it is settled, on the disk.
     public var offset: Offset
     /// Events that captures accepted since it began.
@@ -63,7 +63,7 @@ public struct Ledger: Hashable, Sendable {
     public var error: String?
 
     /// All that it will not get.
-    public var lostInAll: UInt64 { lost.values.reduce(0, &+) }
+    package var lostInAll: UInt64 { lost.values.reduce(0, &+) }
 
     /// Whether every accepted event is accounted for.
     ///
@@ -71,7 +71,7 @@ public struct Ledger: Hashable, Sendable {
     public var isBalanced: Bool { accepted == acknowledged &+ rejected &+ pending &+ lostInAll }
 
     /// An entry with nothing in it.
-    public init(provider: String) {
+    package init(provider: String) {
       self.provider = provider
       state = .idle
       from = 0
@@ -88,7 +88,7 @@ public struct Ledger: Hashable, Sendable {
   public var entries: [Entry]
 
   /// A ledger of these.
-  public init(_ entries: [Entry]) {
+  package init(_ entries: [Entry]) {
     self.entries = entries
   }
 
@@ -112,16 +112,16 @@ public struct DeliveryReport: Hashable, Sendable {
     /// Events captured before the call that are not settled.
     public var pending: UInt64
     /// What it was doing at the end.
-    public var state: ProviderState
+    public var state: Ledger.ProviderState
     /// Why something is pending, if it is known.
     public var error: String?
     /// Events that it will not get, by reason, of those that were passed over during the call.
-    public var lost: [LossReason: UInt64]
+    public var lost: [Ledger.LossReason: UInt64]
 
     /// An entry.
-    public init(
-      provider: String, acknowledged: UInt64, rejected: UInt64, pending: UInt64, state: ProviderState,
-      error: String? = nil, lost: [LossReason: UInt64] = [:]
+    package init(
+      provider: String, acknowledged: UInt64, rejected: UInt64, pending: UInt64, state: Ledger.ProviderState,
+      error: String? = nil, lost: [Ledger.LossReason: UInt64] = [:]
     ) {
       self.provider = provider
       self.acknowledged = acknowledged
@@ -137,7 +137,7 @@ public struct DeliveryReport: Hashable, Sendable {
   public var entries: [Entry]
 
   /// A report of these.
-  public init(_ entries: [Entry]) {
+  package init(_ entries: [Entry]) {
     self.entries = entries
   }
 

@@ -43,7 +43,7 @@ enum LoggedAttempt: Event, Hashable {
   case attempt(Call)
   /// The cursor was moved: everything below it is settled, on the disk.
   case settled(below: Offset)
-  /// A hook or the mapper kept an event back: the provider does not get it.
+  /// The provider's mapper withheld an event: the provider does not get it.
   case withheld(Offset)
 
   struct Call: Hashable, Sendable {

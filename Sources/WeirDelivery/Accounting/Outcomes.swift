@@ -10,8 +10,8 @@ extension DeliveryCounts {
   var lostInAll: UInt64 { removed &+ damaged &+ withheld }
 
   /// By reason, without those that are 0.
-  var lost: [LossReason: UInt64] {
-    let all: [LossReason: UInt64] = [.removed: removed, .damaged: damaged, .withheld: withheld]
+  var lost: [Ledger.LossReason: UInt64] {
+    let all: [Ledger.LossReason: UInt64] = [.removed: removed, .damaged: damaged, .withheld: withheld]
     return all.filter { $0.value > 0 }
   }
 
@@ -67,8 +67,8 @@ struct Outcomes: Hashable, Sendable {
   }
 
   /// What was lost, by reason, without those that are 0.
-  var lost: [LossReason: UInt64] {
-    let all: [LossReason: UInt64] = [
+  var lost: [Ledger.LossReason: UInt64] {
+    let all: [Ledger.LossReason: UInt64] = [
       .removed: removed, .damaged: damaged &+ inHoles, .withheld: withheld, .overwritten: overwritten,
     ]
     return all.filter { $0.value > 0 }

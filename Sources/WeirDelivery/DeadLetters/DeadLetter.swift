@@ -11,8 +11,8 @@ public import Weir
 /// }
 /// ```
 ///
-/// The event is as it was captured, with the declaration of its type, but that sensitive values are replaced as the
-/// provider's ``Preparation`` has it. So it can be prepared and sent again, with a mapper that was mended meanwhile:
+/// The event is as it was captured, with the declaration of its type, but that sensitive values are replaced, unless
+/// ``DeliveryOptions/redactsSensitive`` is false. So it can be prepared and sent again, with a mapper that was mended meanwhile:
 /// ``LogDirectory/redrive(to:options:configuration:timeout:)``. Dead letters are never removed by themselves.
 ///
 /// If the process was killed between the writing of a letter and the cursor's move, the event comes to the provider
@@ -20,7 +20,7 @@ public import Weir
 /// counts it as acknowledged. A redrive gives both to the provider, with the event's id.
 public struct DeadLetter: Hashable, Sendable {
   /// The name of the event that holds one.
-  public static let eventName = EventType.reservedPrefix + "dead-letter"
+  package static let eventName = EventType.reservedPrefix + "dead-letter"
   static let directoryName = "dead-letters"
 
   /// The provider that rejected it.
@@ -33,7 +33,7 @@ public struct DeadLetter: Hashable, Sendable {
   public var attempts: Int
 
   /// A letter.
-  public init(provider: String, event: StoredEvent, reason: String, attempts: Int) {
+  package init(provider: String, event: StoredEvent, reason: String, attempts: Int) {
     self.provider = provider
     self.event = event
     self.reason = reason
@@ -42,7 +42,7 @@ public struct DeadLetter: Hashable, Sendable {
 
   /// The letter that an event of a dead-letter log holds; nil if it holds none, or only a part of a large one, which
   /// ``LogDirectory/deadLetters(of:)`` puts together.
-  public init?(_ stored: StoredEvent) {
+  package init?(_ stored: StoredEvent) {
     var joiner = DeadLetterJoiner()
     guard let letter = joiner.take(stored) else { return nil }
     self = letter

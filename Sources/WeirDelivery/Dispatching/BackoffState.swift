@@ -2,19 +2,20 @@
 
 import Weir
 
-/// The tries in a row that failed, and what to wait before the next one: full jitter, see ``Backoff``. A pure value.
+/// The tries in a row that failed, and what to wait before the next one: full jitter, see ``DeliveryOptions/Backoff``.
+/// A pure value.
 struct BackoffState: Sendable {
-  private let backoff: Backoff
+  private let backoff: DeliveryOptions.Backoff
 
   /// Tries in a row that failed.
   private(set) var failures = 0
 
-  init(_ backoff: Backoff) {
+  init(_ backoff: DeliveryOptions.Backoff) {
     self.backoff = backoff
   }
 
   /// A try failed: answers how long to wait before the next one. `retryAfter` is what the provider asked for: at least
-  /// that is waited, but no longer than ``Backoff/most``. `random` is drawn evenly from 0 up to 1.
+  /// that is waited, but no longer than ``DeliveryOptions/Backoff/most``. `random` is drawn evenly from 0 up to 1.
   mutating func failed(retryAfter: Duration? = nil, random: Double) -> Duration {
     failures += 1
     // To the nanosecond; 292 years are enough to wait.

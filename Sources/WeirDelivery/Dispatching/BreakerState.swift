@@ -2,12 +2,12 @@
 
 import Weir
 
-/// A circuit breaker, see ``CircuitBreaker``. A pure value; times are those since any moment that stays the same for
-/// one breaker.
+/// The circuit breaker of ``DeliveryOptions/Backoff``. A pure value; times are those since any moment that stays the
+/// same for one breaker.
 ///
-/// Closed: everything goes. After ``CircuitBreaker/failures`` tries in a row that failed it is open: nothing goes until
-/// its time has passed. Then it is half-open: one try with at most ``CircuitBreaker/probeEvents`` events. If that
-/// succeeds it is closed; if not it is open again, for twice as long, up to the most.
+/// Closed: everything goes. After ``DeliveryOptions/Backoff/failures`` tries in a row that failed it is open: nothing
+/// goes until its time has passed. Then it is half-open: one try with at most ``DeliveryOptions/Backoff/probeEvents``
+/// events. If that succeeds it is closed; if not it is open again, for twice as long, up to the most.
 struct BreakerState: Sendable {
   enum Phase: Hashable, Sendable {
     case closed
@@ -24,17 +24,17 @@ struct BreakerState: Sendable {
     case nothing(until: Duration)
   }
 
-  private let breaker: CircuitBreaker
+  private let backoff: DeliveryOptions.Backoff
   private let most: Duration
   private var openFor: Duration
   private(set) var phase = Phase.closed
   private(set) var failures = 0
 
-  /// A closed one. `most` is ``Backoff/most``.
-  init(_ breaker: CircuitBreaker, most: Duration) {
-    self.breaker = breaker
-    self.most = max(most, breaker.openFor)
-    openFor = breaker.openFor
+  /// A closed one.
+  init(_ backoff: DeliveryOptions.Backoff) {
+    self.backoff = backoff
+    most = max(backoff.most, backoff.openFor)
+    openFor = backoff.openFor
   }
 
   /// What may be tried now. Moves from open to half-open when the time has passed; asked again before the probe's
@@ -42,11 +42,11 @@ struct BreakerState: Sendable {
   mutating func permission(at now: Duration) -> Permission {
     switch phase {
     case .closed: return .everything
-    case .halfOpen: return .probe(events: breaker.probeEvents)
+    case .halfOpen: return .probe(events: backoff.probeEvents)
     case .open(let until):
       guard now >= until else { return .nothing(until: until) }
       phase = .halfOpen
-      return .probe(events: breaker.probeEvents)
+      return .probe(events: backoff.probeEvents)
     }
   }
 
@@ -55,8 +55,8 @@ struct BreakerState: Sendable {
     failures += 1
     switch phase {
     case .closed:
-      guard failures >= breaker.failures else { return }
-      openFor = breaker.openFor
+      guard failures >= backoff.failures else { return }
+      openFor = backoff.openFor
     case .halfOpen:
       openFor = openFor >= most / 2 ? most : openFor * 2
     case .open: return
@@ -64,7 +64,7 @@ struct BreakerState: Sendable {
     phase = .open(until: now + openFor)
   }
 
-  /// A try succeeded. True if the provider can be reached again, which is a signal: ``FlushTriggers/reachable``.
+  /// A try succeeded. True if the provider can be reached again, which is a signal: ``FlushPolicy/Triggers/reachable``.
   mutating func succeeded() -> Bool {
     defer {
       phase = .closed

@@ -2,7 +2,7 @@
 
 import Weir
 
-/// The size of a call that a slow link or a slow destination can take in time. A pure value, of whatever unit its owner
+/// The size of a call that a slow link or a slow provider can take in time. A pure value, of whatever unit its owner
 /// counts in: events of a call of ``Provider/deliver(_:)``, bytes of a request.
 ///
 /// What timed out makes the next call a quarter of it. The size grows back only after several calls in a row that were

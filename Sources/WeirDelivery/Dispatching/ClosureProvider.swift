@@ -11,8 +11,8 @@ public import Weir
 /// }
 /// ```
 ///
-/// What ``Provider`` asks of a provider it asks of the closures: ``Verdict/accepted`` only for what is at its
-/// destination for good, a verdict for each event in the events' order, an event recognised by its id where one that
+/// What ``Provider`` asks of a provider it asks of the closures: ``Verdict/accepted`` only for what is
+/// there for good, a verdict for each event in the events' order, an event recognised by its id where one that
 /// comes again would do harm. A closure that throws is asked again with the same events, unless it throws
 /// ``BatchRefused`` or ``DeliveryStopped``.
 public struct ClosureProvider: Provider {

@@ -36,7 +36,7 @@ public import Weir
 /// was settled is kept.
 public final class Dispatcher: Sendable {
   /// The log's directory, as an absolute path.
-  public let directory: String
+  package let directory: String
 
   let configuration: Configuration
   let clock: DeliveryClock
@@ -178,9 +178,9 @@ public final class Dispatcher: Sendable {
     worker(named: name)?.shared.order { $0.isToResume = true }
   }
 
-  /// What ``DeliveryOptions/preparation`` came to for the provider named so, since the provider was added; nil if this
+  /// What became of the events that were prepared for the provider named so, since the provider was added; nil if this
   /// dispatcher does not deliver to it. An event that comes again after a kill is prepared again, and counted again.
-  public func preparationCounts(of name: String) -> Preparation.Counts? {
+  public func preparationCounts(of name: String) -> PreparedEvent.Counts? {
     guard log.isOfThisProcess else { return nil }
     return worker(named: name)?.shared.read { $0.report.preparation }
   }

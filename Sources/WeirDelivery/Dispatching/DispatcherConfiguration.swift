@@ -10,7 +10,7 @@ extension Dispatcher {
     public var clock: any Clock<Duration> = ContinuousClock()
 
     /// A number drawn evenly from 0 up to 1, without it: what makes the waits after failures random.
-    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
     /// How long what was settled may be without its cursor's being moved on the disk: each move is a sync. What was
     /// settled in that time comes again if the process is killed. 100 ms.
@@ -18,7 +18,7 @@ extension Dispatcher {
 
     /// The first pause between two looks for new events; it doubles while there are none, up to ``longestPause``. 1 ms,
     /// which is also the least: anything shorter counts as that.
-    public var shortestPause = Duration.milliseconds(1)
+    package var shortestPause = Duration.milliseconds(1)
 
     /// The longest pause between two looks for new events. 1 s; at least 1 ms, anything shorter counts as that.
     ///

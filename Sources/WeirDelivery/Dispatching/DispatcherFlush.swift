@@ -8,8 +8,8 @@ extension Dispatcher {
   /// settled; at most so long, or until the task is cancelled.
   ///
   /// Answers what was acknowledged and rejected during the call, and what of it is pending, by provider. A provider
-  /// whose policy lacks ``FlushTriggers/demand``, and one that is stopped, is not waited for. Never throws: what went
-  /// wrong is in the report.
+  /// whose policy lacks ``FlushPolicy/Triggers/demand``, and one that is stopped, is not waited for. Never throws: what
+  /// went wrong is in the report.
   ///
   /// Where the log can't take what is in the lanes, because the disk is full, that is tried again until the time is
   /// over; what is in the lanes then is pending, and the report says why. Beside another process, what that has in its

@@ -16,8 +16,9 @@ import Weir
 ///   waits for a reason of its own.
 /// - Nothing is due while nothing is held.
 /// - What is held is bounded by ``FlushPolicy/maximumEvents`` and ``FlushPolicy/maximumBytes``, whichever fills first.
-///   If the policy has ``FlushTriggers/count`` or ``FlushTriggers/bytes``, what fills a call goes out: so limits above
-///   those of a call mean those of a call, and neither trigger waits for ever because the other limit was reached.
+///   If the policy has ``FlushPolicy/Triggers/count`` or ``FlushPolicy/Triggers/bytes``, what fills a call goes out: so
+///   limits above those of a call mean those of a call, and neither trigger waits for ever because the other limit was
+///   reached.
 /// - A signal whose trigger the policy does not have changes nothing.
 ///
 /// Times are those since any moment that stays the same for one plan.
@@ -47,7 +48,7 @@ struct FlushPlan: Sendable {
   private var eventsOfOpening = 0
 
   /// Why a flush is going on; empty if none is.
-  private var going: FlushTriggers = []
+  private var going: FlushPolicy.Triggers = []
   /// Once the flush that goes on reached the log's end: how many of the events that are held it covers.
   private var covered: Int?
   /// Nothing was read since the log's end was reached.
@@ -112,9 +113,9 @@ struct FlushPlan: Sendable {
     endFlushIfDone()
   }
 
-  /// Something happened that is no event: one or more of ``FlushTriggers/signals``. What is in the log at this moment
-  /// is to go out, if the policy wants that.
-  mutating func signal(_ triggers: FlushTriggers) {
+  /// Something happened that is no event: one or more of ``FlushPolicy/Triggers/signals``. What is in the log at this
+  /// moment is to go out, if the policy wants that.
+  mutating func signal(_ triggers: FlushPolicy.Triggers) {
     let wanted = triggers.intersection(policy.triggers).intersection(.signals)
     guard !wanted.isEmpty else { return }
     going.formUnion(wanted)
@@ -127,7 +128,7 @@ struct FlushPlan: Sendable {
   /// Why events are to go out now; nil if none are. All reasons that hold, not the first alone.
   ///
   /// What it answers is what a flush now goes on for, until everything that waits has left.
-  mutating func due(at now: Duration) -> FlushTriggers? {
+  mutating func due(at now: Duration) -> FlushPolicy.Triggers? {
     guard events > 0 else { return nil }
     let new = reached(at: now)
     if going.isEmpty {
@@ -168,8 +169,8 @@ struct FlushPlan: Sendable {
   // MARK: Parts
 
   /// The triggers that hold by what is held and by the time.
-  private func reached(at now: Duration) -> FlushTriggers {
-    var reached: FlushTriggers = []
+  private func reached(at now: Duration) -> FlushPolicy.Triggers {
+    var reached: FlushPolicy.Triggers = []
     if events >= policy.queueLimit || isFull { reached.insert(.count) }
     if bytes >= policy.deliverySize || isFull { reached.insert(.bytes) }
     if firstsHeld > 0 { reached.insert(.firstEvents) }
@@ -185,7 +186,7 @@ struct FlushPlan: Sendable {
   }
 }
 
-extension FlushTriggers {
+extension FlushPolicy.Triggers {
   /// Those that are told by a signal, not found in what waits.
-  static let signals: FlushTriggers = [.start, .resume, .reachable, .overflow, .shutdown, .demand]
+  static let signals: FlushPolicy.Triggers = [.start, .resume, .reachable, .overflow, .shutdown, .demand]
 }

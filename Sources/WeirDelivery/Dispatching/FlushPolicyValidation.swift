@@ -16,14 +16,14 @@ extension FlushPolicy {
     try check(isPart, "\(place).overflowThreshold", overflowThreshold, "above 0 and at most 1")
     try check(maximumEvents >= 1, "\(place).maximumEvents", maximumEvents, "at least 1")
     try check(maximumBytes >= 1, "\(place).maximumBytes", maximumBytes, "at least 1")
-    let unknown = triggers.rawValue & ~FlushTriggers.all.rawValue
-    try check(unknown == 0, "\(place).triggers", triggers.rawValue, "made of the triggers that FlushTriggers has")
+    let unknown = triggers.rawValue & ~FlushPolicy.Triggers.all.rawValue
+    try check(unknown == 0, "\(place).triggers", triggers.rawValue, "made of FlushPolicy.Triggers")
   }
 }
 
-extension FlushTriggers {
+extension FlushPolicy.Triggers {
   /// Every one there is.
-  static let all: FlushTriggers = [
+  static let all: FlushPolicy.Triggers = [
     .count, .bytes, .interval, .start, .firstEvents, .resume, .idle, .reachable, .overflow, .shutdown, .demand,
   ]
 }
@@ -35,9 +35,13 @@ extension DeliveryOptions {
     try flush.validate(place + "flush")
     try check(backoff.least >= .zero, place + "backoff.least", backoff.least, "0 or more")
     try check(backoff.most >= backoff.least, place + "backoff.most", backoff.most, "at least backoff.least")
-    try check(breaker.failures >= 1, place + "breaker.failures", breaker.failures, "at least 1")
-    try check(breaker.openFor >= .zero, place + "breaker.openFor", breaker.openFor, "0 or more")
-    try check(breaker.probeEvents >= 1, place + "breaker.probeEvents", breaker.probeEvents, "at least 1")
+    try check(backoff.failures >= 1, place + "backoff.failures", backoff.failures, "at least 1")
+    try check(backoff.openFor >= .zero, place + "backoff.openFor", backoff.openFor, "0 or more")
+    try check(backoff.probeEvents >= 1, place + "backoff.probeEvents", backoff.probeEvents, "at least 1")
+    if let window = duplicateWindow {
+      try check(window >= .zero, place + "duplicateWindow", window, "0 or more")
+    }
+    try check(duplicateMemory >= 1, place + "duplicateMemory", duplicateMemory, "at least 1")
     try check(attemptTimeout > .zero, place + "attemptTimeout", attemptTimeout, "above 0")
   }
 }

@@ -2,7 +2,7 @@
 
 import Weir
 
-/// Whether the log of a tracker fills up: see ``FlushTriggers/overflow``. A pure value.
+/// Whether the log of a tracker fills up: see ``FlushPolicy/Triggers/overflow``. A pure value.
 struct OverflowWatch: Sendable {
   private let threshold: Double
   private let byteLimit: Int?

@@ -18,7 +18,7 @@ public enum Verdict: Hashable, Sendable {
 /// for this reason. Of a provider that never accepted an event, a hundred that are rejected so in a row for the same
 /// reason stop delivery, as ``DeliveryStopped`` does.
 public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What the destination said, without credentials.
+  /// What the provider said, without credentials.
   public var reason: String
 
   /// A refusal for this reason.
@@ -32,8 +32,9 @@ public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
 /// Thrown by a provider: nothing can be delivered before somebody mends it, such as a wrong key or a wrong address.
 ///
 /// Delivery to this provider stops, says so, and keeps the events. It is tried again with a few events, after about
-/// ``CircuitBreaker/openFor`` and then after pauses that double up to ``Backoff/most``, until it takes some; at once
-/// after ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait for it.
+/// ``DeliveryOptions/Backoff/openFor`` and then after pauses that double up to ``DeliveryOptions/Backoff/most``, until
+/// it takes some; at once after ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait
+/// for it.
 public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong and what to do, without credentials.
   public var reason: String
@@ -46,18 +47,14 @@ public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertibl
   public var description: String { reason }
 }
 
-/// A destination of events.
+/// Where events are delivered to: a file, a service, a program of your own. What each event is before the provider gets
+/// it an ``EventMapper`` says, which is attached with ``mapped(by:)``.
 ///
 /// Delivery is at least once: an event comes again if the process died before its verdict was on the disk.
 /// ``PreparedEvent/stored``'s id is what to recognise it by.
 public protocol Provider: Sendable {
   /// The provider's name: letters, digits, `-` and `_`. It names the cursor, and so must stay.
   var name: String { get }
-
-  /// What is done to each event for this provider alone, after ``DeliveryOptions/preparation``, and which events are not
-  /// for it: these are counted as ``LossReason/withheld``, and are not given to it. Asked for once, before
-  /// ``setup()``. Nothing; ``ProviderDispatcher`` puts it before any provider.
-  var mapper: EventMapper { get }
 
   /// Called once, before anything else, and again after it threw.
   func setup() async throws
@@ -80,7 +77,6 @@ public protocol Provider: Sendable {
 }
 
 extension Provider {
-  public var mapper: EventMapper { EventMapper() }
   public func setup() async throws {}
   public func associate(_ user: EventUser) async throws {}
   public func disassociate() async throws {}

@@ -105,7 +105,7 @@ extension ProviderWorker {
     shared.publish { $0.report = report }
   }
 
-  private var currentState: ProviderState {
+  private var currentState: Ledger.ProviderState {
     if let stop { return .stopped(reason: stop.reason) }
     if overdue != nil { return .backingOff }
     if case .open = breaker.phase { return .open }

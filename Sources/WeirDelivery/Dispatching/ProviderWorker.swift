@@ -36,8 +36,6 @@ actor ProviderWorker {
   var queue: DeliveryQueue
   var plan: FlushPlan
   var preparation: Preparation
-  /// The provider's own, after that.
-  private let mapper: EventMapper
   var reader: WorkerReader
   /// Of dead letters: puts them together.
   var letters = LetterParts()
@@ -91,12 +89,11 @@ actor ProviderWorker {
     span = SettledSpan(keeper.start)
     queue = DeliveryQueue(options.flush)
     plan = FlushPlan(options.flush)
-    preparation = options.preparation
-    mapper = orders.provider.mapper
+    preparation = Preparation(options, mapper: orders.provider.attachedMapper)
     reader = WorkerReader(orders.log.directory)
     pause = orders.configuration.firstPause
     backoff = BackoffState(options.backoff)
-    breaker = BreakerState(options.breaker, most: options.backoff.most)
+    breaker = BreakerState(options.backoff)
     signals = SignalWatch(orders)
     refusals = RefusalStreak(hasAccepted: keeper.start.counts?.acknowledged ?? 0 > 0)
     deadLetters = DeadLetterLog(orders.name, of: orders.log.directory, calls: orders.configuration.calls)
@@ -117,7 +114,7 @@ actor ProviderWorker {
 
   /// The event as the provider gets it; nil if it does not.
   func prepare(_ event: StoredEvent) -> PreparedEvent? {
-    preparation.prepare(event).flatMap { mapper($0) }
+    preparation.prepare(event)
   }
 
   var clock: DeliveryClock { orders.clock }
@@ -165,7 +162,7 @@ actor ProviderWorker {
     switch breaker.permission(at: now) {
     case .nothing(let until): await wait(until: until)
     case .everything where stop == nil: await deliver(most: most)
-    case .everything: await deliver(most: min(most, orders.options.breaker.probeEvents))
+    case .everything: await deliver(most: min(most, orders.options.backoff.probeEvents))
     case .probe(let events): await deliver(most: min(most, events))
     }
   }
@@ -231,7 +228,7 @@ actor ProviderWorker {
   }
 
   /// Has the plan know, and looks at once for what is in the log by now.
-  func signal(_ signals: FlushTriggers) {
+  func signal(_ signals: FlushPolicy.Triggers) {
     guard !signals.isEmpty else { return }
     plan.signal(signals)
     nextRead = .zero

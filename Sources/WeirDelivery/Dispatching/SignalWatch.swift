@@ -9,7 +9,7 @@ struct SignalWatch {
   private static let sizingPause = Duration.seconds(1)
 
   private let log: DeliveredLog
-  private let triggers: FlushTriggers
+  private let triggers: FlushPolicy.Triggers
   private let pause: Duration
   private let clocks: (@Sendable () -> ResumeWatch.Clocks)?
   private var overflow: OverflowWatch
@@ -33,7 +33,7 @@ struct SignalWatch {
   }
 
   /// Looks, if it is time to.
-  mutating func look(at now: Duration) -> FlushTriggers {
+  mutating func look(at now: Duration) -> FlushPolicy.Triggers {
     guard let time = nextLook, now >= time else { return [] }
     nextLook = now + pause
     guard triggers.contains(.overflow), let counters = log.counters else { return [] }
@@ -45,13 +45,13 @@ struct SignalWatch {
   }
 
   /// The worker is about to sleep. If this answers a signal, it has something to do before.
-  mutating func sleeps() -> FlushTriggers {
+  mutating func sleeps() -> FlushPolicy.Triggers {
     guard let clocks else { return [] }
     return resume?.sleeps(clocks()) == true ? .resume : []
   }
 
   /// The worker woke, from a sleep that was to take so long at most; nil for no limit.
-  mutating func woke(meant: Duration?) -> FlushTriggers {
+  mutating func woke(meant: Duration?) -> FlushPolicy.Triggers {
     guard let clocks else { return [] }
     // A sleep without a limit tells only of a machine that was suspended.
     return resume?.woke(clocks(), meant: meant ?? .seconds(Int64.max)) == true ? .resume : []

@@ -12,7 +12,7 @@ extension LogDirectory {
   /// The place of a time is found by halving the log, and from ten seconds before it event by event: the first event
   /// that was captured at that time or later. Where the wall clock was set back by more, the halving may find a later
   /// one of several such places.
-  func offset(of start: StartPosition, end: Offset) throws(WeirError) -> Offset {
+  func offset(of start: DeliveryOptions.Start, end: Offset) throws(WeirError) -> Offset {
     switch start {
     case .beginning: return 0
     case .end: return end

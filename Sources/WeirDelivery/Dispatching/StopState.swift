@@ -7,8 +7,8 @@ import Weir
 ///
 /// A wrong key stays wrong until somebody mends it, but the same answer comes from a gateway for some seconds while its
 /// service is replaced. So the provider is tried again, with a few events: the first time after about
-/// ``CircuitBreaker/openFor``, then after pauses that double, up to ``Backoff/most``. Each pause is drawn from its upper
-/// half, so that the destinations of many processes do not come back at once.
+/// ``DeliveryOptions/Backoff/openFor``, then after pauses that double, up to ``DeliveryOptions/Backoff/most``. Each
+/// pause is drawn from its upper half, so that the providers of many processes do not come back at once.
 struct StopState: Sendable {
   /// The first pause, however short the circuit breaker's is: a stop is no failure that may be over at once.
   private static let leastPause = Duration.seconds(1)
@@ -23,7 +23,7 @@ struct StopState: Sendable {
   /// The provider stopped. `random` is drawn evenly from 0 up to 1.
   init(_ reason: String, _ options: DeliveryOptions, at now: Duration, random: Double) {
     self.reason = reason
-    bound = max(options.breaker.openFor, Self.leastPause)
+    bound = max(options.backoff.openFor, Self.leastPause)
     most = max(options.backoff.most, bound)
     nextTry = now
     wait(from: now, random)

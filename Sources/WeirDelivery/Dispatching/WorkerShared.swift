@@ -20,10 +20,10 @@ struct WorkerReport: Sendable {
   var passed = Outcomes()
   /// Events that were read and are not settled.
   var open = 0
-  var state = ProviderState.starting
+  var state = Ledger.ProviderState.starting
   var error: String?
   /// What became of the events that were prepared.
-  var preparation = Preparation.Counts()
+  var preparation = PreparedEvent.Counts()
 }
 
 /// How a worker is to end.
@@ -48,12 +48,12 @@ final class WorkerShared: Sendable {
   struct State {
     var report = WorkerReport()
     /// Signals for the flush plan that the worker has not taken up yet.
-    var signals: FlushTriggers = []
+    var signals: FlushPolicy.Triggers = []
     var isToResume = false
     var ending: WorkerEnding?
     var isFinished = false
     /// What the provider was doing when the worker ended.
-    var stateAtEnd: ProviderState?
+    var stateAtEnd: Ledger.ProviderState?
     /// Nil while it waits for none.
     var call: WorkerCall?
     /// Those who wait for news of the worker.
@@ -91,7 +91,7 @@ final class WorkerShared: Sendable {
   }
 
   /// Takes the orders that are done once they are taken.
-  func takeOrders() -> (signals: FlushTriggers, isToResume: Bool, ending: WorkerEnding?) {
+  func takeOrders() -> (signals: FlushPolicy.Triggers, isToResume: Bool, ending: WorkerEnding?) {
     state.withLock { state in
       defer {
         state.signals = []

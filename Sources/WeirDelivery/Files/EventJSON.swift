@@ -33,7 +33,7 @@ import WeirJSON
 ///
 /// Nothing is redacted here: give it events that are, as providers get them.
 ///
-/// The options are for destinations that can't take all of this. Costs about a microsecond an event, and no allocation
+/// The options are for providers that can't take all of this. Costs about a microsecond an event, and no allocation
 /// but what the bytes grow by. Any thread may use it.
 public struct EventJSON: Hashable, Sendable {
   /// Integers beyond ±2⁵³ as text, for readers that take every number for a double and would change them. False.
@@ -42,13 +42,13 @@ public struct EventJSON: Hashable, Sendable {
     set { form.hasLargeIntegersAsText = newValue }
   }
 
-  /// Not-a-number and the infinities as `null`, for destinations that want a number or nothing. False.
+  /// Not-a-number and the infinities as `null`, for providers that want a number or nothing. False.
   public var hasNonFiniteAsNull: Bool {
     get { form.hasNonFiniteAsNull }
     set { form.hasNonFiniteAsNull = newValue }
   }
 
-  /// Of several fields with one name, which only events captured by name can have, the last alone, for destinations
+  /// Of several fields with one name, which only events captured by name can have, the last alone, for providers
   /// that refuse an object with a name twice. False: all of them are there.
   public var hasEachNameOnce: Bool {
     get { form.hasEachNameOnce }
@@ -71,7 +71,7 @@ public struct EventJSON: Hashable, Sendable {
   }
 
   /// Appends an event as it is in the log, in the same form.
-  public func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
+  package func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
     appendHead(event, name: event.name, fields: event.fields, to: &bytes)
     JSONText.append(literal: ",\"context\":", to: &bytes)
     append(event.context, to: &bytes)
@@ -86,17 +86,17 @@ public struct EventJSON: Hashable, Sendable {
   /// Appends fields without the braces around them, for an object that has others too; with a comma before them if
   /// `others` come before. Answers whether there are others or fields now.
   @discardableResult
-  public func append(members fields: FieldObject, after others: Bool, to bytes: inout [UInt8]) -> Bool {
+  package func append(members fields: FieldObject, after others: Bool, to bytes: inout [UInt8]) -> Bool {
     JSONText.append(membersOf: fields, as: form, after: others, to: &bytes)
   }
 
   /// Appends a value.
-  public func append(_ value: FieldValue, to bytes: inout [UInt8]) {
+  package func append(_ value: FieldValue, to bytes: inout [UInt8]) {
     JSONText.append(value, as: form, to: &bytes)
   }
 
   /// Appends a string with its quotation marks.
-  public func append(_ text: String, to bytes: inout [UInt8]) {
+  package func append(_ text: String, to bytes: inout [UInt8]) {
     JSONText.append(text, to: &bytes)
   }
 
@@ -132,7 +132,7 @@ extension EventJSON {
   }
 
   /// Appends who and what an event was captured for: an object of what there is.
-  public func append(_ context: EventContext, to bytes: inout [UInt8]) {
+  package func append(_ context: EventContext, to bytes: inout [UInt8]) {
     var object = PartialObject(&bytes)
     if !context.globals.isEmpty {
       object.key("globals", in: &bytes)
@@ -168,7 +168,7 @@ extension EventJSON {
   }
 
   /// Appends what was noticed about an event: an object of what there is.
-  private func append(_ flags: Set<EventFlag>, to bytes: inout [UInt8]) {
+  private func append(_ flags: Set<PreparedEvent.Flag>, to bytes: inout [UInt8]) {
     guard !flags.isEmpty else { return JSONText.append(literal: "{}", to: &bytes) }
     // A set has no order; the bytes of an event must.
     var defaulted: [String] = []

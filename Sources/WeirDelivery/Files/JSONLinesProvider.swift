@@ -65,7 +65,7 @@ public actor JSONLinesProvider: Provider {
   public nonisolated let name: String
 
   /// Where the files are.
-  public nonisolated let directory: String
+  package nonisolated let directory: String
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 

@@ -2,38 +2,14 @@
 
 import Weir
 
-/// What counts as a duplicate: the same name and fields, from the same source, at most so much time from the one that
-/// is kept, the first.
-///
-/// The time is counted from that first one, not from its latest duplicate. So of an event that comes again and again,
-/// as a heartbeat does, one in each window is kept, and they are not all duplicates of one long ago.
-///
-/// The source is the user that the event was captured for; without one, the opening and lane of the capture, which is a
-/// thread as long as it keeps its lane. Time is that of the captures, so it does not matter when the events are
-/// prepared, nor in what order the lanes were drained.
-public struct DuplicateRule: Hashable, Sendable {
-  /// How far from the kept capture another one of the same content may be, before it or after; zero finds those of the
-  /// same nanosecond.
-  public var window: Duration
-
-  /// How many different events are remembered at most, the latest ones. Each takes some 100 bytes.
-  public var limit: Int
-
-  /// A rule. The defaults remember 65,536 events, in some 7 MiB.
-  public init(window: Duration = .seconds(1), limit: Int = 65_536) {
-    self.window = window
-    self.limit = limit
-  }
-}
-
-/// The events seen, as far as the rule remembers them.
+/// The events seen, as far as they are remembered: what ``DeliveryOptions/duplicateWindow`` says is a duplicate.
 ///
 /// Time is cut into stretches as long as the window. Of events with the same content the first in a stretch is kept;
 /// a later one in the same stretch is its duplicate, and so is one in a neighbouring stretch that is near enough. So
-/// three look-ups find every original, in whatever order events come, and memory is bounded by the rule alone.
+/// three look-ups find every original, in whatever order events come, and memory is bounded by the limit alone.
 struct DuplicateWindow: Sendable {
   private struct Key: Hashable {
-    var content: ContentHash
+    var content: Int
     var stretch: Int64
   }
 
@@ -57,11 +33,11 @@ struct DuplicateWindow: Sendable {
   /// Events that made room for later ones while a duplicate of them might still have come.
   private(set) var forgotten: UInt64 = 0
 
-  init(_ rule: DuplicateRule) {
+  init(_ length: Duration, limit: Int) {
     // With as many stretches as 64 bits have, their neighbours are still numbers.
-    window = Int64(clamping: min(rule.window.wholeNanoseconds, UInt64(Int64.max / 4)))
+    window = Int64(clamping: min(length.wholeNanoseconds, UInt64(Int64.max / 4)))
     stretchLength = window + 1
-    limit = max(rule.limit, 1)
+    self.limit = max(limit, 1)
   }
 
   /// The event that this one is a duplicate of; nil if it is an original, which is remembered.

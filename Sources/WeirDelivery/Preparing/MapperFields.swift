@@ -3,36 +3,49 @@
 public import Weir
 
 extension EventMapper {
+  /// Fields that every event gets, but for those of whose name it has one of its own.
+  public static func adding(_ fields: FieldObject) -> EventMapper {
+    EventMapper(step: { event, _ in
+      for field in fields where event.fields[field.name] == nil { event.fields[field.name] = field.value }
+      return true
+    })
+  }
+
+  /// A field whose value is computed from the event as it is by then, with its context; nil: this event does not get
+  /// it. An event that has a field of the name keeps its own.
+  ///
+  /// Sensitive values are replaced by then. What follows from these ``deriving(from:_:)`` computes.
+  public static func adding(
+    _ name: String, _ value: @escaping @Sendable (PreparedEvent) -> FieldValue?
+  ) -> EventMapper {
+    EventMapper(step: { event, _ in
+      if event.fields[name] == nil, let value = value(event) { event.fields[name] = value }
+      return true
+    })
+  }
+
   /// These fields of the event alone, of those that it has itself.
-  public static func onlyFields(_ names: String...) -> EventMapper {
+  public static func only(fields names: String...) -> EventMapper {
     let names = Set(names)
-    return EventMapper { event in
+    return EventMapper(step: { event, _ in
       event.fields = FieldObject(event.fields.filter { names.contains($0.name) })
       return true
-    }
+    })
   }
 
   /// All fields of the event but these.
-  public static func withoutFields(_ names: String...) -> EventMapper {
+  public static func without(fields names: String...) -> EventMapper {
     let names = Set(names)
-    return EventMapper { event in
+    return EventMapper(step: { event, _ in
       event.fields = FieldObject(event.fields.filter { !names.contains($0.name) })
       return true
-    }
-  }
-
-  /// Fields that every event gets, in place of its own of these names.
-  public static func setFields(_ fields: FieldObject) -> EventMapper {
-    EventMapper { event in
-      for field in fields { event.fields[field.name] = field.value }
-      return true
-    }
+    })
   }
 
   /// The context's fields among those of the event, for providers that know of no context: global fields under the
   /// bound ones, both under the event's own. The context keeps user and view.
-  public static func joinContext() -> EventMapper {
-    EventMapper { event in
+  public static func joiningContext() -> EventMapper {
+    EventMapper(step: { event, _ in
       var joined = event.fields
       for field in event.context.fields where joined[field.name] == nil { joined[field.name] = field.value }
       for field in event.context.globals where joined[field.name] == nil { joined[field.name] = field.value }
@@ -40,13 +53,13 @@ extension EventMapper {
       event.context.fields = [:]
       event.context.globals = [:]
       return true
-    }
+    })
   }
 
   /// The members of nested objects as fields of their own, under names such as `price_amount`; in the context too.
   ///
   /// Arrays stay as they are, with the objects in them, and so does an object without members.
-  public static func flatten(separator: String = "_") -> EventMapper {
+  public static func flattening(separator: String = "_") -> EventMapper {
     EventMapper(step: { event, counts in
       event.mapObjects { $0.flattened(separator, &counts) }
       return true
@@ -71,7 +84,7 @@ extension FieldObject {
     return FieldObject(map { Member(name: $0.name, value: $0.value.mappingInner(change)) })
   }
 
-  fileprivate func flattened(_ separator: String, _ counts: inout EventMapper.Counts) -> FieldObject {
+  fileprivate func flattened(_ separator: String, _ counts: inout PreparedEvent.Counts) -> FieldObject {
     guard contains(where: { $0.value.isNested }) else { return self }
     var flat: [Member] = []
     var isFlattened: [Bool] = []

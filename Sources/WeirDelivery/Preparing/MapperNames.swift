@@ -30,24 +30,10 @@ extension EventMapper {
 
   /// Other names for fields of the event itself, by their name as it is by then; in all events, or in those named
   /// `event`.
-  public static func renameFields(_ names: [String: String], in event: String? = nil) -> EventMapper {
+  public static func renaming(fields names: [String: String], in event: String? = nil) -> EventMapper {
     EventMapper(step: { prepared, counts in
       guard event == nil || event == prepared.name else { return true }
       prepared.fields = prepared.fields.renamed(counting: &counts) { names[$0] ?? $0 }
-      return true
-    })
-  }
-
-  /// Names of at most so many bytes of UTF-8, those of events, fields and the context's fields and traits. What is cut
-  /// is counted in ``Preparation/Counts/truncated``, and never in the middle of a character.
-  public static func limitNames(bytes: Int) -> EventMapper {
-    let limit = max(bytes, 8)
-    return EventMapper(step: { event, counts in
-      if event.name.utf8.count > limit {
-        event.name = event.name.cut(to: limit)
-        counts.truncated += 1
-      }
-      event.mapObjects { $0.namesCut(to: limit, &counts) }
       return true
     })
   }
@@ -94,21 +80,13 @@ private final class MappedNames: Sendable {
 }
 
 extension FieldObject {
-  fileprivate func styled(_ names: MappedNames, _ counts: inout EventMapper.Counts) -> FieldObject {
+  fileprivate func styled(_ names: MappedNames, _ counts: inout PreparedEvent.Counts) -> FieldObject {
     mappingInner { $0.styled(names, &counts) }.renamed(counting: &counts) { names[$0] }
-  }
-
-  fileprivate func namesCut(to limit: Int, _ counts: inout EventMapper.Counts) -> FieldObject {
-    let inner = mappingInner { $0.namesCut(to: limit, &counts) }
-    let long = inner.count { $0.name.utf8.count > limit }
-    guard long > 0 else { return inner }
-    counts.truncated += UInt64(long)
-    return inner.renamed(counting: &counts, limit: limit) { $0.cut(to: limit) }
   }
 
   /// The same fields under other names, each under one of its own.
   func renamed(
-    counting counts: inout EventMapper.Counts, limit: Int = .max, _ map: (String) -> String
+    counting counts: inout PreparedEvent.Counts, limit: Int = .max, _ map: (String) -> String
   ) -> FieldObject {
     var renamed = members
     var isChanged = [Bool](repeating: false, count: members.count)
@@ -121,7 +99,7 @@ extension FieldObject {
 
   /// Fields of which some got a new name. Where two have the same, one that is not new keeps it, otherwise the first,
   /// and the others get a number, within `limit` bytes: see ``EventMapper``.
-  init(told renamed: [Member], apart isChanged: [Bool], limit: Int = .max, _ counts: inout EventMapper.Counts) {
+  init(told renamed: [Member], apart isChanged: [Bool], limit: Int = .max, _ counts: inout PreparedEvent.Counts) {
     self.init(renamed)
     guard isChanged.contains(true), Set(members.map(\.name)).count < members.count else { return }
     var taken = Set(members.indices.filter { !isChanged[$0] }.map { members[$0].name })

@@ -20,19 +20,6 @@ extension EventMapper {
     case milliseconds
   }
 
-  /// Dates in this form.
-  public static func dates(as form: DateForm) -> EventMapper {
-    values { value in
-      guard case .date(let date) = value else { return value }
-      return date.fieldValue(as: form)
-    }
-  }
-
-  /// Integers beyond ±(2^53 - 1) as text: readers of JSON that keep numbers as doubles would change them.
-  public static func wideIntegersAsText() -> EventMapper {
-    values(\.withWideIntegersAsText)
-  }
-
   /// Only what JSON has a form for: dates in the form given, identifiers as text, bytes as base64, integers beyond
   /// ±(2^53 - 1) as text, and numbers that are not finite as `NaN`, `Infinity` and `-Infinity`.
   public static func jsonValues(dates form: DateForm = .text) -> EventMapper {
@@ -46,33 +33,17 @@ extension EventMapper {
     }
   }
 
-  /// Texts and bytes of at most so many bytes. What is cut is counted in ``Preparation/Counts/truncated``; texts are
-  /// never cut in the middle of a character.
-  public static func limitValues(bytes: Int) -> EventMapper {
-    let limit = max(bytes, 0)
-    return EventMapper(step: { event, counts in
-      event.mapObjects { fields in
-        fields.mappingValues { value in
-          guard let cut = value.cut(to: limit) else { return value }
-          counts.truncated += 1
-          return cut
-        }
-      }
-      return true
-    })
-  }
-
   /// Each value that is neither an object nor an array, changed.
   private static func values(_ change: @escaping @Sendable (FieldValue) -> FieldValue) -> EventMapper {
-    EventMapper { event in
+    EventMapper(step: { event, _ in
       event.mapObjects { $0.mappingValues(change) }
       return true
-    }
+    })
   }
 }
 
 extension FieldObject {
-  fileprivate func mappingValues(_ change: (FieldValue) -> FieldValue) -> FieldObject {
+  func mappingValues(_ change: (FieldValue) -> FieldValue) -> FieldObject {
     FieldObject(map { Member(name: $0.name, value: $0.value.mappingValues(change)) })
   }
 }
@@ -105,15 +76,6 @@ extension FieldValue {
 
   private static func name(ofNonFinite value: Double) -> String {
     value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
-  }
-
-  /// The value within so many bytes; nil if it is.
-  fileprivate func cut(to limit: Int) -> FieldValue? {
-    switch self {
-    case .string(let text) where text.utf8.count > limit: .string(text.cut(to: limit))
-    case .bytes(let bytes) where bytes.count > limit: .bytes(Array(bytes.prefix(limit)))
-    default: nil
-    }
   }
 }
 

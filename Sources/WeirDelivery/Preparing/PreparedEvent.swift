@@ -3,20 +3,20 @@
 public import Weir
 public import WeirContracts
 
-/// What was noticed about an event while it was prepared. Nothing here keeps it from being delivered.
-public enum EventFlag: Hashable, Sendable {
-  /// The contract's default was filled in for this field, which the event lacks.
-  case defaulted(field: String)
-  /// The event has the same content, from the same source, as this one, which was captured within the window of
-  /// ``DuplicateRule`` and came first.
-  case duplicate(of: EventID)
-  /// The event is against the contract; ``PreparedEvent/violations`` says how.
-  case violating
-}
-
-/// An event as providers get it: completed with derived fields and defaults, checked against the contract, edited by
-/// hooks, sensitive values replaced.
+/// An event as providers get it: with derived fields and defaults, checked against the contract, sensitive values
+/// replaced, in the form that the provider's ``EventMapper`` gives it.
 public struct PreparedEvent: Hashable, Sendable {
+  /// What was noticed about an event while it was prepared. No flag keeps an event from being delivered.
+  public enum Flag: Hashable, Sendable {
+    /// The contract's default was filled in for this field, which the event lacks.
+    case defaulted(field: String)
+    /// The event has the same content, from the same source, as this one, which was captured within
+    /// ``DeliveryOptions/duplicateWindow`` and came first.
+    case duplicate(of: EventID)
+    /// The event is against the contract; ``PreparedEvent/violations`` says how.
+    case violating
+  }
+
   /// The event as it is in the log: its id, offset and time, its name and fields before anything was done to them. Once
   /// the event is prepared, sensitive values are replaced here too.
   public internal(set) var stored: StoredEvent
@@ -31,10 +31,10 @@ public struct PreparedEvent: Hashable, Sendable {
   public var context: EventContext
 
   /// What was noticed.
-  public var flags: Set<EventFlag>
+  public package(set) var flags: Set<Flag>
 
   /// How it is against the contract.
-  public var violations: [Violation]
+  public package(set) var violations: [Violation]
 
   /// The event as it is in the log, nothing done to it yet.
   public init(_ stored: StoredEvent) {

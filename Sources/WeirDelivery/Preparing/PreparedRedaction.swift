@@ -20,8 +20,7 @@ struct Redaction: Sendable {
   /// Replaces what is sensitive in fields, context and violations.
   func redact(_ event: inout PreparedEvent) {
     let stored = event.stored
-    // A hook may have given the event another name; what is in it is as sensitive as before.
-    let paths = (contractPaths[stored.name] ?? []) + (stored.name == event.name ? [] : contractPaths[event.name] ?? [])
+    let paths = contractPaths[stored.name] ?? []
     event.stored = stored.redacted(besides: paths)
     event.fields = event.fields.redacted(besides: paths, as: stored)
     event.context = event.context.redacted()

@@ -205,7 +205,7 @@ extension Trial {
     guard await accept(events, by: provider) else { return await provider.shutdown() }
     await provider.shutdown()
     guard let look, let entries = try? await look(provider) else { return }
-    // Some destinations can't be asked any more; one that answers has everything.
+    // Some providers can't be asked any more; one that answers has everything.
     let ids = Set(entries.compactMap { entry in if case .event(let id, _) = entry { id } else { nil } })
     let missing = events.filter { !ids.contains($0.stored.id) }
     if !missing.isEmpty { found("\(missing.count) of \(events.count) accepted events are gone after the shutdown") }

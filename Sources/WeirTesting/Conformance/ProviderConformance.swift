@@ -18,12 +18,12 @@ public import WeirDelivery
 /// ``findings(_:claims:unacceptable:patience:makeProvider:delivered:)`` answers it as values instead.
 ///
 /// Each ``Check`` makes a provider of its own, sets it up, tries it, and shuts it down; calls never overlap, as in
-/// delivery. It gives events that no other check gives, so the checks may share a destination. An event that is to be
+/// delivery. It gives events that no other check gives, so the checks may share a provider. An event that is to be
 /// retried, because of its verdict or because the call threw, is given again at once, five times at most. Where no
 /// provider can be set up, or ordinary events are not delivered, the checks after that are left out.
 ///
-/// **`delivered`** tells what the destination has, oldest first: without it the suite can only look at verdicts. What
-/// else is there does not matter. Where a destination shows what it has only after a while, the closure waits for it.
+/// **`delivered`** tells what the provider has, oldest first: without it the suite can only look at verdicts. What
+/// else is there does not matter. Where a provider shows what it has only after a while, the closure waits for it.
 public enum ProviderConformance {
   /// What is checked.
   public enum Check: String, CaseIterable, Hashable, Sendable {
@@ -67,15 +67,15 @@ public enum ProviderConformance {
 
   /// What a provider promises beyond the protocol. One that can't promise something leaves it out.
   public enum Claim: Hashable, Sendable, CaseIterable {
-    /// The destination has events in the order in which they were given.
+    /// The provider has events in the order in which they were given.
     case keepsOrder
     /// An event that comes again, which it may, is there once: it is recognised by its id.
     case keepsOnce
   }
 
-  /// Something that a destination has.
+  /// Something that a provider has.
   public enum Entry: Hashable, Sendable {
-    /// An event, with its fields if the destination can tell.
+    /// An event, with its fields if the provider can tell.
     case event(EventID, fields: FieldObject? = nil)
     /// A user was associated: the user's id.
     case associated(String)
@@ -114,7 +114,7 @@ public enum ProviderConformance {
   ///   - patience: How long a check may take before it is given up as hanging.
   ///   - makeProvider: Makes a provider as the program does at its start. Called for each check, and again for a
   ///     restart.
-  ///   - delivered: What the destination has.
+  ///   - delivered: What the provider has.
   public static func check<P: Provider>(
     _ checks: Set<Check> = Set(Check.allCases), claims: Set<Claim> = [.keepsOrder, .keepsOnce],
     unacceptable: (name: String, fields: FieldObject)? = nil, patience: Duration = .seconds(60),

@@ -126,7 +126,7 @@ struct Trial<P: Provider>: Sendable {
 
   // MARK: Looking
 
-  /// What the destination has of this check's events, and all associations, in order; nil if nobody can tell.
+  /// What the provider has of this check's events, and all associations, in order; nil if nobody can tell.
   func entries(of provider: P) async -> [Entry]? {
     guard let look else { return nil }
     do {
@@ -140,7 +140,7 @@ struct Trial<P: Provider>: Sendable {
     }
   }
 
-  /// The ids of this check's events that the destination has, in order, each as often as it is there.
+  /// The ids of this check's events that the provider has, in order, each as often as it is there.
   func ids(in provider: P) async -> [EventID]? {
     await entries(of: provider)?.compactMap { entry in
       if case .event(let id, _) = entry { return id }

@@ -1,4 +1,4 @@
-// DeadLettersCommand.swift: `weir dead-letters`: the events that destinations rejected, and why.
+// DeadLettersCommand.swift: `weir dead-letters`: the events that providers rejected, and why.
 
 import ArgumentParser
 import Foundation
@@ -10,7 +10,7 @@ import WeirJSON
 struct DeadLettersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dead-letters",
-    abstract: "Print the events that destinations rejected, and why.",
+    abstract: "Print the events that providers rejected, and why.",
     usage: """
       weir dead-letters <directory> [<name>] [--format <format>]
                                [--limit <limit>] [--all]
@@ -18,14 +18,14 @@ struct DeadLettersCommand: ParsableCommand {
     discussion: """
       Changes nothing. Dead letters stay where they are, in the log's directory under \
       dead-letters/NAME, also after weir redrive has sent them again: those that the \
-      destination accepted then are printed with --all only. Nothing removes dead \
+      provider accepted then are printed with --all only. Nothing removes dead \
       letters but you. Damage is passed over: a line on standard error, exit code 1.
 
       Formats:
-        text   For people: destination, attempts and reason, then the event.
+        text   For people: provider, attempts and reason, then the event.
         jsonl  An object a line: provider, reason, attempts, event (an object with
                offset, id, time, event and fields, as weir cat prints it).
-      The values of sensitive fields are "[redacted]": what the destination was not \
+      The values of sensitive fields are "[redacted]": what the provider was not \
       given is not kept here either.
 
       Examples:
@@ -40,7 +40,7 @@ struct DeadLettersCommand: ParsableCommand {
   @Argument(help: "The log's directory.")
   var directory: String
 
-  @Argument(help: "The destination's name, as weir stat shows it. All of them if it is left out.")
+  @Argument(help: "The provider's name, as weir stat shows it. All of them if it is left out.")
   var name: String?
 
   @Option(help: "How a dead letter is printed: text or jsonl.")
@@ -76,7 +76,7 @@ struct DeadLettersCommand: ParsableCommand {
     return [name]
   }
 
-  /// Prints those of one destination; answers whether something can't be read.
+  /// Prints those of one provider; answers whether something can't be read.
   private func print(_ name: String, _ left: inout UInt64) throws -> Bool {
     let path = "\(directory)/\(Self.folder)/\(name)"
     let reader = try EventReader(directory: path)

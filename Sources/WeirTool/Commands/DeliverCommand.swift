@@ -13,8 +13,8 @@ struct DeliverCommand: ParsableCommand {
     discussion: """
       Gives every event at least once, in order, and goes on where it was the next \
       time: its place is kept in the log's directory, in cursors/NAME, and moves only \
-      when the destination has answered. Killed at any moment it loses nothing; what \
-      was not settled comes again, with the same id. What a destination rejects is \
+      when the provider has answered. Killed at any moment it loses nothing; what \
+      was not settled comes again, with the same id. What a provider rejects is \
       kept as dead letters: see weir dead-letters and weir redrive.
 
       What a program does to its events on their way (defaults of a contract, derived \
@@ -37,7 +37,7 @@ struct DeliverCommand: ParsableCommand {
       ended, where standard output was closed on the way.
 
       A trouble is told once, and delivery tried again, with pauses up to 5 minutes: \
-      --budget bounds that. A destination that takes nothing before somebody mends \
+      --budget bounds that. A provider that takes nothing before somebody mends \
       something (404, a wrong key, a proxy's page) stops: it is told at once, and again \
       each hour. It is tried again now and then while others go on, and with --follow; \
       otherwise weir ends when all that are left have stopped. weir stat shows it too. \
@@ -49,8 +49,8 @@ struct DeliverCommand: ParsableCommand {
       the environment, never from the command line.
 
       Exit codes, the gravest reason first: 130 and 143 ended by a signal, 2 could not \
-      begin, 6 the destination takes nothing before somebody mends something (a wrong \
-      key or address), 5 events are pending, 4 the destination rejected events, 1 \
+      begin, 6 the provider takes nothing before somebody mends something (a wrong \
+      key or address), 5 events are pending, 4 the provider rejected events, 1 \
       events were damaged or removed before they were delivered, 0 all are delivered.
 
       Examples:
@@ -63,7 +63,7 @@ struct DeliverCommand: ParsableCommand {
   @Argument(help: "The log's directory, or one whose subdirectories hold logs.")
   var directory: String
 
-  @OptionGroup var destination: DestinationOptions
+  @OptionGroup var provider: ProviderOptions
 
   @Option(
     help: """
@@ -83,14 +83,14 @@ struct DeliverCommand: ParsableCommand {
   var removeDelivered = false
 
   func validate() throws {
-    guard !destination.to.isEmpty else { throw ValidationError("--to is missing: give a URL or a path") }
+    guard !provider.to.isEmpty else { throw ValidationError("--to is missing: give a URL or a path") }
   }
 
   func run() throws {
     let stop = try StopSwitch()
     stop.stopOnSignals()
     let deadline = budget.map { ContinuousClock.now + $0.duration }
-    let source = try ProviderSource(destination)
+    let source = try ProviderSource(provider)
     let codes: [ExitCode]
     if try LogFamily.isLog(directory) {
       guard !removeDelivered else {
@@ -121,7 +121,7 @@ struct DeliverCommand: ParsableCommand {
   }
 
   /// Larger deliveries than a program's own, which wants its events out soon: here the log is there already.
-  static func options(_ start: StartPosition) -> DeliveryOptions {
+  static func options(_ start: DeliveryOptions.Start) -> DeliveryOptions {
     var options = DeliveryOptions()
     options.start = start
     options.flush.maximumEvents = 5_000
@@ -175,7 +175,7 @@ struct DeliverCommand: ParsableCommand {
   private func end(_ log: String, _ source: ProviderSource) throws {
     let shown = Terminal.printable(log)
     guard removeDelivered else { return try writeReport("\(shown) is delivered to the end\n") }
-    let names = source.destinations.map(\.name)
+    let names = source.addresses.map(\.name)
     if let reason = try LogRemoval.remove(log, deliveredTo: names) {
       try writeReport("\(shown) is delivered to the end, and stays: \(reason)\n")
     } else {

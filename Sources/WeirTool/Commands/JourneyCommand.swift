@@ -1,4 +1,4 @@
-// JourneyCommand.swift: `weir journey`: the way of one event, from its capture to each destination.
+// JourneyCommand.swift: `weir journey`: the way of one event, from its capture to each provider.
 
 import ArgumentParser
 import Foundation
@@ -9,7 +9,7 @@ import WeirJSON
 struct JourneyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "journey",
-    abstract: "Tell the way of one event, from its capture to each destination.",
+    abstract: "Tell the way of one event, from its capture to each provider.",
     discussion: """
       EVENT is an offset, as weir cat prints it, or an id: 32 hex digits, or the UUID \
       that weir cat --context prints. Nothing in a log tells where an id lies, so the \

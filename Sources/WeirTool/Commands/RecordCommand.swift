@@ -50,7 +50,7 @@ struct RecordCommand: ParsableCommand {
       With --to the events are delivered too, as weir deliver would, from the first \
       one on; at the end of the input recording goes on until all are, or until \
       --budget ends, and the exit code is one of weir deliver's. With \
-      --remove-delivered segments go from the log that every destination has had \
+      --remove-delivered segments go from the log that every provider has had \
       which the log knows, those of a weir deliver beside this one among them.
 
       Examples:
@@ -114,7 +114,7 @@ struct RecordCommand: ParsableCommand {
   @Option(help: "Threads that turn full segments into LZ4 files, behind everything else. 0: none.")
   var batchThreads = 0
 
-  @OptionGroup var destination: DestinationOptions
+  @OptionGroup var provider: ProviderOptions
 
   @Flag(help: "Remove segments whose events were all delivered.")
   var removeDelivered = false
@@ -126,7 +126,7 @@ struct RecordCommand: ParsableCommand {
 
   func validate() throws {
     guard (0...64).contains(batchThreads) else { throw ValidationError("--batch-threads must be 0 to 64") }
-    guard budget == nil || !destination.to.isEmpty else { throw ValidationError("--budget goes with --to") }
+    guard budget == nil || !provider.to.isEmpty else { throw ValidationError("--budget goes with --to") }
     guard (1...RecordLimits.threads).contains(threads) else {
       throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
     }
@@ -139,7 +139,7 @@ struct RecordCommand: ParsableCommand {
   func run() throws {
     // The input first: a mistyped file name shall not leave a new log behind.
     let input = try InputFile(path: file)
-    let source = try ProviderSource(destination)
+    let source = try ProviderSource(provider)
     let stop = try StopSwitch()
     stop.stopOnSignals()
     let tracker = try open()
@@ -170,7 +170,7 @@ struct RecordCommand: ParsableCommand {
   // MARK: Delivery
 
   private func beginDelivery(of tracker: Tracker, _ source: ProviderSource) throws -> DeliveryRun? {
-    guard removeDelivered || !source.destinations.isEmpty else { return nil }
+    guard removeDelivered || !source.addresses.isEmpty else { return nil }
     let providers = try source.providers()
     return try waitForEnd {
       try await DeliveryRun(of: tracker, to: providers, DeliverCommand.options(.beginning))

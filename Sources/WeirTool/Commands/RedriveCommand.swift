@@ -1,4 +1,4 @@
-// RedriveCommand.swift: `weir redrive`: gives a destination again what it rejected.
+// RedriveCommand.swift: `weir redrive`: gives a provider again what it rejected.
 
 import ArgumentParser
 import Foundation
@@ -8,7 +8,7 @@ import WeirDelivery
 struct RedriveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "redrive",
-    abstract: "Give a destination again what it rejected.",
+    abstract: "Give a provider again what it rejected.",
     discussion: """
       For after the fault was mended there, or by an option of weir deliver such as \
       another preset. Each dead letter is given once more, with the id of its event; \
@@ -27,20 +27,20 @@ struct RedriveCommand: ParsableCommand {
   @Argument(help: "The log's directory.")
   var directory: String
 
-  @Argument(help: "The destination's name, as weir stat shows it.")
+  @Argument(help: "The provider's name, as weir stat shows it.")
   var name: String
 
-  @OptionGroup var destination: DestinationOptions
+  @OptionGroup var provider: ProviderOptions
 
   @Option(help: "End after so long with what is pending, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
   var budget: TimeSpan?
 
   private static let longest = Duration.seconds(365 * 86_400)
-  /// How long its end may take after a signal: twice what a destination is given to return.
+  /// How long its end may take after a signal: twice what a provider is given to return.
   private static let patience: UInt64 = 12_000_000_000
 
   func validate() throws {
-    guard destination.to.count == 1, destination.names.isEmpty else {
+    guard provider.to.count == 1, provider.names.isEmpty else {
       throw ValidationError("give one --to, and no --name: the name stands before it")
     }
   }
@@ -49,7 +49,7 @@ struct RedriveCommand: ParsableCommand {
     let stop = try StopSwitch()
     stop.stopOnSignals()
     let start = MonotonicTime.now.nanoseconds
-    var named = destination
+    var named = provider
     named.names = [name]
     try named.validate()
     guard let provider = try ProviderSource(named).providers().first else { return }
@@ -71,7 +71,7 @@ struct RedriveCommand: ParsableCommand {
       redriving.cancel()
       let end = MonotonicTime.now.nanoseconds + Self.patience
       while !isDone.isSet, MonotonicTime.now.nanoseconds < end { Thread.sleep(forTimeInterval: 0.02) }
-      // A destination that does not return is left: what was settled last may come again, as after a kill.
+      // A provider that does not return is left: what was settled last may come again, as after a kill.
       if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     }
     let report = try waitForEnd { try await redriving.value }

@@ -20,7 +20,7 @@ struct StatCommand: ParsableCommand {
         among these), notices, lanes, lanes_in_use, lane_bytes, dropped (an object:
         a number for each reason), first_time, last_time (RFC 3339, or null where
         there is no event), ledger
-      The ledger has an object for each destination that the log knows: provider, from \
+      The ledger has an object for each provider that the log knows: provider, from \
       and offset (where it began, and the first that is not settled), accepted (since \
       it began), acknowledged, rejected (and not accepted in a redrive since), pending, \
       lost (an object: removed, damaged, withheld, overwritten), balanced (whether \

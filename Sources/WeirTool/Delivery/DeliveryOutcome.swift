@@ -5,14 +5,14 @@ import Weir
 import WeirDelivery
 
 struct DeliveryOutcome: Sendable {
-  /// What became of the log's events for one destination, while the command ran.
+  /// What became of the log's events for one provider, while the command ran.
   struct Entry: Equatable, Sendable {
     var name: String
     var acknowledged: UInt64
     var rejected: UInt64
     var pending: UInt64
     /// Events that were passed over, by reason.
-    var lost: [LossReason: UInt64]
+    var lost: [Ledger.LossReason: UInt64]
     /// Why delivery stopped until somebody mends something; nil if it did not.
     var stopped: String?
     /// What last went wrong, where something is pending.
@@ -35,8 +35,8 @@ struct DeliveryOutcome: Sendable {
     }
 
     /// Losses in words: "3 lost (damaged: 3)".
-    static func words(_ lost: [LossReason: UInt64]) -> String {
-      let reasons = LossReason.allCases.compactMap { reason in
+    static func words(_ lost: [Ledger.LossReason: UInt64]) -> String {
+      let reasons = Ledger.LossReason.allCases.compactMap { reason in
         lost[reason].map { "\(reason.rawValue): \(Quantity.count($0))" }
       }
       let losses = Quantity.count(lost.values.reduce(0, &+)) + " lost"
@@ -48,7 +48,7 @@ struct DeliveryOutcome: Sendable {
   var entries: [Entry]
   var nanoseconds: UInt64
 
-  /// A line for each destination.
+  /// A line for each provider.
   var lines: [String] {
     entries.map { entry in
       let seconds = Double(nanoseconds) / 1_000_000_000
@@ -85,7 +85,7 @@ struct DeliveryOutcome: Sendable {
     return .success
   }
 
-  /// Whether this log has nothing more for these destinations.
+  /// Whether this log has nothing more for these providers.
   var isEmpty: Bool { entries.allSatisfy { $0.pending == 0 && $0.stopped == nil } }
 
   /// The gravest of several.

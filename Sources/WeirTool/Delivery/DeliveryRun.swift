@@ -81,7 +81,7 @@ struct DeliveryRun: Sendable {
     return configuration
   }
 
-  /// Delivers until nothing is pending but for destinations that stopped, or, if it follows, until the switch is thrown;
+  /// Delivers until nothing is pending but for providers that stopped, or, if it follows, until the switch is thrown;
   /// at most until the deadline. Shows how far it is.
   func end(follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch) async -> DeliveryOutcome {
     isEnding.set()

@@ -4,12 +4,12 @@ import Weir
 import WeirDelivery
 
 struct DeliveryWatch {
-  /// At most so often a trouble of one destination is told, and what it lost.
+  /// At most so often a trouble of one provider is told, and what it lost.
   static let interval = Duration.seconds(10)
   /// A stop that lasts is told again so long after.
   static let reminder = Duration.seconds(3600)
 
-  /// What was told of a destination.
+  /// What was told of a provider.
   private struct Told {
     /// The trouble; nil if it goes on.
     var trouble: String?
@@ -18,11 +18,11 @@ struct DeliveryWatch {
   }
 
   private let progress: Progress?
-  /// Settled events of the destinations when the delivery began.
+  /// Settled events of the providers when the delivery began.
   private let settledBefore: UInt64
   private let follows: Bool
   private let write: (String) -> Void
-  /// By destination.
+  /// By provider.
   private var told: [String: Told] = [:]
   private var toldLosses: [String: (count: UInt64, at: ContinuousClock.Instant)] = [:]
 
@@ -85,7 +85,7 @@ struct DeliveryWatch {
     told[name] = Told(trouble: trouble, isStopped: isStopped, at: now)
   }
 
-  /// What a destination does not want is not lost to anybody.
+  /// What a provider does not want is not lost to anybody.
   private mutating func tellLosses(_ entry: DeliveryReport.Entry, at now: ContinuousClock.Instant) {
     let losses = entry.lost.filter { $0.key != .withheld }
     let lost = losses.values.reduce(0, &+)

@@ -1,4 +1,4 @@
-// KeySource.swift: where the key for a destination comes from. Never from the command line, which every process of the
+// KeySource.swift: where the key for a provider comes from. Never from the command line, which every process of the
 // machine may read.
 
 import Foundation
@@ -15,7 +15,7 @@ enum KeySource: Equatable, Sendable {
   func read(environment: [String: String] = ProcessInfo.processInfo.environment) throws(ToolError) -> String {
     let (text, place) = try read(environment)
     let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
-    guard !key.isEmpty else { throw ToolError("\(place) has no key in it; put the destination's key there") }
+    guard !key.isEmpty else { throw ToolError("\(place) has no key in it; put the provider's key there") }
     // A line break in a header would end it, and what follows would be taken for another one.
     guard key.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }) else {
       throw ToolError("\(place) has white space or control characters in the key; put the key there, and nothing else")

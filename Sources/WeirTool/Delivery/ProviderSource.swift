@@ -1,4 +1,4 @@
-// ProviderSource.swift: makes the providers for the destinations of a command line.
+// ProviderSource.swift: makes the providers that a command line names.
 
 import Foundation
 import Weir
@@ -10,7 +10,7 @@ import WeirDelivery
 
 /// A provider may be used by one dispatcher, and is shut down with it: for each log there are new ones.
 struct ProviderSource: Sendable {
-  let destinations: [DestinationOptions.Named]
+  let addresses: [ProviderOptions.Named]
   private let options: Options
 
   /// What all of them share.
@@ -30,8 +30,8 @@ struct ProviderSource: Sendable {
 
   /// Reads the key, and looks whether a provider can be made of everything, so that a mistake is told before anything
   /// is touched.
-  init(_ given: DestinationOptions, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
-    destinations = try given.destinations()
+  init(_ given: ProviderOptions, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    addresses = try given.addresses()
     let named = environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
     options = Options(
       preset: given.preset, key: try given.key?.read(), user: given.user, project: given.project, table: given.table,
@@ -39,7 +39,7 @@ struct ProviderSource: Sendable {
       certificate: given.certificate, certificateKey: given.certificateKey)
     _ = try providers()
     #if HTTP
-      guard destinations.contains(where: \.destination.isEncrypted) else { return }
+      guard addresses.contains(where: \.address.isEncrypted) else { return }
       var trust = HTTPConfiguration.TLS()
       trust.authorities = options.authorities
       try Self.check(trust, given.authorities == nil ? "SSL_CERT_FILE" : "--cacert")
@@ -50,8 +50,8 @@ struct ProviderSource: Sendable {
   }
 
   func providers() throws -> [any Provider] {
-    try destinations.map { named in
-      switch named.destination {
+    try addresses.map { named in
+      switch named.address {
       case .files(let path): files(path, named.name)
       case .endpoint(let url): try endpoint(url, named.name)
       }

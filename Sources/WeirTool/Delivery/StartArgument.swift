@@ -5,19 +5,19 @@ import Weir
 import WeirDelivery
 
 struct StartArgument: CustomStringConvertible, Sendable {
-  var position: StartPosition
+  var position: DeliveryOptions.Start
   /// As it was given.
   let description: String
 
   static let beginning = StartArgument(position: .beginning, description: "beginning")
 
-  private init(position: StartPosition, description: String) {
+  private init(position: DeliveryOptions.Start, description: String) {
     self.position = position
     self.description = description
   }
 
   init(parsing text: String) throws(ValidationError) {
-    let position: StartPosition
+    let position: DeliveryOptions.Start
     switch text {
     case "beginning": position = .beginning
     case "end": position = .end

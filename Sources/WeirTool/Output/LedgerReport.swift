@@ -1,4 +1,4 @@
-// LedgerReport.swift: what became of a log's events for one destination, for `weir stat`.
+// LedgerReport.swift: what became of a log's events for one provider, for `weir stat`.
 
 import Weir
 import WeirDelivery
@@ -25,7 +25,7 @@ struct LedgerReport: Encodable {
     acknowledged = entry.acknowledged
     rejected = entry.rejected
     pending = entry.pending
-    lost = Dictionary(uniqueKeysWithValues: LossReason.allCases.map { ($0.rawValue, entry.lost[$0] ?? 0) })
+    lost = Dictionary(uniqueKeysWithValues: Ledger.LossReason.allCases.map { ($0.rawValue, entry.lost[$0] ?? 0) })
     balanced = entry.isBalanced
     stopped = if case .stopped(let reason) = entry.state { reason } else { nil }
   }

@@ -16,12 +16,12 @@ extension ExitCode {
   static let cannotRun = ExitCode(2)
   /// The disk, a quota or a file size limit is full.
   static let diskFull = ExitCode(3)
-  /// The input holds events that the log refused, an oversized one for example; or a destination rejected events.
+  /// The input holds events that the log refused, an oversized one for example; or a provider rejected events.
   static let eventsRefused = ExitCode(4)
 
   /// Events are still to be delivered (`weir deliver`).
   static let pending = ExitCode(5)
-  /// A destination takes nothing before somebody mends something: a key, an address (`weir deliver`).
+  /// A provider takes nothing before somebody mends something: a key, an address (`weir deliver`).
   static let deliveryStopped = ExitCode(6)
 
   /// Ended early by a signal, as shells write it.

@@ -168,7 +168,7 @@ import Testing
         #expect(after.balanced, "\(after)")
       }
 
-      @Test func `a destination that stops is told at once and shown, and the others go on`() throws {
+      @Test func `a provider that stops is told at once and shown, and the others go on`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...20))
         let collector = try Collecting(log: scratch("collected"), faults: "status=404")

@@ -19,7 +19,7 @@ import Testing
         }
       }
 
-      @Test func `every acknowledged event arrives beside a destination that is dead all the time`() throws {
+      @Test func `every acknowledged event arrives beside a provider that is dead all the time`() throws {
         if Run.isLongDelivery {
           try Self.run(events: 1_000_000, kills: 50, collectorKills: 6, deadToo: true)
         } else {
@@ -39,7 +39,7 @@ import Testing
 
       /// A time, so not for every machine: at length only. Rounds of both kinds in turns, so that what else the machine
       /// does falls on both alike.
-      @Test(.enabled(if: Run.isLongDelivery)) func `a dead destination does not slow the other one down`() throws {
+      @Test(.enabled(if: Run.isLongDelivery)) func `a dead provider does not slow the other one down`() throws {
         let scratch = try Scratch()
         let lines = try RealLines()
         let count = 200_000
@@ -62,7 +62,7 @@ import Testing
         }
         let medians = seconds.map { $0.sorted()[$0.count / 2] }
         let ratio = medians[1] / medians[0]
-        Run.say("\(count) events alone \(medians[0]) s, beside a dead destination \(medians[1]) s: \(ratio)")
+        Run.say("\(count) events alone \(medians[0]) s, beside a dead provider \(medians[1]) s: \(ratio)")
         #expect(ratio < 1.2)
       }
 

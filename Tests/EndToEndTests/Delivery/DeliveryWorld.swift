@@ -16,7 +16,7 @@ import Testing
     private(set) var problems: [String] = []
     private var next = 1
     private var random: SeededRandom
-    /// Where nobody listens, for a destination of the recorder beside the collector.
+    /// Where nobody listens, for a provider of the recorder beside the collector.
     private let dead: RefusingPort?
     private var others: [String] { dead.map { ["--to", $0.url] } ?? [] }
 
@@ -31,7 +31,7 @@ import Testing
       dead = deadToo ? try RefusingPort() : nil
     }
 
-    private var destination: [String] {
+    private var provider: [String] {
       ["--to", collector.url] + others + ["--name", Self.name] + (others.isEmpty ? [] : ["--name", "dead"])
     }
 
@@ -40,7 +40,7 @@ import Testing
     func record(_ count: Int, seconds: Double, collectorToo: Bool = false) throws {
       let first = next
       next += count
-      var arguments = ["record", log, "--acknowledge", "--segment-bytes", "320K", "--remove-delivered"] + destination
+      var arguments = ["record", log, "--acknowledge", "--segment-bytes", "320K", "--remove-delivered"] + provider
       if Bool.random(using: &random) { arguments += ["--threads", "2"] }
       if Bool.random(using: &random) { arguments += ["--batch-threads", "1"] }
       let child = try Child(Tool.path, arguments, input: .pipe)
@@ -66,7 +66,7 @@ import Testing
     func record(_ count: Int, untilDelivered wanted: UInt64) throws {
       let first = next
       next += count
-      let arguments = ["record", log, "--acknowledge", "--segment-bytes", "320K", "--remove-delivered"] + destination
+      let arguments = ["record", log, "--acknowledge", "--segment-bytes", "320K", "--remove-delivered"] + provider
       let child = try Child(Tool.path, arguments, input: .pipe)
       child.send(lines.lines(first..<next))
       try child.waitUntil { child in
@@ -91,7 +91,7 @@ import Testing
     /// One life of a deliverer, post mortem.
     func deliver(seconds: Double, collectorToo: Bool = false) throws {
       guard FileManager.default.fileExists(atPath: log + "/lock") else { return }
-      let child = try Child(Tool.path, ["deliver", log] + destination)
+      let child = try Child(Tool.path, ["deliver", log] + provider)
       try live(child, seconds, collectorToo)
       try end(child, "weir deliver")
     }

@@ -8,7 +8,7 @@ import Glibc
     /// Kept from everybody else while the collector is dead: a client's connection could be given it meanwhile.
     private let port: RefusingPort
     let log: String
-    /// What a destination of `weir deliver --preset json` is.
+    /// What a provider of `weir deliver --preset json` is.
     var url: String { port.url }
 
     private let faults: String
@@ -59,7 +59,7 @@ import Glibc
   /// unless a server is started that may share an address (`SO_REUSEADDR`).
   final class RefusingPort {
     let number: Int
-    /// What a destination of `weir deliver` is.
+    /// What a provider of `weir deliver` is.
     var url: String { "http://127.0.0.1:\(number)/events" }
     private let descriptor: Int32
 
@@ -118,7 +118,7 @@ import Glibc
     }
   }
 
-  /// One destination's part of the ledger in `weir stat --json`.
+  /// One provider's part of the ledger in `weir stat --json`.
   struct LedgerLine: Decodable, Equatable {
     var provider: String
     var accepted: UInt64

@@ -1,4 +1,4 @@
-// WishlistTests: what the wishlist page captures, and what each destination gets of it.
+// WishlistTests: what the wishlist page captures, and what each provider gets of it.
 
 #if Macros
   import Synchronization
@@ -31,7 +31,7 @@
       #expect(tracking.wishlist.pages[page] == nil)
     }
 
-    @Test func `a removal is told to both destinations`() throws {
+    @Test func `a removal is told to both providers`() throws {
       let spy = try SpyTracker()
       let tracking = ShopTracking(spy.tracker)
       let page = makePage()
@@ -98,13 +98,13 @@
       #expect(page.items == [shoes])
     }
 
-    @Test func `each destination gets its events in its own form`() async throws {
+    @Test func `each provider gets its events in its own form`() async throws {
       let spy = try SpyTracker()
       let analytics = ScriptedProvider(name: "analytics")
       let recommendations = ScriptedProvider(name: "recommendations")
       let dispatcher = try Dispatcher(spy.tracker)
       try dispatcher.add(contentsOf: [
-        Dispatchers.analytics(analytics), Dispatchers.recommendations(recommendations),
+        analytics.mapped(by: .analytics), recommendations.mapped(by: .recommendations),
       ])
       let tracking = ShopTracking(spy.tracker)
       let page = makePage()

@@ -12,16 +12,17 @@ import WeirTesting
 struct JourneyTests {
   /// Delivers a log to a provider, and ends. `inOneCall`: the provider comes after the events, and gets all at once.
   private func deliver(
-    _ directory: String, _ provider: ScriptedProvider, inOneCall: Bool = false,
+    _ directory: String, _ provider: ScriptedProvider, by mapper: EventMapper = EventMapper(), inOneCall: Bool = false,
     _ change: (inout DeliveryOptions) -> Void = { _ in },
     capture: (DeliveryStage) throws -> Int
   ) async throws {
     let stage = try DeliveryStage(directory)
     var options = DeliveryOptions()
     change(&options)
-    if !inOneCall { try stage.dispatcher.add(provider, options: options) }
+    let mapped = provider.mapped(by: mapper)
+    if !inOneCall { try stage.dispatcher.add(mapped, options: options) }
     let count = try capture(stage)
-    if inOneCall { try stage.dispatcher.add(provider, options: options) }
+    if inOneCall { try stage.dispatcher.add(mapped, options: options) }
     #expect(await stage.run { stage.dispatcher.ledger[provider.name].map { $0.offset >= count } ?? false })
     try await end(stage)
   }
@@ -97,9 +98,8 @@ struct JourneyTests {
             }
           }
         ])
-      try await deliver(directory, provider, inOneCall: true) {
-        $0.preparation = Preparation(hooks: [EventHook("not two") { $0.fields["n"] == .int(2) ? .drop : .keep }])
-      } capture: { stage in
+      let notTwo = EventMapper.only { $0.fields["n"] != .int(2) }
+      try await deliver(directory, provider, by: notTwo, inOneCall: true) { stage in
         try stage.capture(4)
         return 4
       }

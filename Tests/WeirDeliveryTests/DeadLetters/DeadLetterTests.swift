@@ -94,15 +94,9 @@ struct DeadLetterTests {
       func redrive(to provider: ScriptedProvider) async throws -> DeliveryReport.Entry {
         let result = try await stage.running([provider]) {
           await Result { () async throws(WeirError) in
-            var options = DeliveryOptions()
-            options.preparation = Preparation(hooks: [
-              EventHook("mended") {
-                $0.name = "mended"
-                return .keep
-              }
-            ])
+            let mended = EventMapper.renaming(events: ["e": "mended"])
             return try await log.redrive(
-              to: provider, options: options, configuration: configuration, timeout: .seconds(100))
+              to: provider.mapped(by: mended), configuration: configuration, timeout: .seconds(100))
           }
         }
         return try result.get()

@@ -12,15 +12,17 @@ import WeirTesting
 
 struct RedriveTests {
   private func redrive(
-    _ stage: DeliveryStage, to provider: ScriptedProvider, options: DeliveryOptions = DeliveryOptions(),
+    _ stage: DeliveryStage, to provider: ScriptedProvider, by mapper: EventMapper = EventMapper(),
+    options: DeliveryOptions = DeliveryOptions(),
     timeout: Duration = .seconds(5)
   ) async throws -> DeliveryReport.Entry {
     let log = LogDirectory(stage.directory)
     let configuration = stage.redriveConfiguration()
+    let mapped = provider.mapped(by: mapper)
     let result = try await stage.running([provider]) { () async -> Result<DeliveryReport.Entry, WeirError> in
       do throws(WeirError) {
         return .success(
-          try await log.redrive(to: provider, options: options, configuration: configuration, timeout: timeout))
+          try await log.redrive(to: mapped, options: options, configuration: configuration, timeout: timeout))
       } catch {
         return .failure(error)
       }
@@ -168,9 +170,7 @@ struct RedriveTests {
       try expectLedger(stage, acknowledged: 0, rejected: 10)
       // One is rejected again, and one kept back: they are what they were.
       let picky = ScriptedProvider(finally: .each { $0.fields["n"] == .int(7) ? .rejected("still") : .accepted })
-      var options = DeliveryOptions()
-      options.preparation = Preparation(hooks: [EventHook("not 3") { $0.fields["n"] == .int(3) ? .drop : .keep }])
-      let report = try await redrive(stage, to: picky, options: options)
+      let report = try await redrive(stage, to: picky, by: .only { $0.fields["n"] != .int(3) })
       #expect(report.acknowledged == 8, "\(report)")
       #expect(report.rejected == 1, "\(report)")
       #expect(report.lost == [.withheld: 1], "\(report)")
@@ -296,7 +296,7 @@ struct RedriveTests {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       var options = DeliveryOptions()
-      options.preparation = Preparation(redactsSensitive: false)
+      options.redactsSensitive = false
       try stage.dispatcher.add(ScriptedProvider(finally: .reject("no")), options: options)
       #expect(stage.tracker.track(Login()).isAccepted)
       #expect(await stage.run { stage.entry().rejected == 1 })

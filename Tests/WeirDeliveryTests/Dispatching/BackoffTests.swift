@@ -9,7 +9,7 @@ import Testing
 
 struct BackoffTests {
   private func backoff(_ least: Duration, _ most: Duration) -> BackoffState {
-    var backoff = Backoff()
+    var backoff = DeliveryOptions.Backoff()
     backoff.least = least
     backoff.most = most
     return BackoffState(backoff)
@@ -65,11 +65,12 @@ struct BreakerTests {
   private func breaker(
     failures: Int = 3, openFor: Duration = .seconds(10), most: Duration = .seconds(60)
   ) -> BreakerState {
-    var breaker = CircuitBreaker()
-    breaker.failures = failures
-    breaker.openFor = openFor
-    breaker.probeEvents = 4
-    return BreakerState(breaker, most: most)
+    var backoff = DeliveryOptions.Backoff()
+    backoff.failures = failures
+    backoff.openFor = openFor
+    backoff.probeEvents = 4
+    backoff.most = most
+    return BreakerState(backoff)
   }
 
   @Test func `failures in a row open the breaker`() {

@@ -69,7 +69,7 @@ struct CallSizeTests {
       size.timedOut(1000)
     }
     #expect(calls == [4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128, 256, 256, 256, 256, 256, 256])
-    // A destination that hung is another matter: there was no growth before.
+    // A provider that hung is another matter: there was no growth before.
     var hung = CallSize()
     for _ in 0..<5 { hung.timedOut(hung.most ?? 1000) }
     #expect(callsUntilGrowth(&hung) == 4)

@@ -127,7 +127,7 @@ struct ClosingTests {
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(finally: .hang)
       var options = DeliveryOptions()
-      options.breaker.failures = 1
+      options.backoff.failures = 1
       try stage.dispatcher.add(provider, options: options)
       try stage.capture(2)
       #expect(await stage.run([provider]) { provider.waiting == 1 })

@@ -43,14 +43,18 @@ struct DeliveryOptionsTests {
     Edge("flush.overflowThreshold", "1.0", isRight: true) { $0.flush.overflowThreshold = 1 },
     Edge("flush.maximumEvents", "0", isRight: false) { $0.flush.maximumEvents = 0 },
     Edge("flush.maximumBytes", "0", isRight: false) { $0.flush.maximumBytes = 0 },
-    Edge("flush.triggers", "2048", isRight: false) { $0.flush.triggers = FlushTriggers(rawValue: 1 << 11) },
+    Edge("flush.triggers", "2048", isRight: false) { $0.flush.triggers = FlushPolicy.Triggers(rawValue: 1 << 11) },
     Edge("flush.triggers", "none", isRight: true) { $0.flush.triggers = [] },
     Edge("backoff.least", "-1.0 seconds", isRight: false) { $0.backoff.least = .seconds(-1) },
     Edge("backoff.most", "0.4 seconds", isRight: false) { $0.backoff.most = .milliseconds(400) },
     Edge("backoff.most", "0.5 seconds", isRight: true) { $0.backoff.most = .milliseconds(500) },
-    Edge("breaker.failures", "0", isRight: false) { $0.breaker.failures = 0 },
-    Edge("breaker.openFor", "-1.0 seconds", isRight: false) { $0.breaker.openFor = .seconds(-1) },
-    Edge("breaker.probeEvents", "0", isRight: false) { $0.breaker.probeEvents = 0 },
+    Edge("backoff.failures", "0", isRight: false) { $0.backoff.failures = 0 },
+    Edge("backoff.openFor", "-1.0 seconds", isRight: false) { $0.backoff.openFor = .seconds(-1) },
+    Edge("backoff.probeEvents", "0", isRight: false) { $0.backoff.probeEvents = 0 },
+    Edge("duplicateWindow", "-1.0 seconds", isRight: false) { $0.duplicateWindow = .seconds(-1) },
+    Edge("duplicateWindow", "none", isRight: true) { $0.duplicateWindow = nil },
+    Edge("duplicateMemory", "0", isRight: false) { $0.duplicateMemory = 0 },
+    Edge("duplicateMemory", "1", isRight: true) { $0.duplicateMemory = 1 },
     Edge("attemptTimeout", "0.0 seconds", isRight: false) { $0.attemptTimeout = .zero },
   ]
 
@@ -67,7 +71,7 @@ struct DeliveryOptionsTests {
   }
 
   @Test func `the standard triggers are all but two`() {
-    #expect(FlushTriggers.standard == FlushTriggers.all.subtracting([.idle, .firstEvents]))
-    #expect(FlushTriggers.all.rawValue == 1 << 11 - 1)
+    #expect(FlushPolicy.Triggers.standard == FlushPolicy.Triggers.all.subtracting([.idle, .firstEvents]))
+    #expect(FlushPolicy.Triggers.all.rawValue == 1 << 11 - 1)
   }
 }

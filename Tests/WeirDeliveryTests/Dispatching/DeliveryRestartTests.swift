@@ -131,13 +131,12 @@ struct DeliveryRestartTests {
       for round in 0..<50 {
         var options = DeliveryOptions()
         options.flush.maximumEvents = draw(1..<40)
-        options.preparation = Preparation(
-          hooks: [EventHook("every 13th") { $0.fields["n"]?.isMultiple(of: 13) == true ? .drop : .keep }])
         let provider = ScriptedProvider(
           answers: (0..<4).map { _ in
             draw(0..<3) == 0 ? .fail("at random") : draw(0..<3) == 0 ? .acceptAndFail("lost") : .each(answer)
           }, finally: .each(answer))
-        try stage.dispatcher.add(provider, options: options)
+        let mapper = EventMapper.only { $0.fields["n"]?.isMultiple(of: 13) != true }
+        try stage.dispatcher.add(provider.mapped(by: mapper), options: options)
         let count = draw(0..<60)
         if count > 0 { try stage.capture(count, from: captured) }
         captured += count

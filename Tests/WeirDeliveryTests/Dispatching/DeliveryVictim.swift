@@ -119,7 +119,7 @@ struct VictimWorld: Sendable {
     var options = DeliveryOptions()
     options.flush.maximumEvents = 25
     options.backoff.least = .milliseconds(2)
-    options.breaker.failures = 1000
+    options.backoff.failures = 1000
     try dispatcher.add(Witness(world: self, seed: seed), options: options)
     let filler = String(repeating: "weir ", count: 300)
     let first = (said("began").last?.first.flatMap { Int($0) } ?? -1) + 1

@@ -95,7 +95,7 @@ struct DispatcherTests {
       let stage = try DeliveryStage(directory)
       try stage.capture(30)
       let times = try stage.tracker.events().map(\.time)
-      func added(_ name: String, _ start: StartPosition) throws -> ScriptedProvider {
+      func added(_ name: String, _ start: DeliveryOptions.Start) throws -> ScriptedProvider {
         let provider = ScriptedProvider(name: name)
         var options = DeliveryOptions()
         options.start = start
@@ -445,14 +445,16 @@ struct DispatcherTests {
     }
   }
 
-  @Test(arguments: [ProviderState.backingOff, .open, .stopped(reason: "401")])
-  func `a shutdown does not wait for a provider that is left alone for longer`(_ state: ProviderState) async throws {
+  @Test(arguments: [Ledger.ProviderState.backingOff, .open, .stopped(reason: "401")])
+  func `a shutdown does not wait for a provider that is left alone for longer`(
+    _ state: Ledger.ProviderState
+  ) async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       var options = DeliveryOptions()
       options.backoff.least = state == .open ? .zero : .seconds(100)
-      options.breaker.failures = state == .open ? 1 : 100
-      options.breaker.openFor = .seconds(100)
+      options.backoff.failures = state == .open ? 1 : 100
+      options.backoff.openFor = .seconds(100)
       let isDown = state == .backingOff || state == .open
       let provider = ScriptedProvider(finally: isDown ? .fail("down") : .stop("401"))
       try stage.dispatcher.add(provider, options: options)
@@ -498,14 +500,12 @@ struct DispatcherTests {
   @Test func `the counts of a preparation are there while its provider is delivered to`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
-      var options = DeliveryOptions()
-      options.preparation = Preparation(hooks: [EventHook("not 1") { $0.fields["n"] == .int(1) ? .drop : .keep }])
-      try stage.dispatcher.add(ScriptedProvider(), options: options)
+      try stage.dispatcher.add(ScriptedProvider().mapped(by: .only { $0.fields["n"] != .int(1) }))
       try stage.capture(5)
       #expect(await stage.run { stage.entry().acknowledged == 4 })
       let counts = try #require(stage.dispatcher.preparationCounts(of: "scripted"))
       #expect(counts.prepared == 4)
-      #expect(counts.dropped == ["not 1": 1])
+      #expect(counts.withheld == 1)
       #expect(stage.dispatcher.preparationCounts(of: "nobody") == nil)
     }
   }
@@ -515,9 +515,7 @@ struct DispatcherTests {
       let stage = try DeliveryStage(directory)
       try stage.capture(4)
       let provider = ScriptedProvider(answers: [.each { $0.fields["n"] == .int(1) ? .rejected("no") : .accepted }])
-      var options = DeliveryOptions()
-      options.preparation = Preparation(hooks: [EventHook("not 2") { $0.fields["n"] == .int(2) ? .drop : .keep }])
-      try stage.dispatcher.add(provider, options: options)
+      try stage.dispatcher.add(provider.mapped(by: .only { $0.fields["n"] != .int(2) }))
       #expect(await stage.run { stage.entry().offset == 4 })
       let report = try #require(stage.dispatcher.report.entries.first)
       #expect(report.acknowledged == 2)
@@ -635,7 +633,7 @@ struct DispatcherTests {
 }
 
 extension DeliveryReport {
-  fileprivate subscript(provider: String) -> ProviderState? { entries.first { $0.provider == provider }?.state }
+  fileprivate subscript(provider: String) -> Ledger.ProviderState? { entries.first { $0.provider == provider }?.state }
 }
 
 /// The code of the error that is thrown; nil if none is.

@@ -23,8 +23,8 @@ struct DurationTests {
       var options = DeliveryOptions()
       options.attemptTimeout = forever
       options.backoff.most = forever
-      options.breaker.failures = 1
-      options.breaker.openFor = forever
+      options.backoff.failures = 1
+      options.backoff.openFor = forever
       options.flush.idleAfter = forever
       let failing = ScriptedProvider(name: "failing", finally: .fail("down"))
       let later = ScriptedProvider(name: "later", finally: .retry(after: forever))

@@ -8,7 +8,7 @@ import Testing
 @testable import WeirDelivery
 
 struct FlushPlanTests {
-  private func plan(_ triggers: FlushTriggers, _ change: (inout FlushPolicy) -> Void = { _ in }) -> FlushPlan {
+  private func plan(_ triggers: FlushPolicy.Triggers, _ change: (inout FlushPolicy) -> Void = { _ in }) -> FlushPlan {
     var policy = FlushPolicy(triggers)
     policy.queueLimit = 10
     policy.deliverySize = 1000
@@ -86,12 +86,12 @@ struct FlushPlanTests {
     #expect(plan.due(at: .zero) == .firstEvents)
   }
 
-  @Test(arguments: [FlushTriggers.start, .resume, .reachable, .overflow, .shutdown, .demand])
-  func `a flush is due on a signal`(_ trigger: FlushTriggers) {
+  @Test(arguments: [FlushPolicy.Triggers.start, .resume, .reachable, .overflow, .shutdown, .demand])
+  func `a flush is due on a signal`(_ trigger: FlushPolicy.Triggers) {
     var plan = plan(trigger)
     plan.arrived(bytes: 1, opening: 1, at: .zero)
     plan.reachedEnd()
-    plan.signal(FlushTriggers.signals.subtracting(trigger))
+    plan.signal(FlushPolicy.Triggers.signals.subtracting(trigger))
     #expect(plan.due(at: .seconds(1000)) == nil)
     #expect(plan.nextLook(after: .seconds(1000)) == nil)
     plan.signal(trigger)
@@ -120,17 +120,17 @@ struct FlushPlanTests {
   }
 
   @Test func `a set of triggers answers what each of them does alone`() {
-    let each = (0..<11).map { FlushTriggers(rawValue: 1 << $0) }
+    let each = (0..<11).map { FlushPolicy.Triggers(rawValue: 1 << $0) }
     let seed = testSeed()
     print("FlushPlanTests: WEIR_SEED=\(seed)")
     var random = Seeded(seed: seed)
     for raw in 0..<UInt32(1 << 11) {
-      let set = FlushTriggers(rawValue: raw)
+      let set = FlushPolicy.Triggers(rawValue: raw)
       var all = plan(set) { $0.firstEvents = 1 }
       var alone = each.map { trigger in plan(trigger) { $0.firstEvents = 1 } }
       let events = Int.random(in: 0...12, using: &random)
       let size = Int.random(in: 0...120, using: &random)
-      let signals = FlushTriggers(rawValue: .random(in: 0..<1 << 11, using: &random))
+      let signals = FlushPolicy.Triggers(rawValue: .random(in: 0..<1 << 11, using: &random))
       let now = Duration.seconds(Int.random(in: 0...6, using: &random))
       func prepare(_ plan: inout FlushPlan) {
         for number in 0..<events { plan.arrived(bytes: size, opening: UInt64(number / 6), at: .zero) }
@@ -138,7 +138,7 @@ struct FlushPlanTests {
         plan.signal(signals)
       }
       prepare(&all)
-      var expected: FlushTriggers = []
+      var expected: FlushPolicy.Triggers = []
       for index in alone.indices where set.contains(each[index]) {
         prepare(&alone[index])
         expected.formUnion(alone[index].due(at: now) ?? [])
@@ -167,7 +167,7 @@ struct FlushPlanTests {
   }
 
   @Test func `events that fill a call go out, whichever limit the policy goes by`() {
-    for triggers in [.count, .bytes] as [FlushTriggers] {
+    for triggers in [.count, .bytes] as [FlushPolicy.Triggers] {
       var byEvents = plan(triggers) {
         $0.queueLimit = 1000
         $0.deliverySize = 100_000

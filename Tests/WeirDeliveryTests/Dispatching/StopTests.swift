@@ -12,8 +12,8 @@ import WeirTesting
 struct StopTests {
   private func options(openFor: Duration = .seconds(10), most: Duration = .seconds(60)) -> DeliveryOptions {
     var options = DeliveryOptions()
-    options.breaker.openFor = openFor
-    options.breaker.probeEvents = 3
+    options.backoff.openFor = openFor
+    options.backoff.probeEvents = 3
     options.backoff.most = most
     return options
   }
@@ -109,7 +109,7 @@ struct StopTests {
       let provider = ScriptedProvider(answers: [.stop("404: no such path")])
       try stage.capture(2)
       try stage.dispatcher.add(provider, options: options())
-      func files() throws -> ProviderState? { try LogDirectory(directory).ledger()["scripted"]?.state }
+      func files() throws -> Ledger.ProviderState? { try LogDirectory(directory).ledger()["scripted"]?.state }
       #expect(await stage.run { stage.entry().state == .stopped(reason: "404: no such path") })
       // Its record of attempts is another log, which is drained when it is.
       #expect(try await eventuallyThrowing { try files() == .stopped(reason: "404: no such path") })

@@ -17,7 +17,7 @@ private struct Trial {
   let provider: ScriptedProvider
 
   init(
-    _ directory: String, _ triggers: FlushTriggers, provider: ScriptedProvider = ScriptedProvider(),
+    _ directory: String, _ triggers: FlushPolicy.Triggers, provider: ScriptedProvider = ScriptedProvider(),
     waiting: Int = 0, machine: Machine? = nil, byteLimit: Int? = nil, whenFull: Tracker.OverflowPolicy = .block,
     _ change: (inout DeliveryOptions) -> Void = { _ in }
   ) throws {
@@ -227,8 +227,8 @@ struct TriggerTests {
       let provider = ScriptedProvider(answers: [.fail("down")])
       let trial = try Trial(directory, [.count, .reachable], provider: provider) {
         $0.flush.queueLimit = 5
-        $0.breaker.failures = 1
-        $0.breaker.openFor = .seconds(10)
+        $0.backoff.failures = 1
+        $0.backoff.openFor = .seconds(10)
       }
       try trial.stage.capture(3)
       #expect(await trial.staysAt(0))
@@ -281,8 +281,8 @@ struct TriggerTests {
     }
   }
 
-  @Test(arguments: [FlushTriggers.shutdown, .count])
-  func `a shutdown triggers delivery`(_ trigger: FlushTriggers) async throws {
+  @Test(arguments: [FlushPolicy.Triggers.shutdown, .count])
+  func `a shutdown triggers delivery`(_ trigger: FlushPolicy.Triggers) async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, trigger)
       try trial.stage.capture(5)
@@ -297,8 +297,8 @@ struct TriggerTests {
     }
   }
 
-  @Test(arguments: [FlushTriggers.demand, .count])
-  func `a demand triggers delivery`(_ trigger: FlushTriggers) async throws {
+  @Test(arguments: [FlushPolicy.Triggers.demand, .count])
+  func `a demand triggers delivery`(_ trigger: FlushPolicy.Triggers) async throws {
     try await withDirectoryAsync { directory in
       let trial = try Trial(directory, trigger)
       try trial.stage.capture(5)

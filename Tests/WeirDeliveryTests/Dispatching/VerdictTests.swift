@@ -123,9 +123,9 @@ struct VerdictTests {
 
   @Test func `a provider is left alone after failures in a row, and tried with a few events`() async throws {
     var options = DeliveryOptions()
-    options.breaker.failures = 3
-    options.breaker.openFor = .seconds(100)
-    options.breaker.probeEvents = 2
+    options.backoff.failures = 3
+    options.backoff.openFor = .seconds(100)
+    options.backoff.probeEvents = 2
     let provider = ScriptedProvider(answers: [.fail("a"), .fail("b"), .fail("c"), .fail("d")])
     try await withStage(provider, 9, options: options) { stage in
       #expect(await stage.run { stage.entry().state == .open })

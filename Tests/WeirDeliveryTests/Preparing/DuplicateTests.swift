@@ -9,7 +9,7 @@ import Testing
 @testable import WeirDelivery
 
 struct DuplicateTests {
-  /// The rule as the documentation has it, without a thought for cost.
+  /// The window as the documentation has it, without a thought for cost.
   private struct Model {
     let window: Int64
     let limit: Int
@@ -34,8 +34,7 @@ struct DuplicateTests {
     for round in 0..<300 {
       let windowLength = [0, 1, 7, 100, 1000, .max].randomElement(using: &random)! as Int64
       let limit = [1, 2, 5, 40, 1000].randomElement(using: &random)!
-      let rule = DuplicateRule(window: .nanoseconds(windowLength), limit: limit)
-      var window = DuplicateWindow(rule)
+      var window = DuplicateWindow(.nanoseconds(windowLength), limit: limit)
       var model = Model(window: min(windowLength, .max / 4), limit: limit)
       var time: Int64 = [0, -500, .max - 5000, .min].randomElement(using: &random)!
       for number in 0..<200 {
@@ -56,7 +55,7 @@ struct DuplicateTests {
   }
 
   @Test func `an event that goes on and on is kept once in each window, counted from the first`() {
-    var window = DuplicateWindow(DuplicateRule(window: .nanoseconds(100)))
+    var window = DuplicateWindow(.nanoseconds(100), limit: 1000)
     let times: [Int64] = [0, 90, 150, 200, 240, 260]
     let originals = times.enumerated().map { number, time in
       window.original(of: stored("e", ["a": 1], at: time, id: EventID(opening: 1, sequence: UInt64(number))))?.sequence
@@ -65,7 +64,7 @@ struct DuplicateTests {
   }
 
   @Test func `events of equal name, fields and user in a lane are the same`() {
-    var window = DuplicateWindow(DuplicateRule())
+    var window = DuplicateWindow(.seconds(1), limit: 1000)
     var number: UInt64 = 0
     func isDuplicate(
       _ name: String = "e", _ fields: FieldObject = ["a": 1, "b": ["x", nil]], user: String? = nil, lane: UInt64 = 3,
@@ -100,26 +99,8 @@ struct DuplicateTests {
     for fields in others { #expect(isDuplicate("e", fields), "\(fields)") }
   }
 
-  @Test func `the hash is SipHash-2-4 of 128 bits`() {
-    func hash(_ words: [UInt64]) -> [UInt8] {
-      var hash = SipHash128(key: (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908))
-      for word in words { hash.combine(word) }
-      let result = hash.finished()
-      return [result.low, result.high].flatMap { half in withUnsafeBytes(of: half.littleEndian) { Array($0) } }
-    }
-    // The authors' test vectors, those of whole words.
-    #expect(
-      hash([]) == [
-        0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72, 0x14, 0xc7, 0x55, 0x02, 0x93,
-      ])
-    #expect(
-      hash([0x0706_0504_0302_0100]) == [
-        0x3b, 0x62, 0xa9, 0xba, 0x62, 0x58, 0xf5, 0x61, 0x0f, 0x83, 0xe2, 0x64, 0xf3, 0x14, 0x97, 0xb4,
-      ])
-  }
-
   @Test func `memory is bounded, and what is forgotten too soon is counted`() {
-    var window = DuplicateWindow(DuplicateRule(window: .seconds(1), limit: 1000))
+    var window = DuplicateWindow(.seconds(1), limit: 1000)
     for number in 0..<5000 as Range<Int64> { _ = window.original(of: stored("e", ["n": .int(number)], at: number)) }
     #expect(window.count == 1000)
     #expect(window.forgotten == 4000)
@@ -130,8 +111,8 @@ struct DuplicateTests {
     }
     #expect(window.count == 1000)
     #expect(window.forgotten == 4000)
-    // And a rule that makes no sense remembers one.
-    var least = DuplicateWindow(DuplicateRule(window: .seconds(-1), limit: -5))
+    // And a limit that makes no sense remembers one.
+    var least = DuplicateWindow(.seconds(-1), limit: -5)
     #expect(least.original(of: stored("e")) == nil)
     #expect(least.original(of: stored("e")) != nil)
     #expect(least.original(of: stored("f")) == nil)

@@ -8,6 +8,16 @@ import Testing
 @testable import WeirContracts
 @testable import WeirDelivery
 
+extension EventMapper {
+  fileprivate static func prefixEvents(_ prefix: String) -> EventMapper {
+    EventMapper { event in
+      var event = event
+      event.name = prefix + event.name
+      return event
+    }
+  }
+}
+
 struct EventMapperTests {
   private func fields(_ mapper: EventMapper, _ fields: FieldObject) -> FieldObject? {
     mapper(prepared("e", fields))?.fields
@@ -43,11 +53,12 @@ struct EventMapperTests {
     #expect(fields(snake, ["o": ["aB": 1, "a_b": 2]]) == ["o": ["a_b_2": 1, "a_b": 2]])
     // Two of one name, as dynamic events can have, are none of the mapper's making.
     #expect(fields(snake, ["a": 1, "a": 2, "aB": 3]) == ["a": 1, "a": 2, "a_b": 3])
-    #expect(fields(.renameFields(["a": "b"]), ["a": 1, "b": 2]) == ["b_2": 1, "b": 2])
+    #expect(fields(.renaming(fields: ["a": "b"]), ["a": 1, "b": 2]) == ["b_2": 1, "b": 2])
     // To exchange two names is no collision.
-    #expect(fields(.renameFields(["a": "b", "b": "a"]), ["a": 1, "b": 2]) == ["b": 1, "a": 2])
-    #expect(fields(.flatten(), ["a": ["b": 1], "a_b": 2]) == ["a_b_2": 1, "a_b": 2])
-    #expect(fields(.flatten(), ["a": ["b": 1, "b_c": 2], "a_b": ["c": 3]]) == ["a_b": 1, "a_b_c": 2, "a_b_c_2": 3])
+    #expect(fields(.renaming(fields: ["a": "b", "b": "a"]), ["a": 1, "b": 2]) == ["b": 1, "a": 2])
+    #expect(fields(.flattening(), ["a": ["b": 1], "a_b": 2]) == ["a_b_2": 1, "a_b": 2])
+    let flat = fields(.flattening(), ["a": ["b": 1, "b_c": 2], "a_b": ["c": 3]])
+    #expect(flat == ["a_b": 1, "a_b_c": 2, "a_b_c_2": 3])
     var preparation = Preparation(mapper: snake)
     _ = preparation.prepare(stored("e", ["userID": 1, "user_id": 2, "o": ["aB": 1, "a_b": 2]]))
     #expect(preparation.counts.renamed == 2)
@@ -71,7 +82,7 @@ struct EventMapperTests {
     for _ in 0..<2000 {
       let original = object(0)
       let mappers: [EventMapper] = [
-        .snakeCase(), .camelCase(), .flatten(), .flatten().then(.snakeCase()), .limitNames(bytes: 8),
+        .snakeCase(), .camelCase(), .flattening(), .flattening().then(.snakeCase()), .limiting(nameBytes: 8),
       ]
       for mapper in mappers {
         let mapped = fields(mapper, original) ?? [:]
@@ -82,7 +93,7 @@ struct EventMapperTests {
   }
 
   @Test func `mappers compose in their order`() throws {
-    let one = EventMapper(.snakeCase(), .prefixEvents("shop_"), .renameEvents(["shop_a_b": "done"]))
+    let one = EventMapper(.snakeCase(), .prefixEvents("shop_"), .renaming(events: ["shop_a_b": "done"]))
     #expect(one.name("aB") == "done")
     #expect(one.name("c") == "shop_c")
     #expect(EventMapper.snakeCase().then(.prefixEvents("shop_")).name("aB") == "shop_a_b")
@@ -93,38 +104,38 @@ struct EventMapperTests {
     #expect(nested.name("") == "321")
   }
 
-  @Test func `events that are not for the provider are dropped`() {
-    #expect(EventMapper.keepEvents("a", "b")(prepared("a")) != nil)
-    #expect(EventMapper.keepEvents("a", "b")(prepared("c")) == nil)
-    #expect(EventMapper.dropEvents("a")(prepared("a")) == nil)
-    #expect(EventMapper.dropEvents("a")(prepared("b")) != nil)
+  @Test func `events that are not for the provider are withheld`() {
+    #expect(EventMapper.only { $0.name == "a" }(prepared("a")) != nil)
+    #expect(EventMapper.only { $0.name == "a" }(prepared("c")) == nil)
     // Once one said no, those after it are not asked.
     let asked = EventMapper(
-      .dropEvents("a"),
-      EventMapper { _ in
+      .only { $0.name != "a" },
+      EventMapper { event in
         Issue.record("asked")
-        return true
+        return event
       })
     #expect(asked(prepared("a")) == nil)
     let own = EventMapper { event in
-      event.fields["n"] = 2
-      return event.fields["keep"] == true
+      guard event.fields["keep"] == true else { return nil }
+      var changed = event
+      changed.fields["n"] = 2
+      return changed
     }
     #expect(own(prepared("a", ["keep": true, "n": 1]))?.fields == ["keep": true, "n": 2])
     #expect(own(prepared("a")) == nil)
   }
 
-  @Test func `fields are kept, removed, set and renamed`() {
-    #expect(fields(.onlyFields("a", "c"), ["a": 1, "b": 2, "c": 3]) == ["a": 1, "c": 3])
-    #expect(fields(.withoutFields("a", "c"), ["a": 1, "b": 2, "c": 3]) == ["b": 2])
-    #expect(fields(.setFields(["source": "weir", "a": nil]), ["a": 1]) == ["a": nil, "source": "weir"])
-    #expect(fields(.renameFields(["a": "b"], in: "other"), ["a": 1]) == ["a": 1])
-    #expect(fields(.renameFields(["a": "b"], in: "e"), ["a": 1]) == ["b": 1])
+  @Test func `fields are kept, removed, added and renamed`() {
+    #expect(fields(.only(fields: "a", "c"), ["a": 1, "b": 2, "c": 3]) == ["a": 1, "c": 3])
+    #expect(fields(.without(fields: "a", "c"), ["a": 1, "b": 2, "c": 3]) == ["b": 2])
+    #expect(fields(.adding(["source": "weir", "a": nil]), ["a": 1]) == ["a": 1, "source": "weir"])
+    #expect(fields(.renaming(fields: ["a": "b"], in: "other"), ["a": 1]) == ["a": 1])
+    #expect(fields(.renaming(fields: ["a": "b"], in: "e"), ["a": 1]) == ["b": 1])
     #expect(
-      fields(.flatten(separator: "."), ["a": ["b": ["c": 1]], "d": [["e": 2]], "f": [:], "g": 3])
+      fields(.flattening(separator: "."), ["a": ["b": ["c": 1]], "d": [["e": 2]], "f": [:], "g": 3])
         == ["a.b.c": 1, "d": [["e": 2]], "f": [:], "g": 3])
     let context = EventContext(globals: ["a": 1, "b": 2, "c": 3], user: EventUser(id: "u"), fields: ["b": 4, "c": 5])
-    let joined = EventMapper.joinContext()(prepared("e", ["c": 6], context: context))
+    let joined = EventMapper.joiningContext()(prepared("e", ["c": 6], context: context))
     #expect(joined?.fields == ["c": 6, "b": 4, "a": 1])
     #expect(joined?.context == EventContext(user: EventUser(id: "u")))
   }
@@ -149,11 +160,8 @@ struct EventMapperTests {
         "date": .string(text), "id": .string(id.uuidString), "bytes": "AQID", "same": ["a", true, nil, [:], []],
         "nested": ["at": [.string(text)]],
       ])
-    let untouched: FieldObject = ["b": .double(0.5), "c": .date(date), "d": 5]
-    #expect(fields(.wideIntegersAsText(), untouched) == untouched)
-    #expect(fields(.wideIntegersAsText(), ["a": .int(.max)]) == ["a": "9223372036854775807"])
-    #expect(fields(.dates(as: .milliseconds), ["a": .date(date)]) == ["a": 1_795_219_200_500])
-    #expect(fields(.dates(as: .seconds), ["a": .date(date)]) == ["a": 1_795_219_200.5])
+    #expect(fields(.jsonValues(dates: .milliseconds), ["a": .date(date)]) == ["a": 1_795_219_200_500])
+    #expect(fields(.jsonValues(dates: .seconds), ["a": .date(date)]) == ["a": 1_795_219_200.5])
     for seconds in [1e300, -1e300, .infinity, -.infinity, 253_402_300_800, -63_145_526_401] as [Double] {
       for form in EventMapper.DateForm.allCases {
         let odd: FieldObject = ["a": .date(Date(timeIntervalSinceReferenceDate: seconds))]
@@ -166,12 +174,12 @@ struct EventMapperTests {
   @Test func `values and names are cut at their limits`() {
     let long: FieldObject = ["a": "123456", "b": "12345", "c": "aéé€", "d": .bytes([1, 2, 3, 4, 5, 6])]
     let cut: FieldObject = ["a": "12345", "b": "12345", "c": "aéé", "d": .bytes([1, 2, 3, 4, 5])]
-    #expect(fields(.limitValues(bytes: 5), long) == cut)
-    #expect(fields(.limitValues(bytes: 3), ["a": "👨‍👩‍👧‍👦x", "b": [["c": "1234"]]]) == ["a": "", "b": [["c": "123"]]])
-    let mapped = EventMapper.limitNames(bytes: 8)(prepared("0123456789", ["abcdefghi": 1, "abcdefghj": 2, "x": 3]))
+    #expect(fields(.limiting(valueBytes: 5), long) == cut)
+    #expect(fields(.limiting(valueBytes: 3), ["a": "👨‍👩‍👧‍👦x", "b": [["c": "1234"]]]) == ["a": "", "b": [["c": "123"]]])
+    let mapped = EventMapper.limiting(nameBytes: 8)(prepared("0123456789", ["abcdefghi": 1, "abcdefghj": 2, "x": 3]))
     #expect(mapped?.name == "01234567")
     #expect(mapped?.fields == ["abcdefgh": 1, "abcdef_2": 2, "x": 3])
-    var preparation = Preparation(mapper: EventMapper(.limitNames(bytes: 8), .limitValues(bytes: 1)))
+    var preparation = Preparation(mapper: .limiting(nameBytes: 8, valueBytes: 1))
     _ = preparation.prepare(stored("0123456789", ["abcdefghi": "ab", "abcdefghj": "ab", "x": "ab"]))
     #expect(preparation.counts.truncated == 6)
     #expect(preparation.counts.renamed == 1)
@@ -182,7 +190,7 @@ struct EventMapperTests {
   func `many long names that begin alike are told apart`() throws {
     let many = 30_000
     let fields = FieldObject((0..<many).map { ("abcdefghi\($0)", FieldValue.int(Int64($0))) })
-    let mapped = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", fields)))
+    let mapped = try #require(EventMapper.limiting(nameBytes: 8)(prepared("e", fields)))
     #expect(Set(mapped.fields.map(\.name)).count == many)
     #expect(mapped.fields.allSatisfy { $0.name.utf8.count <= 8 })
     #expect(mapped.fields[0].name == "abcdefgh")
@@ -191,7 +199,7 @@ struct EventMapperTests {
     // Two names that are cut to the same stem by a longer number.
     let two = FieldObject(
       ["abcdefgh", "abcdefgi"].flatMap { name in (0..<20).map { ("\(name)\($0)", .int(Int64($0))) } })
-    let cut = try #require(EventMapper.limitNames(bytes: 8)(prepared("e", two)))
+    let cut = try #require(EventMapper.limiting(nameBytes: 8)(prepared("e", two)))
     #expect(Set(cut.fields.map(\.name)).count == 40)
   }
 

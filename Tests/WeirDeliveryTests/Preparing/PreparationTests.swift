@@ -13,11 +13,9 @@ private struct OrderEvent: Codable, Event {
   var number: Int
 }
 
-private struct OrderRegistry: Registry {
-  static let area = "orders"
-  let tracker: Tracker
-  static func derivedFields(of event: OrderEvent, in stored: StoredEvent) -> FieldObject {
-    ["isLarge": .bool(event.number > 100), "price": ["amount": .int(Int64(event.number)), "rounded": true]]
+extension EventMapper {
+  fileprivate static let orders = deriving(from: OrderEvent.self) { order, _ in
+    ["isLarge": .bool(order.number > 100), "price": ["amount": .int(Int64(order.number)), "rounded": true]]
   }
 }
 
@@ -26,6 +24,14 @@ extension Preparation {
   fileprivate mutating func required(_ event: StoredEvent) throws -> PreparedEvent {
     let prepared = prepare(event)
     return try #require(prepared)
+  }
+
+  /// One that holds events against a contract.
+  fileprivate init(_ contract: Contract, mapper: EventMapper = EventMapper(), redactsSensitive: Bool = true) throws {
+    var options = DeliveryOptions()
+    options.contract = try contract.compiled()
+    options.redactsSensitive = redactsSensitive
+    self.init(options, mapper: mapper)
   }
 }
 
@@ -49,59 +55,48 @@ struct PreparationTests {
     let event = stored("e", ["a": 1], context: EventContext(globals: ["app": "x"], user: EventUser(id: "u")))
     var preparation = Preparation()
     #expect(preparation.prepare(event) == PreparedEvent(event))
-    var counts = Preparation.Counts()
+    var counts = PreparedEvent.Counts()
     counts.prepared = 1
     #expect(preparation.counts == counts)
   }
 
   @Test func `the steps go in their order`() throws {
-    var preparation = Preparation(
-      contract: try contract.compiled(), registries: [OrderRegistry.self],
-      enrichment: [
-        EventHook("first") { event in
-          #expect(event.fields["isLarge"] == true)
-          #expect(event.fields["currency"] == nil)
-          event.fields["steps"] = ["first"]
-          return .keep
-        },
-        EventHook("second") { event in
-          event.fields["steps"] = .array((try? event.fields["steps"]?.array()) ?? [] + ["second"])
-          event.fields["number"] = -1
-          return .keep
-        },
-      ],
-      hooks: [
-        EventHook("third") { event in
-          // The check is of what enrichment made of the event; defaults and flags are there by now, true values still.
-          #expect(event.violations.map(\.field) == ["number", "card"])
-          #expect(event.violations.last?.value == "12345")
-          #expect(event.flags.contains(.violating))
-          #expect(event.flags.contains(.defaulted(field: "currency")))
-          #expect(event.fields["currency"] == "EUR")
-          #expect(event.fields["card"] == "12345")
-          event.fields["hookField"] = event.fields["currency"]
-          event.name = "OrderPlaced"
-          return .keep
-        }
-      ],
-      mapper: .snakeCase())
-    let event = try preparation.required(stored("order", ["number": 200, "card": "12345"]))
-    #expect(event.name == "order_placed")
-    #expect(event.fields["hook_field"] == "EUR")
-    #expect(event.fields["is_large"] == true)
-    #expect(event.fields["card"] == .redacted)
+    let mapper = EventMapper(
+      .snakeCase(),
+      EventMapper { event in
+        // Derived fields, defaults, flags and redaction are there by now, in the names that the mapper before made.
+        #expect(event.violations.map(\.field) == ["number", "card"])
+        #expect(event.violations.last?.value == .redacted)
+        #expect(event.flags.contains(.violating))
+        #expect(event.flags.contains(.defaulted(field: "currency")))
+        #expect(event.fields["currency"] == "EUR")
+        #expect(event.fields["card"] == .redacted)
+        #expect(event.fields["is_large"] == true)
+        var event = event
+        event.fields["own_field"] = event.fields["currency"]
+        event.name = "OrderPlaced"
+        return event
+      },
+      .deriving(from: OrderEvent.self) { order, stored in
+        #expect(stored.fields["card"] == "12345")
+        return ["isLarge": .bool(order.number < 0)]
+      })
+    var preparation = try Preparation(contract, mapper: mapper)
+    let event = try preparation.required(stored("order", ["number": -200, "card": "12345"]))
+    #expect(event.name == "OrderPlaced")
+    #expect(event.fields["own_field"] == "EUR")
     #expect(event.stored.fields["card"] == .redacted)
-    #expect(event.violations.map(\.value) == [-1, .redacted])
-    #expect(event.stored.fields["number"] == 200)
+    #expect(event.violations.map(\.value) == [-200, .redacted])
+    #expect(event.stored.fields["number"] == -200)
     let counts = preparation.counts
     #expect(counts.prepared == 1)
     #expect(counts.violating == 1)
     #expect(counts.defaulted == 1)
-    #expect(counts.dropped == [:])
+    #expect(counts.withheld == 0)
   }
 
-  @Test func `a field that enrichment adds is not unknown to the contract, one that the program adds is`() throws {
-    var preparation = Preparation(contract: try contract.compiled(), registries: [OrderRegistry.self])
+  @Test func `a field that is derived is not unknown to the contract, one that the program adds is`() throws {
+    var preparation = try Preparation(contract, mapper: .orders)
     let fields: FieldObject = ["number": 1, "currency": "USD", "extra": ["a.b": 1], "a.b": 2]
     let event = try preparation.required(stored("order", fields))
     #expect(event.violations.map(\.field) == ["extra", #"a\.b"#])
@@ -115,26 +110,11 @@ struct PreparationTests {
     #expect(preparation.prepare(stored("oder"))?.flags == [.violating])
   }
 
-  @Test func `hooks edit and drop, counted by name`() {
-    let seen = EventHook("seen") { event in
-      event.fields["seen"] = true
-      return .keep
-    }
-    func drop(_ name: String) -> EventHook { EventHook("drop \(name)") { $0.name == name ? .drop : .keep } }
-    var preparation = Preparation(enrichment: [drop("a"), seen], hooks: [drop("b"), drop("c"), drop("b")])
-    let names = ["a", "b", "c", "d", "a", "d", "c", "c"]
-    let prepared = names.map { preparation.prepare(stored($0)) }
-    #expect(prepared.map { $0?.name } == [nil, nil, nil, "d", nil, "d", nil, nil])
-    #expect(prepared[3]?.fields == ["seen": true])
-    #expect(preparation.counts.dropped == ["drop a": 2, "drop b": 1, "drop c": 3])
-    #expect(preparation.counts.prepared == 2)
-  }
-
-  @Test func `an event that the mapper drops is counted`() {
-    var preparation = Preparation(mapper: .dropEvents("a"))
+  @Test func `an event that the mapper withholds is counted`() {
+    var preparation = Preparation(mapper: .only { $0.name != "a" })
     #expect(preparation.prepare(stored("a")) == nil)
     #expect(preparation.prepare(stored("b")) != nil)
-    #expect(preparation.counts.filtered == 1)
+    #expect(preparation.counts.withheld == 1)
     #expect(preparation.counts.prepared == 1)
   }
 
@@ -143,19 +123,18 @@ struct PreparationTests {
       stored("order", ["n": 1], at: time, id: EventID(opening: 1, sequence: number))
     }
     let second: Int64 = 1_000_000_000
-    let hook = EventHook("adds what differs") { event in
-      event.fields["time"] = .int(event.stored.time.nanosecondsSince1970)
-      return .keep
-    }
-    var preparation = Preparation(enrichment: [hook])
+    let mapper = EventMapper.deriving { ["time": .int($0.time.nanosecondsSince1970)] }
+    var preparation = Preparation(mapper: mapper)
     let prepared = [0, second / 2, second, second + 1, 3 * second].enumerated().map { index, time in
       preparation.prepare(event(UInt64(index), at: time))
     }
-    let first = EventFlag.duplicate(of: EventID(opening: 1, sequence: 0))
+    let first = PreparedEvent.Flag.duplicate(of: EventID(opening: 1, sequence: 0))
     #expect(prepared.map { $0?.flags } == [[], [first], [first], [], []])
     #expect(preparation.counts.duplicates == 2)
     #expect(preparation.counts.prepared == 5)
-    var off = Preparation(duplicates: nil)
+    var options = DeliveryOptions()
+    options.duplicateWindow = nil
+    var off = Preparation(options)
     #expect((0..<3).allSatisfy { off.prepare(event($0, at: 0))?.flags == [] })
   }
 
@@ -174,12 +153,8 @@ struct PreparationTests {
       globals: ["host": "h", "ip": "1.2.3.4"], user: EventUser(id: "u", traits: ["phone": 5, "plan": "pro"]),
       fields: ["ip": "5.6.7.8"], sensitive: ["ip", "phone"])
     let event = stored("order", fields, declaration: declaration, context: context)
-    // A hook's other name for the event takes nothing away.
-    let rename = EventHook("rename") { event in
-      event.name = "renamed"
-      return .keep
-    }
-    var preparation = Preparation(contract: try contract.compiled(), hooks: [rename])
+    // Another name for the event takes nothing away.
+    var preparation = try Preparation(contract, mapper: .renaming(events: ["order": "renamed"]))
     let prepared = try preparation.required(event)
     let redacted: FieldObject = [
       "number": -1, "email": .redacted, "geo": ["lat": .redacted, "zone": "x"], "card": .redacted, "currency": "EUR",
@@ -197,13 +172,13 @@ struct PreparationTests {
     #expect(!"\(prepared)".contains("a@b.c"))
     #expect(!"\(prepared)".contains("123456"))
     #expect(!"\(prepared)".contains("6.7.8"))
-    // Nor does a mapper's.
-    var mapped = Preparation(contract: try contract.compiled(), mapper: .renameFields(["card": "pan", "email": "to"]))
+    // Nor do other names for fields.
+    var mapped = try Preparation(contract, mapper: .renaming(fields: ["card": "pan", "email": "to"]))
     let provided = try mapped.required(event)
     #expect(provided.fields["pan"] == .redacted)
     #expect(provided.fields["to"] == .redacted)
     // Told otherwise, nothing is.
-    var open = Preparation(contract: try contract.compiled(), redactsSensitive: false)
+    var open = try Preparation(contract, redactsSensitive: false)
     #expect(open.prepare(event)?.fields == fields)
     #expect(open.prepare(event)?.context == context)
   }
@@ -218,7 +193,7 @@ struct PreparationTests {
         Optionally("plain", .string)
       }
     }
-    var preparation = Preparation(contract: try shapes.compiled())
+    var preparation = try Preparation(shapes)
     let cases: [(FieldObject, FieldObject)] = [
       (["address": "12 Secret St"], ["address": .redacted]), (["address": ["12 Secret St"]], ["address": [.redacted]]),
       (["address": [["street": "s", "city": "c"]]], ["address": [["street": .redacted, "city": "c"]]]),
@@ -237,7 +212,7 @@ struct PreparationTests {
   }
 
   @Test func `an event of the log itself is not prepared, and one without definition is`() throws {
-    var preparation = Preparation(contract: try contract.compiled(), registries: [OrderRegistry.self])
+    var preparation = try Preparation(contract, mapper: .orders)
     for name in ["weir.gap", "weir.hole", "weir.associated", "weir.disassociated"] {
       #expect(preparation.prepare(stored(name)) == nil)
     }
@@ -255,7 +230,7 @@ struct PreparationTests {
     #expect(told.fields == ["payload": .redacted])
     #expect(told.violations.map(\.rule) == ["readable"])
     #expect(told.violations.map(\.value) == [.redacted])
-    #expect(preparation.counts.underived == ["orders": 1])
+    #expect(preparation.counts.underived == ["OrderEvent": 1])
   }
 
   @Test func `the same events come out the same`() throws {
@@ -267,10 +242,11 @@ struct PreparationTests {
         ["number": .int(.random(in: -2...2, using: &random)), "userID": 1, "user_id": 2],
         at: .random(in: 0...10_000_000_000, using: &random), id: EventID(opening: 1, sequence: UInt64(number)))
     }
-    let fresh = Preparation(
-      contract: try contract.compiled(), registries: [OrderRegistry.self], duplicates: DuplicateRule(limit: 50),
-      hooks: [EventHook("odd") { $0.fields["number"] == 1 ? .drop : .keep }],
-      mapper: EventMapper(.snakeCase(), .flatten()))
+    var options = DeliveryOptions()
+    options.contract = try contract.compiled()
+    options.duplicateMemory = 50
+    let mapper = EventMapper(.orders, .only { $0.fields["number"] != 1 }, .snakeCase(), .flattening())
+    let fresh = Preparation(options, mapper: mapper)
     var one = fresh
     var other = fresh
     let first = events.map { one.prepare($0) }
@@ -279,8 +255,7 @@ struct PreparationTests {
     #expect(one.counts.duplicates > 100)
     #expect(one.counts.renamed > 100)
     let counts = one.counts
-    let dropped = counts.dropped.values.reduce(0, +)
-    #expect(counts.prepared + counts.passed + counts.filtered + dropped == UInt64(events.count))
+    #expect(counts.prepared + counts.passed + counts.withheld == UInt64(events.count))
     #expect(counts.prepared == UInt64(first.count { $0 != nil }))
   }
 }

@@ -1,5 +1,4 @@
-// ShopTracking: where the program puts its tracking together: one line a page, and the dispatchers of
-// the two destinations.
+// ShopTracking: where the program puts its tracking together: one line a page, and what the two providers get.
 
 #if Macros
   import Weir
@@ -14,22 +13,17 @@
     }
   }
 
-  /// What every event of a destination needs, and which events it gets.
-  enum Dispatchers {
-    static func analytics(_ provider: any Provider) -> ProviderDispatcher {
-      ProviderDispatcher(
-        to: provider, only: [WishlistEvent.self, ScopeEvent.self],
-        fields: [
-          GenericField("app", "shop"),
-          GenericField("page") { $0.context.view.map { .string($0.name) } },
-        ],
-        mapper: EventMapper(.snakeCase()))
-    }
+  /// What each provider gets, and in which form.
+  extension EventMapper {
+    static let analytics = EventMapper(
+      .only(WishlistEvent.self, ScopeEvent.self),
+      .adding(["app": "shop"]),
+      .adding("page") { $0.context.view.map { .string($0.name) } },
+      .snakeCase())
 
-    static func recommendations(_ provider: any Provider) -> ProviderDispatcher {
-      ProviderDispatcher(
-        to: provider, only: [TasteEvent.self], fields: [GenericField("model", "2026-11")],
-        mapper: EventMapper(.renameEvents(["taste.liked": "like", "taste.disliked": "dislike"])))
-    }
+    static let recommendations = EventMapper(
+      .only(TasteEvent.self),
+      .adding(["model": "2026-11"]),
+      .renaming(events: ["taste.liked": "like", "taste.disliked": "dislike"]))
   }
 #endif

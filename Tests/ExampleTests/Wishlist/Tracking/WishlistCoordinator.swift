@@ -1,4 +1,4 @@
-// WishlistCoordinator: makes of what happened the events of each destination.
+// WishlistCoordinator: makes of what happened the events of each provider.
 
 #if Macros
   import Weir

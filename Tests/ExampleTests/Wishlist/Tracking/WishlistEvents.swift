@@ -1,4 +1,4 @@
-// WishlistEvents: what is captured, a type for each destination.
+// WishlistEvents: what is captured, a type for each provider.
 
 #if Macros
   import Weir

@@ -1,4 +1,4 @@
-// DestinationTests: what --to, --name, --from and the options for keys are taken for, and what is refused.
+// ProviderAddressTests: what --to, --name, --from and the options for keys are taken for, and what is refused.
 
 import ArgumentParser
 import Foundation
@@ -9,28 +9,28 @@ import WeirDelivery
 
 @testable import WeirTool
 
-struct DestinationTests {
+struct ProviderAddressTests {
   @Test(arguments: ["http://localhost:8080/v1/batch", "https://api.example.com", "HTTP://127.0.0.1/"])
   func `a URL is an endpoint`(text: String) throws {
-    #expect(try Destination(text) == .endpoint(text))
+    #expect(try ProviderAddress(text) == .endpoint(text))
   }
 
   @Test(arguments: [
     "out", "/var/lib/out", "./a b", "http", "./localhost:4100", "x/localhost:80", "a:b", ":80", "a:123456",
   ])
   func `a path is a place for files`(text: String) throws {
-    #expect(try Destination(text) == .files(text))
+    #expect(try ProviderAddress(text) == .files(text))
   }
 
   @Test(arguments: ["", "ftp://host/x", "http://", "https:///path", "file:///tmp/x", "http://[::1"])
   func `a text that is neither URL nor path is refused`(text: String) {
-    #expect(throws: ToolError.self) { try Destination(text) }
+    #expect(throws: ToolError.self) { try ProviderAddress(text) }
   }
 
   /// As a path each would take events into a directory of that name, and all would count as delivered.
   @Test(arguments: ["localhost:4100", "127.0.0.1:80/v1/batch", "api.example.com:443", "http:/x", "https:", "HTTP:/x/y"])
   func `an address that is not written out is refused`(text: String) throws {
-    let error = try #require(throws: ToolError.self) { try Destination(text) }
+    let error = try #require(throws: ToolError.self) { try ProviderAddress(text) }
     #expect(error.message.contains("http://"), "\(error.message)")
     #expect(error.message.contains("./\(text)"), "\(error.message)")
   }
@@ -38,41 +38,42 @@ struct DestinationTests {
   /// Whoever sees the error, in a log for one, must not see the key.
   @Test func `a key in the address is refused, and not repeated`() {
     for text in ["https://user:sEcReT@host/x", "https://sEcReT@host/x", "ftp://sEcReT@host/x?key=sEcReT"] {
-      let error = #expect(throws: ToolError.self) { try Destination(text) }
+      let error = #expect(throws: ToolError.self) { try ProviderAddress(text) }
       #expect(error?.message.contains("sEcReT") == false)
     }
-    #expect((try? Destination("https://host/x?key=sEcReT"))?.shown == "https://host/x")
+    #expect((try? ProviderAddress("https://host/x?key=sEcReT"))?.shown == "https://host/x")
   }
 
-  @Test func `names tell destinations apart`() throws {
+  @Test func `names tell providers apart`() throws {
     let texts = ["http://host/a", "http://host/b", "http://host:81/a", "out", "x/out", "https://host/a"]
-    let names = try texts.map { try Destination($0).name(.json) }
+    let names = try texts.map { try ProviderAddress($0).name(.json) }
     #expect(Set(names).count == texts.count)
-    #expect(try Destination("http://host/a").name(.segment) != names[0])
-    #expect(try Destination("http://host/a").name(.json) == names[0])
-    let options = try names.map { try DestinationOptions.parse(["--to", "x", "--name", $0]) }
+    #expect(try ProviderAddress("http://host/a").name(.segment) != names[0])
+    #expect(try ProviderAddress("http://host/a").name(.json) == names[0])
+    let options = try names.map { try ProviderOptions.parse(["--to", "x", "--name", $0]) }
     #expect(options.map(\.names) == names.map { [$0] })
   }
 
   @Test func `the same path is the same name however it is written`() throws {
     let here = FileManager.default.currentDirectoryPath
-    #expect(try Destination("out").name(.json) == Destination("\(here)/./out/").name(.json))
+    #expect(try ProviderAddress("out").name(.json) == ProviderAddress("\(here)/./out/").name(.json))
   }
 
   /// The key may change; what was delivered stays delivered.
   @Test func `a query is no part of the name`() throws {
-    #expect(try Destination("http://host/a?key=1").name(.json) == Destination("http://host/a?key=2").name(.json))
+    let names = try ["1", "2"].map { try ProviderAddress("http://host/a?key=\($0)").name(.json) }
+    #expect(names[0] == names[1])
   }
 }
 
-struct DestinationOptionsTests {
-  @Test func `several destinations have their names`() throws {
-    let options = try DestinationOptions.parse([
+struct ProviderOptionsTests {
+  @Test func `several providers have their names`() throws {
+    let options = try ProviderOptions.parse([
       "--to", "out", "--name", "a", "--to", "http://host/x", "--name", "b-2_C",
     ])
-    let named = try options.destinations()
+    let named = try options.addresses()
     #expect(named.map(\.name) == ["a", "b-2_C"])
-    #expect(named.map(\.destination) == [.files("out"), .endpoint("http://host/x")])
+    #expect(named.map(\.address) == [.files("out"), .endpoint("http://host/x")])
   }
 
   @Test(arguments: [
@@ -84,13 +85,13 @@ struct DestinationOptionsTests {
     ["--to", "a", "--preset", "none"],
   ])
   func `options that do not go together are refused`(arguments: [String]) {
-    #expect(throws: (any Error).self) { try DestinationOptions.parse(arguments) }
+    #expect(throws: (any Error).self) { try ProviderOptions.parse(arguments) }
   }
 
-  /// A cursor tells what one destination has: another table has none of it.
-  @Test func `the name has what tells destinations of one address apart`() throws {
+  /// A cursor tells what one provider has: another table has none of it.
+  @Test func `the name has what tells providers of one address apart`() throws {
     func name(_ more: String...) throws -> String {
-      try DestinationOptions.parse(["--to", "http://host"] + more).destinations()[0].name
+      try ProviderOptions.parse(["--to", "http://host"] + more).addresses()[0].name
     }
     let names = [
       try name(), try name("--table", "b"), try name("--project", "b"), try name("--user", "b"),
@@ -99,17 +100,17 @@ struct DestinationOptionsTests {
     #expect(Set(names).count == names.count, "\(names)")
     #expect(try name("--table", "events") == names[0])
     #expect(try name("--preset", "json") == names[0])
-    #expect(names[0] == Destination.endpoint("http://host").name(.json))
+    #expect(names[0] == ProviderAddress.endpoint("http://host").name(.json))
   }
 
-  /// It may be another destination, or have another key.
+  /// It may be another provider, or have another key.
   @Test func `an address with a query wants a name`() throws {
     let to = ["--to", "http://host/a?key=sEcReT"]
-    let error = try #require(throws: ToolError.self) { try DestinationOptions.parse(to).destinations() }
+    let error = try #require(throws: ToolError.self) { try ProviderOptions.parse(to).addresses() }
     #expect(error.message.contains("--name"))
     #expect(!error.message.contains("sEcReT"))
-    #expect(try DestinationOptions.parse(to + ["--name", "n"]).destinations().map(\.name) == ["n"])
-    #expect(throws: Never.self) { try DestinationOptions.parse(["--to", "http://host/a#b?c"]).destinations() }
+    #expect(try ProviderOptions.parse(to + ["--name", "n"]).addresses().map(\.name) == ["n"])
+    #expect(throws: Never.self) { try ProviderOptions.parse(["--to", "http://host/a#b?c"]).addresses() }
   }
 
   @Test(arguments: [
@@ -118,39 +119,39 @@ struct DestinationOptionsTests {
   ])
   func `options of URLs are refused for paths`(arguments: [String]) throws {
     let error = try #require(throws: ToolError.self) {
-      try DestinationOptions.parse(["--to", "out"] + arguments).destinations()
+      try ProviderOptions.parse(["--to", "out"] + arguments).addresses()
     }
     #expect(error.message.hasPrefix(arguments[0]), "\(error.message)")
     #expect(throws: Never.self) {
-      try DestinationOptions.parse(["--to", "out", "--to", "http://host"] + arguments).destinations()
+      try ProviderOptions.parse(["--to", "out", "--to", "http://host"] + arguments).addresses()
     }
-    #expect(throws: Never.self) { try DestinationOptions.parse(Array(arguments.prefix(0))).destinations() }
+    #expect(throws: Never.self) { try ProviderOptions.parse(Array(arguments.prefix(0))).addresses() }
   }
 
   @Test(arguments: [["--cacert", "f"], ["--cert", "f"], ["--cert", "f", "--cert-key", "k"]])
   func `options of TLS are refused without it`(arguments: [String]) throws {
     for to in ["out", "http://host"] {
       let error = try #require(throws: ToolError.self) {
-        try DestinationOptions.parse(["--to", to] + arguments).destinations()
+        try ProviderOptions.parse(["--to", to] + arguments).addresses()
       }
       #expect(error.message.hasPrefix("\(arguments[0]) goes with"))
       #expect(error.message.contains("https://"))
     }
     #expect(throws: Never.self) {
-      try DestinationOptions.parse(["--to", "out", "--to", "HTTPS://host"] + arguments).destinations()
+      try ProviderOptions.parse(["--to", "out", "--to", "HTTPS://host"] + arguments).addresses()
     }
-    #expect(throws: (any Error).self) { try DestinationOptions.parse(["--to", "https://host", "--cert-key", "k"]) }
+    #expect(throws: (any Error).self) { try ProviderOptions.parse(["--to", "https://host", "--cert-key", "k"]) }
   }
 
   @Test func `a table needs a name`() throws {
     #expect(throws: ToolError.self) {
-      try DestinationOptions.parse(["--to", "http://host", "--table", ""]).destinations()
+      try ProviderOptions.parse(["--to", "http://host", "--table", ""]).addresses()
     }
   }
 
-  @Test func `one destination twice is refused`() throws {
-    let options = try DestinationOptions.parse(["--to", "out", "--to", "./out"])
-    #expect(throws: ToolError.self) { try options.destinations() }
+  @Test func `one provider twice is refused`() throws {
+    let options = try ProviderOptions.parse(["--to", "out", "--to", "./out"])
+    #expect(throws: ToolError.self) { try options.addresses() }
   }
 }
 

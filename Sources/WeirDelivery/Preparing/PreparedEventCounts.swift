@@ -1,10 +1,8 @@
-// Preparation.Counts: what happened to the events that were prepared. Whatever is dropped, replaced or passed over is
-// in here.
+// PreparedEvent.Counts: what happened to the events that were prepared. Whatever is withheld, replaced or passed over
+// is in here.
 
-import Weir
-
-extension Preparation {
-  /// Counts of one preparation, since it was made.
+extension PreparedEvent {
+  /// What became of the events that were prepared for one provider: see ``Dispatcher/preparationCounts(of:)``.
   public struct Counts: Hashable, Sendable {
     /// Events that came out, for the provider to have.
     public internal(set) var prepared: UInt64 = 0
@@ -13,17 +11,15 @@ extension Preparation {
     /// associated or disassociated.
     public internal(set) var passed: UInt64 = 0
 
-    /// Events that a hook dropped, by its name.
-    public internal(set) var dropped: [String: UInt64] = [:]
+    /// Events that the mapper withheld: they are not for the provider.
+    public internal(set) var withheld: UInt64 = 0
 
-    /// Events that the mapper said are not for the provider.
-    public internal(set) var filtered: UInt64 = 0
-
-    /// Events whose registry could not derive their fields, by area: reading the event or deriving threw. They went on
-    /// without.
+    /// Events whose derived fields could not be computed, by the name of the type they derive from: reading the event
+    /// or deriving threw. They went on without.
     public internal(set) var underived: [String: UInt64] = [:]
 
-    /// Derived fields that were left out because the event, or an earlier registry, had one of the name, by area.
+    /// Derived fields that were left out because the event had one of the name, or one was derived before, by the name
+    /// of the type they derive from.
     public internal(set) var collisions: [String: UInt64] = [:]
 
     /// Events into which defaults of the contract were filled.
@@ -36,7 +32,7 @@ extension Preparation {
     public internal(set) var duplicates: UInt64 = 0
 
     /// Events that the duplicates' window had to forget while a duplicate might still have come: raise
-    /// ``DuplicateRule/limit`` if this grows.
+    /// ``DeliveryOptions/duplicateMemory`` if this grows.
     public internal(set) var forgotten: UInt64 = 0
 
     /// Fields whose name another one had after mapping, and that got a number: see ``EventMapper``.

@@ -1,9 +1,9 @@
-// DestinationOptions.swift: the options that say where a command delivers to, the same in all that deliver.
+// ProviderOptions.swift: the options that say where a command delivers to, the same in all that deliver.
 
 import ArgumentParser
 import Weir
 
-struct DestinationOptions: ParsableArguments {
+struct ProviderOptions: ParsableArguments {
   @Option(
     name: .customLong("to"),
     help: """
@@ -16,7 +16,7 @@ struct DestinationOptions: ParsableArguments {
     help: """
       The name that the delivery's place in the log is kept by: letters, digits, - and _. One for each --to. If it \
       is left out it is made from the address, the preset, and --table, --project and --user; not from the key: where \
-      another key means another destination, give names.
+      another key means another provider, give names.
       """)
   var names: [String] = []
 
@@ -30,10 +30,10 @@ struct DestinationOptions: ParsableArguments {
 
   var preset: PresetName { givenPreset ?? .json }
 
-  @Option(help: "A file that holds the key for the destination, and nothing else.")
+  @Option(help: "A file that holds the key for the provider, and nothing else.")
   var keyFile: String?
 
-  @Option(help: "The environment variable that holds the key for the destination.")
+  @Option(help: "The environment variable that holds the key for the provider.")
   var keyEnv: String?
 
   @Option(help: "ClickHouse's user, or Mixpanel's service account; that one's password is the key.")
@@ -71,10 +71,10 @@ struct DestinationOptions: ParsableArguments {
   @Flag(help: "Pack files with LZ4.")
   var lz4 = false
 
-  /// One destination with its name.
+  /// One provider with its name.
   struct Named: Equatable, Sendable {
     var name: String
-    var destination: Destination
+    var address: ProviderAddress
   }
 
   func validate() throws {
@@ -86,33 +86,33 @@ struct DestinationOptions: ParsableArguments {
     for name in names where !Self.isName(name) {
       throw ValidationError("--name \(Terminal.quoted(name)) must be 1 to 64 letters, digits, - and _")
     }
-    guard Set(names).count == names.count else { throw ValidationError("--name is the same for two destinations") }
+    guard Set(names).count == names.count else { throw ValidationError("--name is the same for two providers") }
   }
 
   var key: KeySource? { keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) } }
 
-  /// The destinations in the order given. Throws for what no delivery could use.
-  func destinations() throws(ToolError) -> [Named] {
+  /// The providers in the order given. Throws for what no delivery could use.
+  func addresses() throws(ToolError) -> [Named] {
     var named: [Named] = []
     for (index, text) in to.enumerated() {
-      let destination = try Destination(text)
-      // Two addresses that differ there may be two destinations, or one with another key: nobody else can tell.
-      guard !names.isEmpty || !destination.hasQuery else {
+      let address = try ProviderAddress(text)
+      // Two addresses that differ there may be two providers, or one with another key: nobody else can tell.
+      guard !names.isEmpty || !address.hasQuery else {
         throw ToolError(
-          "--to \(Terminal.printable(destination.shown)) has a query, so give it a --name: another query may be another "
-            + "destination, or not")
+          "--to \(Terminal.printable(address.shown)) has a query, so give it a --name: another query may be another "
+            + "provider, or not")
       }
-      let name = names.isEmpty ? destination.name(preset, place: place) : names[index]
+      let name = names.isEmpty ? address.name(preset, place: place) : names[index]
       guard !named.contains(where: { $0.name == name }) else {
-        throw ToolError("--to \(destination.shown) is given twice; give each destination once")
+        throw ToolError("--to \(address.shown) is given twice; give each provider once")
       }
-      named.append(Named(name: name, destination: destination))
+      named.append(Named(name: name, address: address))
     }
-    let urls = named.count { $0.destination.isEndpoint }
+    let urls = named.count { $0.address.isEndpoint }
     if urls == 0, !named.isEmpty, let option = optionOfURLs {
       throw ToolError("\(option) goes with a URL, and --to is a path; a URL begins with http:// or https://")
     }
-    if let option = optionOfTLS, !named.isEmpty, !named.contains(where: \.destination.isEncrypted) {
+    if let option = optionOfTLS, !named.isEmpty, !named.contains(where: \.address.isEncrypted) {
       throw ToolError("\(option) goes with a URL that begins with https://; no --to does")
     }
     guard givenTable?.isEmpty != true else { throw ToolError("--table is empty; name ClickHouse's table") }
@@ -121,7 +121,7 @@ struct DestinationOptions: ParsableArguments {
     return named
   }
 
-  /// What tells destinations of one address apart: what is not the default, for names that are there stay.
+  /// What tells providers of one address apart: what is not the default, for names that are there stay.
   private var place: [String] {
     let given = [("table", table == "events" ? "" : table), ("project", project), ("user", user)]
     return given.filter { !$0.1.isEmpty }.map { "\($0.0)=\($0.1)" }

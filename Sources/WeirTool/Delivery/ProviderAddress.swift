@@ -1,15 +1,15 @@
-// Destination.swift: where events are delivered to, as it is named on the command line: a URL or a path.
+// ProviderAddress.swift: where events are delivered to, as it is named on the command line: a URL or a path.
 
 import ArgumentParser
 import Foundation
 import Weir
 
-/// The form in which a destination over HTTP takes events.
+/// The form in which a provider over HTTP takes events.
 enum PresetName: String, CaseIterable, ExpressibleByArgument, Sendable {
   case json, jsonl, segment, mixpanel, amplitude, posthog, clickhouse, otlp
 }
 
-enum Destination: Equatable, Sendable {
+enum ProviderAddress: Equatable, Sendable {
   /// A directory for files of JSON Lines.
   case files(String)
   /// An endpoint.
@@ -82,9 +82,9 @@ enum Destination: Equatable, Sendable {
     return String(plain[..<mark.upperBound] + plain[plain.index(after: at)...])
   }
 
-  /// The name of its cursor where none is given. The same for the same destination, another one for another: what one
-  /// has been given says nothing of what the other one has. `place` is what tells destinations of one address apart:
-  /// a table, a project. A key does not, which changes while the destination stays.
+  /// The name of its cursor where none is given. The same for the same provider, another one for another: what one
+  /// has been given says nothing of what the other one has. `place` is what tells providers of one address apart:
+  /// a table, a project. A key does not, which changes while the provider stays.
   func name(_ preset: PresetName, place: [String] = []) -> String {
     switch self {
     case .files(let path):
@@ -101,7 +101,7 @@ enum Destination: Equatable, Sendable {
       let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
       return isPlain ? Character(scalar) : "-"
     }
-    // FNV-1a: tells destinations apart, and guards against nothing.
+    // FNV-1a: tells providers apart, and guards against nothing.
     let hash = whole.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
     let digits = String(hash, radix: 16)
     return "\(kind)-\(String(words.prefix(40)))-\(String(repeating: "0", count: 8 - digits.count))\(digits)"
