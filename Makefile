@@ -218,7 +218,7 @@ crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} $(SWIFT_TEST) --filter EndToEndTests
 
 # Real requests recorded and delivered over HTTP to a collector that fails at random, everybody killed on the way, and
-# the same beside a destination that is dead. With the release tool: a million events take a debug build too long.
+# the same beside a provider that is dead. With the release tool: a million events take a debug build too long.
 .PHONY: delivery-crash
 
 delivery-crash: need-swift need-lz4 need-lz4-tool need-zlib
