@@ -15,7 +15,7 @@ ifeq ($(origin CXX),default)
 CXX = $(shell command -v g++ || command -v clang++ || echo g++)
 endif
 
-SWIFT_SOURCES = Package.swift Sources Plugins Tests Benchmarks
+SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help demo test build bench bench-quick format lint libcweir install-free crash clean test-c test-c-headers \
         test-c-examples test-c-core test-golden check-aarch64 need-swift need-lz4 need-lz4-tool need-zlib need-c \
@@ -46,7 +46,6 @@ help:
 	@echo 'make test-swift   the Swift checks alone'
 	@echo 'make test-swift-again  the Swift tests TIMES ($(TIMES)) times beside two endless loops (FILTER=)'
 	@echo 'make test-quickstart  the quick start of the README, as printed, in a package of its own'
-	@echo 'make test-scaffold  what weir scaffold and swift package scaffold write, built and tested in a new package'
 	@echo 'make models       models of the lanes, in every interleaving, and their broken twins: Tests/Models/README.md'
 	@echo 'make models-long  the same, with the models that take longer'
 	@echo 'make counts       that a capture allocates nothing, takes no lock and makes no system call'
@@ -146,7 +145,7 @@ test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 
 # The checks of the Swift packages. After the build two at a time, each with its output in one piece: tests wait for
 # processes much of the time, and builds come to stretches that one processor does alone.
-.PHONY: test-swift test-swift-parts test-packages test-end-to-end test-release test-dependents test-swift-again
+.PHONY: test-swift test-swift-parts test-packages test-end-to-end test-release test-swift-again
 
 test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
@@ -154,7 +153,7 @@ test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-swift-parts
 
 # The longest first.
-test-swift-parts: test-end-to-end test-dependents test-release test-packages test-consumer test-second-reader lint
+test-swift-parts: test-end-to-end test-quickstart test-release test-packages test-consumer test-second-reader lint
 
 test-packages:
 	$(SWIFT_TEST) --skip EndToEndTests
@@ -167,10 +166,6 @@ test-end-to-end:
 test-release:
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory hook-stress-short
-
-test-dependents:
-	@$(MAKE) --no-print-directory test-quickstart
-	@$(MAKE) --no-print-directory test-scaffold
 
 # The tests of the Swift packages TIMES times beside two endless loops: chance is to have no say in them. FILTER names
 # some of them, as swift test does.
@@ -204,14 +199,6 @@ test-consumer: need-swift need-lz4
 # swift-syntax the first time.
 test-quickstart: need-swift need-python
 	python3 Tests/Consumer/quickstart.py . $(BUILD)/quickstart $(SWIFT) $(JOBS)
-
-# Pages scaffolded by the tool and by the plugin, by hand and with the macro. Builds where the quick start was built, so
-# that swift-syntax and the library are there.
-.PHONY: test-scaffold
-
-test-scaffold: need-swift need-lz4 need-python
-	@[ -x $(BUILD)/debug/weir ] || $(SWIFT_BUILD) --product weir $(TEST_TRAITS)
-	python3 Tests/Consumer/scaffold.py . $(BUILD)/quickstart $(SWIFT) $(BUILD)/debug/weir $(JOBS)
 
 crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
@@ -328,18 +315,19 @@ test-c-again: need-c need-lz4-tool need-python need-gcc need-sqlite need-strace
 	@failed=0; for check in $(CHECKS); do \
 	  LOG=$(C)/again.log Tests/again.sh $(TIMES) $(MAKE) --no-print-directory $$check || failed=1; done; exit $$failed
 
-# Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is; so does the one that is
-# inlined into Swift programs.
+# Each public header compiles alone, strictly, as C11 and as C++17, with every compiler there is; so do those that are
+# inlined into Swift programs, the clocks with POSIX's names, which strict C11 leaves out.
 test-c-headers:
 	@mkdir -p $(C)/headers
 	@for header in $(notdir $(C_HEADERS)) weir_firing.h weir_clocks.h; do \
 	  printf '#include "%s"\n#include "%s"\nint weir_header_compiles;\n' $$header $$header >$(C)/headers/alone.c; \
-	  cp $(C)/headers/alone.c $(C)/headers/alone.cpp; \
+	  cp $(C)/headers/alone.c $(C)/headers/alone.cpp; posix=; \
+	  [ $$header != weir_clocks.h ] || posix=-D_POSIX_C_SOURCE=200809L; \
 	  for compiler in gcc clang; do command -v $$compiler >/dev/null 2>&1 || continue; \
-	    $$compiler -std=c11 -pedantic-errors $(C_WARNINGS) -Iinclude -fsyntax-only $(C)/headers/alone.c || exit 1; \
+	    $$compiler -std=c11 -pedantic-errors $$posix $(C_WARNINGS) -Iinclude -fsyntax-only $(C)/headers/alone.c || exit 1; \
 	    echo "ok: $$header as C11 with $$compiler"; done; \
 	  for compiler in g++ clang++; do command -v $$compiler >/dev/null 2>&1 || continue; \
-	    $$compiler -std=c++17 -pedantic-errors $(C_WARNINGS) -Iinclude -fsyntax-only $(C)/headers/alone.cpp || exit 1; \
+	    $$compiler -std=c++17 -pedantic-errors $$posix $(C_WARNINGS) -Iinclude -fsyntax-only $(C)/headers/alone.cpp || exit 1; \
 	    echo "ok: $$header as C++17 with $$compiler"; done; \
 	done
 

@@ -33,7 +33,6 @@ let package = Package(
     .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
-    .plugin(name: "WeirScaffold", targets: ["WeirScaffoldPlugin"]),
   ],
   // What only some need is fetched only for those who ask for it. Each name is also a compilation condition.
   traits: [
@@ -147,7 +146,7 @@ let package = Package(
     .target(
       name: "WeirTool",
       dependencies: [
-        "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector", "WeirScaffold",
+        "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -157,23 +156,6 @@ let package = Package(
     // Apart from the tool itself, whose tests need a library: beside a macro, SwiftPM builds the tests of an executable
     // before the executable.
     .executableTarget(name: "WeirToolMain", dependencies: ["WeirTool"], swiftSettings: swiftSettings),
-    // The tool's command scaffold, by itself: who runs the plugin builds no more than that.
-    .target(
-      name: "WeirScaffold", dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
-      swiftSettings: swiftSettings
-    ),
-    .executableTarget(
-      name: "WeirScaffoldMain",
-      dependencies: ["WeirScaffold", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-      swiftSettings: swiftSettings
-    ),
-    .plugin(
-      name: "WeirScaffoldPlugin",
-      capability: .command(
-        intent: .custom(verb: "scaffold", description: "Write the files that the tracking of a page begins with."),
-        permissions: [.writeToPackageDirectory(reason: "It writes the sources and the tests of the page's tracking.")]),
-      dependencies: ["WeirScaffoldMain"]
-    ),
     // What the tests of several modules share.
     .target(
       name: "TestSupport", dependencies: ["Weir", .product(name: "Logging", package: "swift-log")],
@@ -254,7 +236,7 @@ let package = Package(
     .testTarget(name: "WeirTestingTests", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "WeirTesting"], swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirToolTests", dependencies: [
-        "WeirTool", "WeirScaffold", "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirTesting", "WeirYAML",
+        "WeirTool", "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirTesting", "WeirYAML",
       ],
       swiftSettings: swiftSettings),
     .testTarget(

@@ -1,4 +1,4 @@
-// The compiler plugin that expands WeirMacros' macros. Without the trait Macros it is an empty program.
+// The compiler plugin that expands the macros of Weir and WeirAspects. Without the trait Macros it is an empty program.
 //
 // The way of a declaration: DeclarationReader (with Arguments) makes of the source an EventDeclaration, Checks find
 // what is wrong with it, and Expansion writes the extension. What is wrong is collected in Faults, so that a programmer

@@ -5,7 +5,6 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Weir
-import WeirScaffold
 
 struct RootCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -51,8 +50,7 @@ struct RootCommand: ParsableCommand {
     subcommands: [
       RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
       StatCommand.self, SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self,
-      DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, ScaffoldCommand.self,
-      DemoCommand.self,
+      DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
     ])
 
   static func main() {
@@ -77,9 +75,6 @@ struct RootCommand: ParsableCommand {
     case let error as WeirError:
       writeDiagnostic(error.message)
       Foundation.exit(error.exitCode.rawValue)
-    case let error as ScaffoldError:
-      writeDiagnostic(error.message)
-      Foundation.exit((error.isDiskFull ? ExitCode.diskFull : .cannotRun).rawValue)
     case let code as ExitCode:
       Foundation.exit(code.rawValue)
     default:

@@ -64,7 +64,7 @@
         tracker.track(Checkout.started(cart: request.cart))  // has the user, the field and the view
         try await reserve(request.cart)
         let bindings = Bindings.current
-        queue.async { bindings.run { tracker.track("stock.asked", fields: ["cart": .uint(request.cart)]) } }
+        queue.async { bindings.run { _ = tracker.track("stock.asked", fields: ["cart": .uint(request.cart)]) } }
       }
     }
     // end
@@ -120,7 +120,7 @@
       let tracker = spy.tracker
       // snippet
       // In a file of its own, which the page knows nothing of. The hook lasts as long as somebody keeps it.
-      let hook = ItemPage.JoinPoints.like.after(exactly: GiftPage.self) { _, call, _ in
+      let hook = ItemPage.JoinPoints.like.after(.exactly(GiftPage.self)) { _, call, _ in
         tracker.track("gift.liked", fields: ["item": .uint(call.item)])
       }
       // end

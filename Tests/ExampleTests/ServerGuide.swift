@@ -1,7 +1,6 @@
 // page: Sources/Weir/Weir.docc/Guides/Server.md
 
 import Dispatch
-import Foundation
 import Testing
 import Weir
 import WeirDelivery
@@ -42,13 +41,12 @@ extension ServerGuide {
     // snippet
     func sendMail(_ cart: UInt64) async {
       let bindings = Bindings.current
-      let stock = Task.detached {
-        await bindings.run { await askForStock(cart) }
-      }
       queue.async {
-        bindings.run { tracker.track("mail.sent", fields: ["cart": .uint(cart)]) }
+        bindings.run { _ = tracker.track("mail.sent", fields: ["cart": .uint(cart)]) }
       }
-      await stock.value
+      await Task.detached {
+        await bindings.run { await askForStock(cart) }
+      }.value
     }
     // end
 

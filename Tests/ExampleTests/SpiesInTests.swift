@@ -83,7 +83,7 @@ final class Till: Sendable {
 @Test(arguments: 1...20) func `a hook hears what the till took`(amount: Int) async {
   await withTaskLocalHooks {
     let heard = Mutex<[Int]>([])
-    let hook = Till.take.after { _, call, _ in heard.withLock { $0.append(call.amount) } }
+    let hook = Till.take.after(.everything) { _, call, _ in heard.withLock { $0.append(call.amount) } }
     async let first = Till().take(amount)
     _ = await (first, Till().take(amount))
     hook.detach()

@@ -78,7 +78,7 @@
 
     @Test(arguments: ["enum Sale { case paid(price: Money) }", "struct Sale { var price: Money }"])
     func `a type that is no event value is named`(declaration: String) throws {
-      let answer = try compile("import Weir\nimport WeirMacros\nstruct Money {}\n@Event \(declaration)\n")
+      let answer = try compile("import Weir\nstruct Money {}\n@Event \(declaration)\n")
       #expect(
         answer.contains("initializer 'init(_:of:sensitive:formerNames:)' requires that 'Money' conform to 'EventValue'")
       )
@@ -87,6 +87,7 @@
     @Test func `a message stands where the source is wrong`() throws {
       let answer = try compile(
         """
+        import Weir
         @Event enum Sale {
           #if DEBUG
             case tried
@@ -94,8 +95,8 @@
           case paid(Int)
         }
         """)
-      #expect(answer.contains("source.swift:4:3: error: @Event can't see which side of #if is compiled"))
-      #expect(answer.contains("source.swift:7:13: error: the value of 'paid' has no label"))
+      #expect(answer.contains("source.swift:3:3: error: @Event can't see which side of #if is compiled"))
+      #expect(answer.contains("source.swift:6:13: error: the value of 'paid' has no label"))
     }
   }
 #endif

@@ -40,22 +40,28 @@ struct Command: ParsableCommand {
     let joinPoint = Row(bursts: bursts, calls: calls, page: page)
     var isGood = joinPoint.measure("detached") <= 1.5
     do {
-      let hook = Page.weirJoinPoint_like_.before { _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
+      let hook = Page.weirJoinPoint_like_.before(.everything) { _, _ in
+        count.value.wrappingAdd(1, ordering: .relaxed)
+      }
       if joinPoint.measure("before, counting") > 15 { isGood = false }
       hook.detach()
     }
     do {
-      let hook = Page.weirJoinPoint_like_.after { _, _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
+      let hook = Page.weirJoinPoint_like_.after(.everything) { _, _, _ in
+        count.value.wrappingAdd(1, ordering: .relaxed)
+      }
       joinPoint.measure("after, counting")
       hook.detach()
     }
     do {
-      let hook = Page.weirJoinPoint_like_.after { _, _, _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
-      joinPoint.measure("after with the duration, counting")
+      let hook = Page.weirJoinPoint_like_.after(.everything, timed: true) { _, _, _ in
+        count.value.wrappingAdd(1, ordering: .relaxed)
+      }
+      joinPoint.measure("after, timed, counting")
       hook.detach()
     }
     do {
-      let hook = Page.weirJoinPoint_like_.before(exactly: Page.self) { _, _ in
+      let hook = Page.weirJoinPoint_like_.before(.exactly(Page.self)) { _, _ in
         count.value.wrappingAdd(1, ordering: .relaxed)
       }
       joinPoint.measure("before, exactly the class, counting")
@@ -63,7 +69,9 @@ struct Command: ParsableCommand {
     }
     do {
       let other = Page()
-      let hook = Page.weirJoinPoint_like_.before(on: other) { _, _ in count.value.wrappingAdd(1, ordering: .relaxed) }
+      let hook = Page.weirJoinPoint_like_.before(.instance(other)) { _, _ in
+        count.value.wrappingAdd(1, ordering: .relaxed)
+      }
       joinPoint.measure("before, on another object")
       hook.detach()
     }

@@ -9,7 +9,7 @@ import Weir
 ///   private var hook: Hook?
 ///
 ///   init(_ counter: Counter) {
-///     hook = ItemPage.JoinPoints.like.before { _, _ in counter.increment() }
+///     hook = ItemPage.JoinPoints.like.before(.everything) { _, _ in counter.increment() }
 ///   }  // with the counter goes the hook
 /// }
 /// ```
@@ -21,7 +21,7 @@ public final class Hook: Sendable {
   /// The address of the join point's word, which lives as long as the descriptor.
   private let word: UInt
 
-  init(_ attached: AttachedHook, at word: UnsafeRawPointer, _ listed: JoinPointListing.JoinPoint) {
+  init(_ attached: AttachedHook, at word: UnsafeRawPointer, _ listed: JoinPointListing.Entry) {
     self.attached = attached
     self.word = UInt(bitPattern: word)
     HookRegistry.attach(attached, at: word, listed)

@@ -12,7 +12,7 @@ import Weir
 enum HookRegistry {
   /// A join point that was attached to, or listed.
   struct Point: Sendable {
-    var listed: JoinPointListing.JoinPoint
+    var listed: JoinPointListing.Entry
     var hooks: [AttachedHook] = []
     /// The address of the table in force, as in the join point's word.
     var table: UInt = 0
@@ -48,7 +48,7 @@ enum HookRegistry {
   // MARK: Attaching
 
   /// Puts a hook into force. In a child of a fork it is marked as detached instead.
-  static func attach(_ hook: AttachedHook, at word: UnsafeRawPointer, _ listed: JoinPointListing.JoinPoint) {
+  static func attach(_ hook: AttachedHook, at word: UnsafeRawPointer, _ listed: JoinPointListing.Entry) {
     weir_firing_prepare()
     let isAttached = state.withLock { state in
       state.serial += 1
@@ -180,7 +180,7 @@ enum HookRegistry {
   static var missedCount: UInt64 { missed.load(ordering: .relaxed) }
 
   /// A join point that is declared, whether anybody listens or not.
-  static func declare(_ listed: JoinPointListing.JoinPoint, at word: UnsafeRawPointer) {
+  static func declare(_ listed: JoinPointListing.Entry, at word: UnsafeRawPointer) {
     _ = state.withLock { state in
       if state.points[UInt(bitPattern: word)] == nil { state.points[UInt(bitPattern: word)] = Point(listed: listed) }
     }

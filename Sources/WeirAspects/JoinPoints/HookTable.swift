@@ -12,28 +12,29 @@ import Weir
 class AttachedHook: @unchecked Sendable {
   /// Whom it listens to.
   @usableFromInline
-  enum Target {
+  enum Whom {
     case everything
     case exactly(UnsafeRawPointer)
     case kind(UnsafeRawPointer)
     case instance(UnsafeRawPointer)
   }
 
-  @usableFromInline let target: Target
+  @usableFromInline let whom: Whom
   @usableFromInline let isAfter: Bool
   /// Its advice wants to know how long a call took.
   @usableFromInline let isTimed: Bool
   /// Hooks are numbered as they are attached. Not for calls to read: the table has it, too.
   var serial: UInt64 = 0
-  let description: JoinPointListing.Hook
+  /// When, to whom and where it was attached, for the listing.
+  let description: String
   /// It hears of calls that are made inside of this alone; nil: of all.
   private let scope: HookScope?
   @usableFromInline let isTaskLocal: Bool
 
   @usableFromInline let isDetachedFlag = Atomic<Bool>(false)
 
-  init(_ target: Target, isAfter: Bool, isTimed: Bool, _ description: JoinPointListing.Hook) {
-    self.target = target
+  init(_ whom: Whom, isAfter: Bool, isTimed: Bool, _ description: String) {
+    self.whom = whom
     self.isAfter = isAfter
     self.isTimed = isTimed
     self.description = description
@@ -90,23 +91,20 @@ class AttachedHook: @unchecked Sendable {
 @usableFromInline
 final class Advice<Owner, Parameters, Returned>: Sendable {
   @usableFromInline typealias Before = @Sendable (Owner, Parameters) -> Void
-  @usableFromInline typealias After = @Sendable (Owner, Parameters, Result<Returned, any Error>) -> Void
-  @usableFromInline typealias TimedAfter = @Sendable (Owner, Parameters, Result<Returned, any Error>, Duration) -> Void
+  @usableFromInline typealias After = @Sendable (Owner, Parameters, Hook.Outcome<Returned>) -> Void
 
-  /// All but one of these do nothing.
+  /// One of the two does nothing.
   @usableFromInline let before: Before
   @usableFromInline let after: After
-  @usableFromInline let timedAfter: TimedAfter
 
   /// The object that it listens to. Unowned: its memory can't become another object's as long as this is here, so the
-  /// address in the hook's target is enough to know it by, and it may end before. Sendable because nobody reads it.
+  /// address that the hook has is enough to know it by, and it may end before. Sendable because nobody reads it.
   private nonisolated(unsafe) unowned let subject: AnyObject?
 
-  init(_ subject: AnyObject?, before: Before?, after: After?, timedAfter: TimedAfter?) {
+  init(_ subject: AnyObject?, before: Before?, after: After?) {
     self.subject = subject
     self.before = before ?? { _, _ in }
     self.after = after ?? { _, _, _ in }
-    self.timedAfter = timedAfter ?? { _, _, _, _ in }
   }
 }
 
@@ -116,7 +114,6 @@ final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sen
   @usableFromInline typealias Act = Advice<Owner, Parameters, Returned>
   @usableFromInline typealias Before = Act.Before
   @usableFromInline typealias After = Act.After
-  @usableFromInline typealias TimedAfter = Act.TimedAfter
 
   /// Retained until ``dropAdvice()``: not by a table, which others may release, nor by whoever looks at the hook just
   /// then. To be read only where ``isDetached`` was found to be false, in the same firing.
@@ -124,11 +121,10 @@ final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sen
   private let isDropped = Atomic<Bool>(false)
 
   init(
-    _ target: Target, _ subject: AnyObject?, before: Before? = nil, after: After? = nil, timedAfter: TimedAfter? = nil,
-    _ description: JoinPointListing.Hook
+    _ whom: Whom, _ subject: AnyObject?, before: Before?, after: After?, isTimed: Bool, _ description: String
   ) {
-    advice = .passRetained(Act(subject, before: before, after: after, timedAfter: timedAfter))
-    super.init(target, isAfter: before == nil, isTimed: timedAfter != nil, description)
+    advice = .passRetained(Act(subject, before: before, after: after))
+    super.init(whom, isAfter: after != nil, isTimed: isTimed, description)
   }
 
   deinit {
@@ -148,7 +144,7 @@ final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sen
   @inline(__always)
   func matches(_ owner: Owner, _ site: CallSite) -> Bool {
     let isWanted =
-      switch target {
+      switch whom {
       case .everything: true
       case .exactly(let type): site.classOf(owner) == type
       case .instance(let object): site.instance == object

@@ -12,7 +12,7 @@ import Weir
 /// }
 ///
 /// // In a file of its own:
-/// let hook = ItemPage.JoinPoints.like.after { page, call, outcome in
+/// let hook = ItemPage.JoinPoints.like.after(.everything) { page, call, outcome in
 ///   tracker.track(PageEvent.liked(item: call.item.id))
 /// }
 /// ```
@@ -30,7 +30,9 @@ import Weir
 /// - `Returned` is the type of the result.
 ///
 /// **One join point a method.** An override belongs to the join point of the method that it overrides, and a call of it
-/// that goes on to `super`, once or more often, is one call. `before(exactly:)` listens to one class alone. Recursion through `self` is a call each time. What came through `super` is known in two ways:
+/// that goes on to `super`, once or more often, is one call. To hear one class alone, attach to
+/// ``Hook/Target``. A recursive call through `self` is a new call. What came through `super`
+/// is recognised in one of two ways:
 ///
 /// - Of a synchronous method by the thread, which notes the overrides in progress. So `super` called where the override
 ///   is not running, from another method or on another thread, is a call of its own. An override that began before
@@ -47,16 +49,13 @@ public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
   /// The address of the ``HookTable`` in force; 0: nobody listens.
   @usableFromInline let table = Atomic<UInt>(0)
 
-  /// The name, as it is listed: `ItemPage.like(_:)`.
-  public let name: StaticString
+  /// As it is listed: `ItemPage.like(_:)`.
+  @usableFromInline let name: StaticString
+  @usableFromInline let file: StaticString
+  @usableFromInline let line: UInt32
 
-  /// The file that declares it, as `#fileID` has it.
-  public let file: StaticString
-
-  /// The line there.
-  public let line: UInt32
-
-  /// A descriptor, to be kept in a static property or a global.
+  /// A descriptor, to be kept in a static property or a global. The name is for ``JoinPointListing``:
+  /// `ItemPage.like(_:)`.
   @inlinable
   public init(_ name: StaticString, file: StaticString = #fileID, line: UInt32 = #line) {
     self.name = name
@@ -68,17 +67,14 @@ public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
     HookRegistry.forget(table.load(ordering: .relaxed), at: word)
   }
 
-  /// Whether hooks are attached, for any object. One load.
-  @inlinable
-  public var isObserved: Bool {
-    @inline(__always) get { table.load(ordering: .relaxed) != 0 }
-  }
+  /// Whether hooks are attached, for any object.
+  var isObserved: Bool { table.load(ordering: .relaxed) != 0 }
 
-  /// The beginning of a call: see ``JoinPointCall``.
+  /// The beginning of a call: see ``Call``.
   @inlinable
   @inline(__always)
-  public func call() -> JoinPointCall<Owner, Parameters, Returned> {
-    JoinPointCall(table: table.load(ordering: .relaxed), word: word)
+  public func call() -> Call {
+    Call(table: table.load(ordering: .relaxed), word: word)
   }
 
   /// Where ``table`` lies: in a static property, a global or an object for as long as the descriptor is there. What has

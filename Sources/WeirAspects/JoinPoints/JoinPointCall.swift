@@ -1,107 +1,108 @@
-// JoinPointCall: one call of an instrumented function, from its beginning to its end.
+// JoinPoint.Call: one call of an instrumented function, from its beginning to its end.
 
 public import CFiring
 public import Synchronization
 import Weir
 
-/// One call of an instrumented function. What the macros write into a body, and what
-/// `withJoinPoint` does, is this:
-///
-/// ```swift
-/// func like(_ item: Item) -> Bool {
-///   var weirCall = Self.weirJoinPoint_like_.call()
-///   if weirCall.isObserved { weirCall.begin(self, (item: item, ()), in: ItemPage.self) }
-///   defer { if weirCall.isObserved { weirCall.end(self) } }
-///   return weirCall.returned(items.insert(item).inserted)
-/// }
-/// ```
-///
-/// A value of the calling function alone, to be ended once if it is observed. What is attached while a call is in
-/// progress hears of the next one; what is detached meanwhile does not hear of this one's end.
-///
-/// It has nothing that would have to be released, so that a call that nobody listens to keeps it in a register and does
-/// no more than to test it; all that takes part in firing is out of line.
-public struct JoinPointCall<Owner, Parameters, Returned> {
-  @usableFromInline typealias State = CallState<Owner, Parameters, Returned>
+extension JoinPoint {
+  /// One call of an instrumented function. For the macros, and for `withJoinPoint`, which write this into a body:
+  ///
+  /// ```swift
+  /// func like(_ item: Item) -> Bool {
+  ///   var weirCall = Self.weirJoinPoint_like_.call()
+  ///   if weirCall.isObserved { weirCall.begin(self, (item: item, ()), in: ItemPage.self) }
+  ///   defer { if weirCall.isObserved { weirCall.end(self) } }
+  ///   return weirCall.returned(items.insert(item).inserted)
+  /// }
+  /// ```
+  ///
+  /// A value of the calling function alone, to be ended once if it is observed. What is attached while a call is in
+  /// progress hears of the next one; what is detached meanwhile does not hear of this one's end.
+  ///
+  /// It has nothing that would have to be released, so that a call that nobody listens to keeps it in a register and
+  /// does no more than to test it; all that takes part in firing is out of line.
+  public struct Call {
+    @usableFromInline typealias State = CallState<Owner, Parameters, Returned>
 
-  /// Before ``begin(_:_:in:)`` the join point's table, after it the address of a ``CallState``; 0: nobody listens, or
-  /// nobody waits for the end.
-  @usableFromInline var bits: UInt
+    /// Before ``begin(_:_:in:)`` the join point's table, after it the address of a ``CallState``; 0: nobody listens, or
+    /// nobody waits for the end.
+    @usableFromInline var bits: UInt
 
-  /// The address of the join point's word.
-  @usableFromInline let word: UnsafeRawPointer
+    /// The address of the join point's word.
+    @usableFromInline let word: UnsafeRawPointer
 
-  @inlinable
-  @inline(__always)
-  init(table: UInt, word: UnsafeRawPointer) {
-    bits = table
-    self.word = word
-  }
+    @inlinable
+    @inline(__always)
+    init(table: UInt, word: UnsafeRawPointer) {
+      bits = table
+      self.word = word
+    }
 
-  /// Before `begin`: hooks are attached. After it: somebody waits for the end of this very call.
-  @inlinable
-  public var isObserved: Bool {
-    @inline(__always) get { bits != 0 }
-  }
+    /// Before `begin`: hooks are attached. After it: somebody waits for the end of this very call.
+    @inlinable
+    public var isObserved: Bool {
+      @inline(__always) get { bits != 0 }
+    }
 
-  // MARK: What the function says
+    // MARK: What the function says
 
-  /// The function begins: `owner` is `self`, and `implementer` the type whose body this is. For what has no class:
-  /// structures, enums, metatypes, free functions.
-  @inlinable
-  @inline(__always)
-  public mutating func begin(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
-    bits = Self.fireBefore(word, owner, parameters, address(implementer))
-  }
+    /// The function begins: `owner` is `self`, and `implementer` the type whose body this is. For what has no class:
+    /// structures, enums, metatypes, free functions.
+    @inlinable
+    @inline(__always)
+    public mutating func begin(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
+      bits = Self.fireBefore(word, owner, parameters, address(implementer))
+    }
 
-  /// The same of an asynchronous function.
-  @inlinable
-  @inline(__always)
-  public mutating func beginAsync(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
-    bits = Self.fireBeforeAsync(word, owner, parameters, address(implementer))
-  }
+    /// The same of an asynchronous function.
+    @inlinable
+    @inline(__always)
+    public mutating func beginAsync(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
+      bits = Self.fireBeforeAsync(word, owner, parameters, address(implementer))
+    }
 
-  /// The function goes on to return this. Answers it.
-  @inlinable
-  @inline(__always)
-  public func returned<Value>(_ value: Value) -> Value {
-    if isObserved { Self.keep(bits, value) }
-    return value
-  }
+    /// The function goes on to return this. Answers it.
+    @inlinable
+    @inline(__always)
+    public func returned<Value>(_ value: Value) -> Value {
+      if isObserved { Self.keep(bits, value) }
+      return value
+    }
 
-  /// For a function whose only expression never returns: there is nothing to keep.
-  @inlinable
-  @inline(__always)
-  public func returned<Value>(_ value: Never) -> Value {}
+    /// For a function whose only expression never returns: there is nothing to keep.
+    @inlinable
+    @inline(__always)
+    public func returned<Value>(_ value: Never) -> Value {}
 
-  /// The function goes on to throw this.
-  @inlinable
-  @inline(__always)
-  public func threw<Failure: Error>(_ error: Failure) {
-    // Generic, so that a typed error is put into a box only here.
-    if isObserved { Self.keep(bits, error: error) }
-  }
+    /// The function goes on to throw this.
+    @inlinable
+    @inline(__always)
+    public func threw<Failure: Error>(_ error: Failure) {
+      // Generic, so that a typed error is put into a box only here.
+      if isObserved { Self.keep(bits, error: error) }
+    }
 
-  /// Stands at the beginning of a `do` that catches what the function throws: with it the compiler does not warn of a
-  /// `catch` that is never reached. Never throws.
-  @inlinable
-  @inline(__always)
-  public func mayThrow() throws {}
+    /// Stands at the beginning of a `do` that catches what the function throws: with it the compiler does not warn of a
+    /// `catch` that is never reached. Never throws.
+    @inlinable
+    @inline(__always)
+    public func mayThrow() throws {}
 
-  /// The same for a function with a typed error.
-  @inlinable
-  @inline(__always)
-  public func mayThrow<Failure: Error>(_ type: Failure.Type) throws(Failure) {}
+    /// The same for a function with a typed error.
+    @inlinable
+    @inline(__always)
+    public func mayThrow<Failure: Error>(_ type: Failure.Type) throws(Failure) {}
 
-  /// The function returns or throws now.
-  @inlinable
-  @inline(__always)
-  public func end(_ owner: Owner) {
-    Self.fireAfter(bits, owner)
+    /// The function returns or throws now.
+    @inlinable
+    @inline(__always)
+    public func end(_ owner: Owner) {
+      Self.fireAfter(bits, owner)
+    }
   }
 }
 
-extension JoinPointCall where Owner: AnyObject {
+extension JoinPoint.Call where Owner: AnyObject {
   /// ``begin(_:_:in:)`` of a class or an actor.
   @inlinable
   @inline(__always)
@@ -146,7 +147,7 @@ extension JoinPointCall where Owner: AnyObject {
   }
 }
 
-extension JoinPointCall {
+extension JoinPoint.Call {
   @inlinable
   @inline(never)
   static func fireBefore(
@@ -172,7 +173,7 @@ extension JoinPointCall {
 
 // MARK: Firing
 
-extension JoinPointCall {
+extension JoinPoint.Call {
   /// Tells those who listen that a call begins. Answers the address of a state that ``fire(_:_:_:)`` takes at its end,
   /// or 0 if there is nothing to be done then.
   @inlinable
@@ -235,22 +236,15 @@ extension JoinPointCall {
     }
     defer { endFiring(firing) }
     guard let table = tableNow(state.word) else { return }
-    let outcome = state.outcome ?? outcomeOfNothing
+    var outcome = Hook.Outcome(state.outcome ?? outcomeOfNothing)
     table._withUnsafeGuaranteedRef { table in
       for index in 0..<table.count {
         let element = table.hooks[index]
         guard element.serial <= state.newest else { continue }
         element.hook._withUnsafeGuaranteedRef { hook in
           guard hook.isAfter, hook.matches(owner, site) else { return }
-          hook.run(in: firing) {
-            element.advice._withUnsafeGuaranteedRef { advice in
-              if hook.isTimed {
-                advice.timedAfter(owner, parameters, outcome, .nanoseconds(Int64(bitPattern: nanoseconds)))
-              } else {
-                advice.after(owner, parameters, outcome)
-              }
-            }
-          }
+          outcome.nanoseconds = hook.isTimed ? nanoseconds : Hook.Outcome<Returned>.unmeasured
+          hook.run(in: firing) { element.advice._withUnsafeGuaranteedRef { $0.after(owner, parameters, outcome) } }
         }
       }
     }
@@ -259,8 +253,8 @@ extension JoinPointCall {
   /// What a function that did not say what it returned has returned: nothing, if that is its result.
   @inlinable
   @inline(never)
-  static var outcomeOfNothing: Result<Returned, any Error> {
-    (() as? Returned).map { .success($0) } ?? .failure(OutcomeUnknown())
+  static var outcomeOfNothing: Result<Returned, any Error>? {
+    (() as? Returned).map { .success($0) }
   }
 
   @inlinable
@@ -405,10 +399,4 @@ struct CallState<Owner, Parameters, Returned> {
     self.parameters = parameters
     self.outcome = outcome
   }
-}
-
-/// What advice hears of a call whose result could not be kept: a value that is not of the join point's type.
-public struct OutcomeUnknown: Error, Hashable, Sendable {
-  @usableFromInline
-  init() {}
 }

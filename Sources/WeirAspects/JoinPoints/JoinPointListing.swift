@@ -17,36 +17,21 @@ import Weir
 /// was ever called or not. Descriptors written by hand, and those in libraries that are loaded besides, are in it once
 /// something was attached to them. Costs a lock, and the first time a walk over the declared ones.
 public struct JoinPointListing: Sendable, CustomStringConvertible {
-  /// A join point.
-  public struct JoinPoint: Hashable, Sendable {
-    /// Its name.
+  /// A join point, and who listens to it.
+  public struct Entry: Hashable, Sendable {
+    /// The join point's name.
     public let name: String
-    /// Where it is declared.
+    /// Where the join point is declared.
     public let file: String
+    /// The line in the file.
     public let line: UInt32
-    /// The type that has it; nil for a free function.
-    public let owner: String?
-    /// Who listens, in the order in which they fire.
-    public internal(set) var hooks: [Hook] = []
-  }
-
-  /// A hook.
-  public struct Hook: Hashable, Sendable {
-    /// When advice runs.
-    public enum Time: String, Sendable {
-      case before, after
-    }
-
-    public let time: Time
-    /// Whom it listens to, in words: `every call`, `exactly Child`, `Child and its subclasses`, `one Child`.
-    public let target: String
-    /// Where it was attached.
-    public let file: String
-    public let line: UInt32
+    /// The hooks in the order in which they fire, each as when, to whom and where it was attached:
+    /// `before, exactly Child   Shop/Tracking.swift:9`.
+    public internal(set) var hooks: [String] = []
   }
 
   /// By name.
-  public let joinPoints: [JoinPoint]
+  public let joinPoints: [Entry]
 
   /// How many calls were not told to anybody, because there was no memory to fire.
   public let missedCalls: UInt64
@@ -55,22 +40,18 @@ public struct JoinPointListing: Sendable, CustomStringConvertible {
   public init() {
     missedCalls = HookRegistry.missedCount
     joinPoints = HookRegistry.points().map { point in
-      var joinPoint = point.listed
-      joinPoint.hooks = point.hooks.map(\.description)
-      return joinPoint
+      var entry = point.listed
+      entry.hooks = point.hooks.map(\.description)
+      return entry
     }.sorted { ($0.name, $0.file, $0.line) < ($1.name, $1.file, $1.line) }
   }
 
   public var description: String {
     joinPoints.map { point in
-      let hooks = point.hooks.map { "\n  \($0.time), \($0.target)   \($0.file):\($0.line)" }.joined()
-      return "\(point.name)   \(point.file):\(point.line)\(hooks)"
+      "\(point.name)   \(point.file):\(point.line)" + point.hooks.map { "\n  \($0)" }.joined()
     }.joined(separator: "\n")
   }
 }
-
-/// How a macro makes a join point known to the listing. For the macros alone.
-public typealias JoinPointRecord = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
 extension JoinPoint {
   /// Makes it known to the listing. For the macros alone.
@@ -78,8 +59,7 @@ extension JoinPoint {
     HookRegistry.declare(listed, at: word)
   }
 
-  var listed: JoinPointListing.JoinPoint {
-    JoinPointListing.JoinPoint(
-      name: "\(name)", file: "\(file)", line: line, owner: Owner.self == Void.self ? nil : "\(Owner.self)")
+  var listed: JoinPointListing.Entry {
+    JoinPointListing.Entry(name: "\(name)", file: "\(file)", line: line)
   }
 }

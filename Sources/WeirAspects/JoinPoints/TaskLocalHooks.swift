@@ -7,7 +7,7 @@ import Weir
 /// ```swift
 /// @Test func aLikeIsHeard() throws {
 ///   try withTaskLocalHooks {
-///     let hook = ItemPage.JoinPoints.like.after { _, call, _ in … }
+///     let hook = ItemPage.JoinPoints.like.after(.everything) { _, call, _ in … }
 ///     …
 ///   }
 /// }
@@ -15,12 +15,12 @@ import Weir
 ///
 /// For tests that run beside each other. Join points are the process's: a hook on every object, or on those of a class,
 /// hears of what any test calls; one on an object does not need this. It also counts for hooks that others attach in
-/// `body`, such as those of a ``TrackingHandlers``.
+/// `body`, such as those of a ``PageTracking``.
 ///
 /// Bound to the task, as task-local values are: calls of child tasks and of `Task { }` are heard, those of
 /// `Task.detached` and of other threads are not. Outside of a task it is bound to the thread. Of one in another, the
-/// outer one's hooks hear the calls of both. A hook of this kind looks for a task-local value at each call that it would
-/// hear without; other hooks, and calls that nobody listens to, pay nothing.
+/// outer one's hooks hear the calls of both. A hook of this kind looks for a task-local value at each call that it
+/// would hear without; other hooks, and calls that nobody listens to, pay nothing.
 @discardableResult
 public func withTaskLocalHooks<Result, Failure: Error>(
   _ body: () throws(Failure) -> Result

@@ -47,8 +47,8 @@
         #if compiler(>=6.3)
         @section("weir_join_points") @used
         #endif
-        \(deprecation.map { $0 + "\n" } ?? "")private nonisolated \(keyword) \(recordName): WeirAspects.JoinPointRecord = \
-        { list in \(reference).add(to: list) }
+        \(deprecation.map { $0 + "\n" } ?? "")private nonisolated \(keyword) \(recordName): \
+        @convention(c) (UnsafeMutableRawPointer?) -> Void = { list in \(reference).add(to: list) }
         """
       return [
         "\(raw: prefix)\(raw: keyword) \(raw: descriptorName) = \(raw: descriptorType)(\(raw: name)\(raw: place))",

@@ -2,6 +2,7 @@
 // or a pipe gets none of it.
 
 import Glibc
+import Weir
 
 final class Progress {
   private static let interval: UInt64 = 100_000_000

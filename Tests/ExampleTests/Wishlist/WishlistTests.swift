@@ -1,7 +1,7 @@
 // WishlistTests: what the wishlist page captures, and what each destination gets of it.
 
 #if Macros
-  import Foundation
+  import Synchronization
   import Testing
   import Weir
   import WeirAspects
@@ -28,7 +28,7 @@
       #expect(spy.names == ["scope.entered", "taste.liked", "scope.exited"])
       let views = spy.all.map(\.context.view)
       #expect(views.allSatisfy { $0 != nil && $0 == views[0] })
-      #expect(tracking.wishlists.count == 0)
+      #expect(tracking.wishlist.pages[page] == nil)
     }
 
     @Test func `a removal is told to both destinations`() throws {
@@ -41,7 +41,7 @@
 
       #expect(spy.events(of: WishlistEvent.self) == [.removed(item: 2, left: 1)])
       #expect(spy.events(of: TasteEvent.self) == [.disliked(sku: "HA-2")])
-      #expect(tracking.wishlists[page] != nil)
+      #expect(tracking.wishlist.pages[page] != nil)
     }
 
     @Test func `a move to the cart says how long it took, or why it failed`() async throws {
@@ -58,7 +58,7 @@
           if case .movedToCart(item: 1, count: 2, let milliseconds) = $0 { milliseconds >= 0 } else { false }
         })
       #expect(events.contains(.cartFailed(item: 2, reason: "SoldOut")))
-      #expect(tracking.wishlists.count == 1)
+      withExtendedLifetime(tracking) {}
     }
 
     @Test func `the page's sibling and parent are not tracked`() throws {
@@ -70,7 +70,23 @@
         page.disappear()
       }
       #expect(spy.all.isEmpty)
-      #expect(tracking.wishlists.count == 0)
+      withExtendedLifetime(tracking) {}
+    }
+
+    @Test func `the handler tells any delegate`() throws {
+      final class Notes: WishlistDelegate {
+        let removals = Mutex<[WishlistInfo]>([])
+        func liked(_ item: Item) {}
+        func removed(_ item: Item, _ info: WishlistInfo) { removals.withLock { $0.append(info) } }
+        func moved(_ item: Item, count: Int, in duration: Duration) {}
+        func failedToMove(_ item: Item, _ error: any Error) {}
+      }
+      let notes = Notes()
+      let handler = WishlistHandler(notes, tracker: try SpyTracker().tracker)
+      let page = makePage()
+      try page.remove(hat)
+      #expect(notes.removals.withLock { $0 } == [WishlistInfo(page)])
+      withExtendedLifetime(handler) {}
     }
 
     @Test func `the page is the same without tracking`() throws {
@@ -88,7 +104,7 @@
       let recommendations = ScriptedProvider(name: "recommendations")
       let dispatcher = try Dispatcher(spy.tracker)
       try dispatcher.add(contentsOf: [
-        Destinations.analytics(analytics), Destinations.recommendations(recommendations),
+        Dispatchers.analytics(analytics), Dispatchers.recommendations(recommendations),
       ])
       let tracking = ShopTracking(spy.tracker)
       let page = makePage()

@@ -44,6 +44,11 @@ final class Held: Sendable {
   func use() {}
 }
 
+extension Hook.Outcome {
+  /// What was returned or thrown; `unknown` for neither.
+  var words: String { threw.map { "\($0)" } ?? returned.map { "\($0)" } ?? "unknown" }
+}
+
 // MARK: A family: a parent, and every way to inherit from it
 
 /// The bodies that ran: of overrides that call `super` two for a call.

@@ -135,32 +135,27 @@ extension AspectTests {
         _ point: borrowing JoinPoint<Parent, (depth: Int, ()), String>, _ before: Count, _ after: Count
       ) -> [Hook] {
         switch target {
-        case .every: [point.before { _, _ in before.up() }, point.after { _, _, _ in after.up() }]
-        case .exactly(let type):
-          [point.before(exactly: type) { _, _ in before.up() }, point.after(exactly: type) { _, _, _ in after.up() }]
-        case .kind(let type):
-          [point.before(in: type) { _, _ in before.up() }, point.after(in: type) { _, _, _, _ in after.up() }]
-        case .on:
-          [point.before(on: object) { _, _ in before.up() }, point.after(on: object) { _, _, _ in after.up() }]
+        case .every: attach(point, .everything, before, after)
+        case .exactly(let type): attach(point, .exactly(type), before, after)
+        case .kind(let type): attach(point, .kind(of: type), before, after)
+        case .on: attach(point, .instance(object), before, after)
         }
       }
 
       private func attachToClass(_ before: Count, _ after: Count) -> [Hook] {
         switch target {
-        case .every:
-          [Parent.makePoint.before { _, _ in before.up() }, Parent.makePoint.after { _, _, _ in after.up() }]
-        case .exactly(let type):
-          [
-            Parent.makePoint.before(exactly: type) { _, _ in before.up() },
-            Parent.makePoint.after(exactly: type) { _, _, _ in after.up() },
-          ]
-        case .kind(let type):
-          [
-            Parent.makePoint.before(in: type) { _, _ in before.up() },
-            Parent.makePoint.after(in: type) { _, _, _, _ in after.up() },
-          ]
+        case .every: attach(Parent.makePoint, .everything, before, after)
+        case .exactly(let type): attach(Parent.makePoint, .exactly(type), before, after)
+        case .kind(let type): attach(Parent.makePoint, .kind(of: type), before, after)
         case .on: []
         }
+      }
+
+      private func attach<Owner, Subject>(
+        _ point: borrowing JoinPoint<Owner, (depth: Int, ()), String>, _ target: Hook.Target<Owner, Subject>,
+        _ before: Count, _ after: Count
+      ) -> [Hook] {
+        [point.before(target) { _, _ in before.up() }, point.after(target) { _, _, _ in after.up() }]
       }
     }
 
@@ -169,7 +164,7 @@ extension AspectTests {
     /// Inside of one call of an override `super` is called twice: that is one call.
     @Test func `two calls of super inside of one override are one call`() {
       let count = Count()
-      let hook = Parent.lookPoint.before { _, _ in count.up() }
+      let hook = Parent.lookPoint.before(.everything) { _, _ in count.up() }
       _ = Calling().within { above in above() + above() }
       #expect(count.value == 1)
       hook.detach()
@@ -178,12 +173,12 @@ extension AspectTests {
     /// From a method that is not the override: a call, for no override of it is in progress.
     @Test func `super called from another method is a call`() async {
       let count = Count()
-      let hook = Parent.lookPoint.before { _, _ in count.up() }
+      let hook = Parent.lookPoint.before(.everything) { _, _ in count.up() }
       _ = Calling().lookAbove()
       #expect(count.value == 1)
       hook.detach()
       // Of an asynchronous method it is none, once the override was seen to run: its class tells, not the thread.
-      let load = Parent.loadPoint.before { _, _ in count.up() }
+      let load = Parent.loadPoint.before(.everything) { _, _ in count.up() }
       _ = await Calling().load(0)
       #expect(count.value == 2)
       _ = await Calling().loadAbove()
@@ -194,7 +189,7 @@ extension AspectTests {
     /// From a closure that runs on another thread: a call, for that thread knows nothing of the override.
     @Test func `super called on another thread is a call`() {
       let count = Count()
-      let hook = Parent.lookPoint.before { _, _ in count.up() }
+      let hook = Parent.lookPoint.before(.everything) { _, _ in count.up() }
       _ = Calling().within { above in
         onThread { _ = above() }
         return ""
@@ -206,8 +201,8 @@ extension AspectTests {
     /// A class method's override in progress hides no call on another class.
     @Test func `a class method's override hides no call on another class`() {
       let heard = Heard()
-      let hook = Parent.makePoint.before { type, _ in heard.say("\(type)") }
-      let outer = Parent.makePoint.before(exactly: Calling.self) { _, _ in
+      let hook = Parent.makePoint.before(.everything) { type, _ in heard.say("\(type)") }
+      let outer = Parent.makePoint.before(.exactly(Calling.self)) { _, _ in
         _ = Sibling.make(0)
         _ = Parent.make(0)
       }
@@ -220,7 +215,7 @@ extension AspectTests {
     /// An object's override in progress hides no call on another object.
     @Test func `an object's override hides no call on another object`() {
       let count = Count()
-      let hook = Parent.lookPoint.before { _, _ in count.up() }
+      let hook = Parent.lookPoint.before(.everything) { _, _ in count.up() }
       _ = Calling().within { _ in OfCalling().look(0) + Plain().look(0) + Calling().look(0) }
       #expect(count.value == 4)
       hook.detach()

@@ -9,7 +9,13 @@ import Testing
 @testable import WeirAspects
 @testable import WeirScopes
 
-struct Refused: Error, Equatable { let item: Int }
+struct Refused: Error, Equatable, CustomStringConvertible {
+  let item: Int
+
+  var description: String { "Refused(item: \(item))" }
+}
+
+private let cancelledPoint = JoinPoint<Void, (), Void>("cancelled()")
 
 /// Everything that a method can be, by hand.
 private final class Shop: Sendable {
@@ -39,25 +45,24 @@ extension AspectTests {
       let heard = Heard()
       let shop = Shop()
       let hooks = [
-        Shop.buyPoint.before { owner, call in
+        Shop.buyPoint.before(.everything) { owner, call in
           #expect(owner === shop)
           heard.say("before \(call.item) \(call.count)")
         },
-        Shop.buyPoint.after { owner, call, outcome in
+        Shop.buyPoint.after(.everything) { owner, call, outcome in
           #expect(owner === shop)
-          switch outcome {
-          case .success(let price): heard.say("after \(call.item) \(call.count) \(price.map(String.init) ?? "nil")")
-          case .failure(let error): heard.say("after \(call.item) \(call.count) \(error)")
-          }
+          #expect(outcome.elapsed == nil)
+          #expect((outcome.returned == nil) != (outcome.threw == nil))
+          heard.say("after \(call.item) \(call.count) \(outcome.words)")
         },
-        Shop.buyPoint.after { _, _, _, duration in
-          #expect(duration > .zero)
-          #expect(duration < .seconds(600))
+        Shop.buyPoint.after(.everything, timed: true) { _, _, outcome in
+          #expect(outcome.elapsed ?? .zero > .zero)
+          #expect(outcome.elapsed ?? .seconds(600) < .seconds(600))
           heard.say("timed")
         },
       ]
       #expect(try shop.buy(3, count: 2) == 6)
-      #expect(heard.take() == ["before 3 2", "after 3 2 6", "timed"])
+      #expect(heard.take() == ["before 3 2", "after 3 2 Optional(6)", "timed"])
       #expect(try shop.buy(3, count: 0) == nil)
       #expect(heard.take() == ["before 3 0", "after 3 0 nil", "timed"])
       #expect(throws: Refused(item: 4)) { try shop.buy(4, count: -1) }
@@ -69,19 +74,57 @@ extension AspectTests {
 
     @Test func `the duration is that of the call`() {
       let took = Heard()
-      let hook = Shop.askPoint.after { _, _, _, duration in took.say("\(duration >= .milliseconds(20))") }
+      let hook = Shop.askPoint.after(.everything, timed: true) { _, _, outcome in
+        took.say("\(outcome.elapsed ?? .zero >= .milliseconds(20))")
+      }
       Shop().ask { usleep(21_000) }
       #expect(took.all == ["true"])
       hook.detach()
     }
 
-    @Test func `a call that says no result has returned nothing`() {
+    @Test func `a hook that asks for no time gets none beside one that does`() {
       let heard = Heard()
-      let hook = Shop.askPoint.after { _, _, outcome in
-        if case .success(()) = outcome { heard.say("nothing") }
+      let hooks = [true, false].map { isTimed in
+        Shop.askPoint.after(.everything, timed: isTimed) { _, _, outcome in heard.say("\(outcome.elapsed != nil)") }
       }
       Shop().ask()
-      #expect(heard.all == ["nothing"])
+      #expect(heard.all == ["true", "false"])
+      for hook in hooks { hook.detach() }
+    }
+
+    @Test func `a call whose task is cancelled says so`() throws {
+      let heard = Heard()
+      let hook = cancelledPoint.after(.everything) { _, _, outcome in
+        heard.say("\(outcome.words) \(outcome.isCancelled)")
+      }
+      #expect(throws: CancellationError.self) {
+        try withJoinPoint(cancelledPoint, (), ()) { throw CancellationError() }
+      }
+      #expect(throws: Refused.self) { try withJoinPoint(cancelledPoint, (), ()) { throw Refused(item: 1) } }
+      withJoinPoint(cancelledPoint, (), ()) {}
+      #expect(
+        heard.all == [
+          "CancellationError() true", "Refused(item: 1) false", "() false",
+        ])
+      hook.detach()
+    }
+
+    @Test func `a call that says no result has returned nothing`() {
+      let heard = Heard()
+      let hook = Shop.askPoint.after(.everything) { _, _, outcome in heard.say(outcome.words) }
+      Shop().ask()
+      #expect(heard.all == ["()"])
+      hook.detach()
+    }
+
+    @Test func `a result of another type is neither returned nor thrown`() {
+      let heard = Heard()
+      let hook = Shop.buyPoint.after(.everything) { _, _, outcome in heard.say(outcome.words) }
+      var call = Shop.buyPoint.call()
+      call.begin(Shop(), (item: 1, count: 1), in: Shop.self)
+      _ = call.returned("one")
+      call.end(Shop())
+      #expect(heard.all == ["unknown"])
       hook.detach()
     }
 
@@ -89,10 +132,11 @@ extension AspectTests {
       let heard = Heard()
       let shop = Shop()
       let hooks = [
-        Shop.askPoint.after { _, _, _ in heard.say("after 1") }, Shop.askPoint.before { _, _ in heard.say("before 1") },
-        Shop.askPoint.before(on: shop) { _, _ in heard.say("before 2") },
-        Shop.askPoint.after(in: Shop.self) { _, _, _ in heard.say("after 2") },
-        Shop.askPoint.before(exactly: Shop.self) { _, _ in heard.say("before 3") },
+        Shop.askPoint.after(.everything) { _, _, _ in heard.say("after 1") },
+        Shop.askPoint.before(.everything) { _, _ in heard.say("before 1") },
+        Shop.askPoint.before(.instance(shop)) { _, _ in heard.say("before 2") },
+        Shop.askPoint.after(.kind(of: Shop.self)) { _, _, _ in heard.say("after 2") },
+        Shop.askPoint.before(.exactly(Shop.self)) { _, _ in heard.say("before 3") },
       ]
       shop.ask { heard.say("body") }
       #expect(heard.take() == ["before 1", "before 2", "before 3", "body", "after 1", "after 2"])
@@ -106,8 +150,8 @@ extension AspectTests {
     @Test func `detaching twice is detaching once`() {
       let count = Count()
       let other = Count()
-      let hook = Shop.askPoint.before { _, _ in count.up() }
-      let stays = Shop.askPoint.before { _, _ in other.up() }
+      let hook = Shop.askPoint.before(.everything) { _, _ in count.up() }
+      let stays = Shop.askPoint.before(.everything) { _, _ in other.up() }
       Shop().ask()
       hook.detach()
       hook.detach()
@@ -124,7 +168,7 @@ extension AspectTests {
       let count = Count()
       let gone = Count()
       var hook: Hook? = { [held = Held(gone)] in
-        Shop.askPoint.before { _, _ in
+        Shop.askPoint.before(.everything) { _, _ in
           held.use()
           count.up()
         }
@@ -142,7 +186,7 @@ extension AspectTests {
       let count = Count()
       weak var kept: Hook?
       do {
-        kept = Shop.askPoint.before { _, _ in count.up() }.keep().keep()
+        kept = Shop.askPoint.before(.everything) { _, _ in count.up() }.keep().keep()
       }
       Shop().ask()
       #expect(count.value == 1)
@@ -151,7 +195,7 @@ extension AspectTests {
       #expect(!Shop.isAsked)
       // Nor is one kept that is detached already.
       do {
-        let late = Shop.askPoint.before { _, _ in count.up() }
+        let late = Shop.askPoint.before(.everything) { _, _ in count.up() }
         late.detach()
         late.keep()
         kept = late
@@ -161,7 +205,7 @@ extension AspectTests {
 
     @Test func `the objects that advice held are released when detach returns`() {
       let gone = Count()
-      let hook = { [held = Held(gone)] in Shop.askPoint.after { _, _, _ in held.use() } }()
+      let hook = { [held = Held(gone)] in Shop.askPoint.after(.everything) { _, _, _ in held.use() } }()
       Shop().ask()
       // Whoever looks on meanwhile holds nothing up.
       let listing = JoinPointListing()
@@ -174,24 +218,24 @@ extension AspectTests {
 
     @Test func `a hook attached during a call hears the next`() {
       let heard = Heard()
-      let before = Shop.askPoint.after { _, _, _ in heard.say("first") }
+      let before = Shop.askPoint.after(.everything) { _, _, _ in heard.say("first") }
       var late: Hook?
-      Shop().ask { late = Shop.askPoint.after { _, _, _ in heard.say("late") } }
+      Shop().ask { late = Shop.askPoint.after(.everything) { _, _, _ in heard.say("late") } }
       #expect(heard.take() == ["first"])
       Shop().ask()
       #expect(heard.take() == ["first", "late"])
       late?.detach()
       before.detach()
       // And where nobody listened when the call began.
-      Shop().ask { late = Shop.askPoint.after { _, _, _ in heard.say("late") } }
+      Shop().ask { late = Shop.askPoint.after(.everything) { _, _, _ in heard.say("late") } }
       #expect(heard.take() == [])
       late?.detach()
     }
 
     @Test func `a hook detached during a call does not hear its end`() {
       let heard = Heard()
-      let hook = Shop.askPoint.after { _, _, _ in heard.say("gone") }
-      let stays = Shop.askPoint.after { _, _, _ in heard.say("stays") }
+      let hook = Shop.askPoint.after(.everything) { _, _, _ in heard.say("gone") }
+      let stays = Shop.askPoint.after(.everything) { _, _, _ in heard.say("stays") }
       Shop().ask { hook.detach() }
       #expect(heard.take() == ["stays"])
       Shop().ask { stays.detach() }
@@ -203,7 +247,7 @@ extension AspectTests {
       let gone = Count()
       let slot = Mutex<Hook?>(nil)
       let hook = { [held = Held(gone)] in
-        Shop.askPoint.before { _, _ in
+        Shop.askPoint.before(.everything) { _, _ in
           held.use()
           count.up()
           slot.withLock { $0 }?.detach()
@@ -226,9 +270,9 @@ extension AspectTests {
       let gone = Count()
       let shop = Shop()
       let slot = Mutex<Hook?>(nil)
-      let first = Shop.askPoint.before { _, _ in slot.withLock { $0 }?.detach() }
+      let first = Shop.askPoint.before(.everything) { _, _ in slot.withLock { $0 }?.detach() }
       let second = { [held = Held(gone)] in
-        Shop.askPoint.before { _, _ in
+        Shop.askPoint.before(.everything) { _, _ in
           held.use()
           count.up()
         }
@@ -245,9 +289,9 @@ extension AspectTests {
     @Test func `advice may attach another hook`() {
       let heard = Heard()
       let slot = Mutex<Hook?>(nil)
-      let hook = Shop.askPoint.before { _, _ in
+      let hook = Shop.askPoint.before(.everything) { _, _ in
         slot.withLock { slot in
-          if slot == nil { slot = Shop.askPoint.before { _, _ in heard.say("attached") } }
+          if slot == nil { slot = Shop.askPoint.before(.everything) { _, _ in heard.say("attached") } }
         }
       }
       Shop().ask()
@@ -261,13 +305,13 @@ extension AspectTests {
     @Test func `advice is not called for calls of its own`() throws {
       let heard = Heard()
       let shop = Shop()
-      let asking = Shop.askPoint.before { owner, _ in
+      let asking = Shop.askPoint.before(.everything) { owner, _ in
         heard.say("ask")
         owner.ask()
         _ = try? owner.buy(1, count: 1)
       }
-      let other = Shop.askPoint.before { _, _ in heard.say("other") }
-      let buying = Shop.buyPoint.before { owner, _ in
+      let other = Shop.askPoint.before(.everything) { _, _ in heard.say("other") }
+      let buying = Shop.buyPoint.before(.everything) { owner, _ in
         heard.say("buy")
         owner.ask()
       }
@@ -285,7 +329,7 @@ extension AspectTests {
       var addresses: Set<UInt> = []
       for _ in 0..<2000 {
         let shop = Shop()
-        hooks.append(Shop.askPoint.before(on: shop) { _, _ in count.up() })
+        hooks.append(Shop.askPoint.before(.instance(shop)) { _, _ in count.up() })
         addresses.insert(UInt(bitPattern: Unmanaged.passUnretained(shop).toOpaque()))
       }
       // The hooks keep their objects' memory: it becomes no other's.
@@ -304,7 +348,7 @@ extension AspectTests {
       do {
         let shop = Shop()
         seen = shop
-        hook = Shop.askPoint.before(on: shop) { _, _ in }
+        hook = Shop.askPoint.before(.instance(shop)) { _, _ in }
         shop.ask()
       }
       #expect(seen == nil)
@@ -312,11 +356,11 @@ extension AspectTests {
     }
 
     @Test func `a type that is not of the join point traps`() async {
-      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(exactly: Held.self) { _, _ in } }
-      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.after(in: Held.self) { _, _, _ in } }
-      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(on: Count()) { _, _ in } }
-      await #expect(processExitsWith: .failure) { _ = Parent.makePoint.before(in: Held.self) { _, _ in } }
-      await #expect(processExitsWith: .success) { _ = Parent.lookPoint.before(exactly: Calling.self) { _, _ in } }
+      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(.exactly(Held.self)) { _, _ in } }
+      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.after(.kind(of: Held.self)) { _, _, _ in } }
+      await #expect(processExitsWith: .failure) { _ = Parent.lookPoint.before(.instance(Count())) { _, _ in } }
+      await #expect(processExitsWith: .failure) { _ = Parent.makePoint.before(.kind(of: Held.self)) { _, _ in } }
+      await #expect(processExitsWith: .success) { _ = Parent.lookPoint.before(.exactly(Calling.self)) { _, _ in } }
     }
 
     // MARK: Descriptors and the listing
@@ -329,8 +373,8 @@ extension AspectTests {
       var hooks: [Hook] = []
       for _ in 0..<50 {
         let owner = Owner()
-        let before = { [held = Held(gone)] in owner.point.before { _, _ in held.use() } }()
-        hooks += [before, owner.point.after { _, _, _ in }]
+        let before = { [held = Held(gone)] in owner.point.before(.everything) { _, _ in held.use() } }()
+        hooks += [before, owner.point.after(.everything) { _, _, _ in }]
         withJoinPoint(owner.point, (), ()) {}
       }
       #expect(gone.value == 50)
@@ -341,18 +385,18 @@ extension AspectTests {
 
     @Test func `the listing says who listens`() throws {
       let hooks = [
-        Parent.lookPoint.before(exactly: Calling.self, file: "Shop/Tracking.swift", line: 9) { _, _ in },
-        Parent.lookPoint.after(in: Calling.self, file: "Shop/Tracking.swift", line: 10) { _, _, _ in },
-        Parent.lookPoint.after(on: Parent(), file: "Shop/Tracking.swift", line: 11) { _, _, _ in },
-        Parent.lookPoint.before(file: "Shop/Tracking.swift", line: 12) { _, _ in },
+        Parent.lookPoint.before(.exactly(Calling.self), file: "Shop/Tracking.swift", line: 9) { _, _ in },
+        Parent.lookPoint.after(.kind(of: Calling.self), file: "Shop/Tracking.swift", line: 10) { _, _, _ in },
+        Parent.lookPoint.after(.instance(Parent()), file: "Shop/Tracking.swift", line: 11) { _, _, _ in },
+        Parent.lookPoint.before(.everything, file: "Shop/Tracking.swift", line: 12) { _, _ in },
       ]
       let listed = try #require(JoinPointListing().joinPoints.first { $0.name == "Parent.look(_:)" })
-      #expect(listed.owner == "Parent")
-      #expect(listed.file == "WeirTests/Families.swift")
+      #expect(listed.file == "WeirAspectsTests/Families.swift")
       #expect(
-        listed.hooks.map { "\($0.time) \($0.target) \($0.line)" } == [
-          "before exactly Calling 9", "after Calling and its subclasses 10", "after one Parent 11",
-          "before every call 12",
+        listed.hooks == [
+          "before, exactly Calling   Shop/Tracking.swift:9",
+          "after, Calling and its subclasses   Shop/Tracking.swift:10",
+          "after, one Parent   Shop/Tracking.swift:11", "before, every call   Shop/Tracking.swift:12",
         ])
       #expect(JoinPointListing().description.contains("  before, exactly Calling   Shop/Tracking.swift:9"))
       for hook in hooks { hook.detach() }

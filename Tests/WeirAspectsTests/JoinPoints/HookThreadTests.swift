@@ -17,7 +17,7 @@ extension AspectTests {
         let late = Count()
         let isOver = Atomic<Bool>(false)
         let hook = { [held = Held(gone)] in
-          Parent.lookPoint.before { _, _ in
+          Parent.lookPoint.before(.everything) { _, _ in
             held.use()
             if isOver.load(ordering: .relaxed) { late.up() }
           }
@@ -40,7 +40,7 @@ extension AspectTests {
       let isIn = DispatchSemaphore(value: 0)
       let goOn = DispatchSemaphore(value: 0)
       let isDone = Atomic<Bool>(false)
-      let hook = Parent.lookPoint.before { _, _ in
+      let hook = Parent.lookPoint.before(.everything) { _, _ in
         isIn.signal()
         goOn.wait()
         isDone.store(true, ordering: .relaxed)
@@ -66,7 +66,7 @@ extension AspectTests {
         let hooks = Mutex<[Hook]>([])
         let made = (0..<2).map { index in
           { [held = Held(gone)] in
-            Parent.lookPoint.before(exactly: [Plain.self, Sibling.self][index]) { _, _ in
+            Parent.lookPoint.before(.exactly([Plain.self, Sibling.self][index])) { _, _ in
               held.use()
               hooks.withLock { $0 }[1 - index].detach()
             }
@@ -88,13 +88,13 @@ extension AspectTests {
       let goOn = DispatchSemaphore(value: 0)
       let gone = Count()
       let hook = { [held = Held(gone)] in
-        Parent.lookPoint.before(exactly: Plain.self) { _, _ in
+        Parent.lookPoint.before(.exactly(Plain.self)) { _, _ in
           held.use()
           isIn.signal()
           goOn.wait()
         }
       }()
-      let detaching = Parent.lookPoint.before(exactly: Sibling.self) { _, _ in hook.detach() }
+      let detaching = Parent.lookPoint.before(.exactly(Sibling.self)) { _, _ in hook.detach() }
       onThreads(2) { index in
         if index == 0 {
           _ = Plain().look(0)
@@ -116,7 +116,7 @@ extension AspectTests {
       let gone = Count()
       let slot = Mutex<Hook?>(nil)
       let made = { [held = Held(gone)] in
-        Parent.lookPoint.before { _, _ in
+        Parent.lookPoint.before(.everything) { _, _ in
           held.use()
           isIn.signal()
           slot.withLock { _ in }
@@ -141,7 +141,10 @@ extension AspectTests {
 
     @Test func `threads that come and go leave nothing behind`() {
       let count = Count()
-      let hooks = [Parent.lookPoint.before { _, _ in count.up() }, Parent.lookPoint.after { _, _, _ in count.up() }]
+      let hooks = [
+        Parent.lookPoint.before(.everything) { _, _ in count.up() },
+        Parent.lookPoint.after(.everything) { _, _, _ in count.up() },
+      ]
       for _ in 0..<50 { onThreads(8) { _ in _ = Calling().look(0) } }
       #expect(count.value == 800)
       for hook in hooks { hook.detach() }
@@ -150,7 +153,10 @@ extension AspectTests {
     @Test func `each call of a deep recursion is heard`() {
       let before = Count()
       let after = Count()
-      let hooks = [Parent.lookPoint.before { _, _ in before.up() }, Parent.lookPoint.after { _, _, _ in after.up() }]
+      let hooks = [
+        Parent.lookPoint.before(.everything) { _, _ in before.up() },
+        Parent.lookPoint.after(.everything) { _, _, _ in after.up() },
+      ]
       onThread { _ = Calling().look(2000) }
       #expect(before.value == 2001)
       #expect(after.value == 2001)
@@ -170,7 +176,7 @@ extension AspectTests {
         }
       }
       let count = Count()
-      let hook = Parent.lookPoint.before { _, _ in count.up() }
+      let hook = Parent.lookPoint.before(.everything) { _, _ in count.up() }
       var outermost: Parent = Plain()
       for _ in 0..<40 {
         let branch = Branch()
@@ -188,7 +194,7 @@ extension AspectTests {
         let count = Count()
         let gone = Count()
         let hook = { [held = Held(gone)] in
-          Parent.lookPoint.before { _, _ in
+          Parent.lookPoint.before(.everything) { _, _ in
             held.use()
             count.up()
           }
@@ -196,7 +202,7 @@ extension AspectTests {
         // Another thread is in the midst of firing at the fork, and is not there in the child.
         let isIn = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
-        let other = Parent.lookPoint.before(exactly: Sibling.self) { _, _ in
+        let other = Parent.lookPoint.before(.exactly(Sibling.self)) { _, _ in
           isIn.signal()
           goOn.wait()
         }
@@ -207,7 +213,7 @@ extension AspectTests {
           guard hook.isAttached, count.value == 1 else { return false }
           _ = Plain().look(0)
           guard count.value == 2 else { return false }
-          let late = Parent.lookPoint.before { _, _ in count.up() }
+          let late = Parent.lookPoint.before(.everything) { _, _ in count.up() }
           guard !late.isAttached else { return false }
           hook.detach()
           _ = Plain().look(0)

@@ -21,10 +21,10 @@ extension AspectTests {
     /// Every kind of hook, and all that they heard.
     private func attach(_ heard: Heard, to object: Lamp) -> [Hook] {
       [
-        Lamp.point.before { _, call in heard.say("every \(call.number)") },
-        Lamp.point.before(exactly: Lamp.self) { _, call in heard.say("exactly \(call.number)") },
-        Lamp.point.after(in: Lamp.self) { _, call, _ in heard.say("kind \(call.number)") },
-        Lamp.point.after(on: object) { _, call, _, _ in heard.say("one \(call.number)") },
+        Lamp.point.before(.everything) { _, call in heard.say("every \(call.number)") },
+        Lamp.point.before(.exactly(Lamp.self)) { _, call in heard.say("exactly \(call.number)") },
+        Lamp.point.after(.kind(of: Lamp.self)) { _, call, _ in heard.say("kind \(call.number)") },
+        Lamp.point.after(.instance(object)) { _, call, _ in heard.say("one \(call.number)") },
       ]
     }
 
@@ -61,7 +61,7 @@ extension AspectTests {
       let heard = Heard()
       let lamp = Lamp()
       let hook = await withTaskLocalHooks {
-        let hook = Lamp.point.before { _, call in heard.say("\(call.number)") }
+        let hook = Lamp.point.before(.everything) { _, call in heard.say("\(call.number)") }
         await Task.detached { _ = lamp.light(1) }.value
         onThreads(1) { _ in lamp.light(2) }
         lamp.light(3)
@@ -77,14 +77,14 @@ extension AspectTests {
       let heard = Heard()
       let lamp = Lamp()
       withTaskLocalHooks {
-        let outer = Lamp.point.before { _, call in heard.say("outer \(call.number)") }
+        let outer = Lamp.point.before(.everything) { _, call in heard.say("outer \(call.number)") }
         withTaskLocalHooks {
-          let inner = Lamp.point.before { _, call in heard.say("inner \(call.number)") }
+          let inner = Lamp.point.before(.everything) { _, call in heard.say("inner \(call.number)") }
           lamp.light(1)
           withExtendedLifetime(inner) {}
         }
-        let listed = JoinPointListing().joinPoints.flatMap(\.hooks).map(\.target)
-        #expect(listed.contains("every call, in one task"))
+        let listed = JoinPointListing().joinPoints.flatMap(\.hooks)
+        #expect(listed.contains { $0.hasPrefix("before, every call, in one task   ") })
         lamp.light(2)
         withExtendedLifetime(outer) {}
       }
@@ -94,7 +94,7 @@ extension AspectTests {
     /// One that was attached outside hears all, as ever.
     @Test func `any other hook hears everything`() {
       let heard = Heard()
-      let hook = Lamp.point.before { _, call in heard.say("\(call.number)") }
+      let hook = Lamp.point.before(.everything) { _, call in heard.say("\(call.number)") }
       withTaskLocalHooks { Lamp().light(1) }
       Lamp().light(2)
       #expect(heard.all == ["1", "2"])

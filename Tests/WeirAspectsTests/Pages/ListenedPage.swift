@@ -1,10 +1,10 @@
-// A page with join points, as the macro writes them, and a delegate that notes what it is told.
+// Pages with join points, as the macro writes them.
 
-import Synchronization
 import TestSupport
 import Weir
 import WeirAspects
 import WeirScopes
+import WeirTesting
 
 class ListenedPage {
   var title: String
@@ -22,8 +22,6 @@ class ListenedPage {
   func buy(count: Int) -> Int { withJoinPoint(Self.bought, self, (count: count, ())) { count * 2 } }
 }
 
-final class SpecialPage: ListenedPage {}
-
 actor ListenedCart {
   private(set) var count = 0
 
@@ -35,18 +33,16 @@ actor ListenedCart {
   func add(_ items: Int) { withJoinPoint(Self.added, self, (items: items, ())) { count += items } }
 }
 
-/// Notes what it is told, in order.
-final class Notes: TrackingDelegate {
-  typealias Info = String
-
-  private let lines = Mutex<[String]>([])
-
-  var all: [String] { lines.withLock { $0 } }
-
-  func note(_ line: String) { lines.withLock { $0.append(line) } }
-
-  func entered(_ info: String) { note("entered \(info)") }
-  func exited(_ info: String, interaction: String) { note("exited \(info) by \(interaction)") }
-  func suspended(_ info: String) { note("suspended \(info)") }
-  func resumed(_ info: String) { note("resumed \(info)") }
+extension SpyTracker {
+  /// The scopes' events in order: `entered cart`, `exited cart by back`.
+  var showings: [String] {
+    recorded(of: ScopeEvent.self).map(\.event).map { event in
+      switch event {
+      case .entered(let name): "entered \(name)"
+      case .exited(let name, let interaction, _, _): "exited \(name) by \(interaction)"
+      case .suspended(let name): "suspended \(name)"
+      case .resumed(let name): "resumed \(name)"
+      }
+    }
+  }
 }

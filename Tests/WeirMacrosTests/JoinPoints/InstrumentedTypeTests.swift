@@ -126,7 +126,7 @@
 
     @Test func `one class may be heard alone`() {
       let heard = Heard()
-      let hook = Page.JoinPoints.likeAt.before(exactly: Child.self) { child, _ in heard.note("\(type(of: child))") }
+      let hook = Page.JoinPoints.likeAt.before(.exactly(Child.self)) { child, _ in heard.note("\(type(of: child))") }
       _ = Page().like(1, at: 2)
       _ = Child().like(1, at: 2)
       _ = Grandchild().like(1, at: 2)

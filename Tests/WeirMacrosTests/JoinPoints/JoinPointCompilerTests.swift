@@ -8,6 +8,7 @@
     /// Every place that a method may be declared in, and bodies with all that a macro could get wrong.
     private static let accepted = """
       public import Weir
+      public import WeirAspects
 
       public struct Item: Sendable { public init() {} }
       public struct Failed: Error {}
@@ -146,6 +147,7 @@
       let answer = try compile(
         """
         import Weir
+        import WeirAspects
         @Instrumented class Page {
           func like(_ item: Int) throws -> String {
             // Why.
@@ -173,7 +175,7 @@
       ), ("@JoinPoint func f() {}", "'peer' macros are not allowed to introduce arbitrary names at global scope"),
     ])
     func `the compiler refuses what the macro does not see`(source: String, message: String) throws {
-      let answer = try compile("import Weir\nimport WeirMacros\n" + source)
+      let answer = try compile("import Weir\nimport WeirAspects\n" + source)
       #expect(answer.contains(message), "\(answer)")
     }
   }

@@ -43,8 +43,8 @@
           #if compiler(>=6.3)
           @section("weir_join_points") @used
           #endif
-          private nonisolated static let weirRecord_like___at: WeirAspects.JoinPointRecord = \
-        { list in Page.weirJoinPoint_like___at.add(to: list) }
+          private nonisolated static let weirRecord_like___at: \
+        @convention(c) (UnsafeMutableRawPointer?) -> Void = { list in Page.weirJoinPoint_like___at.add(to: list) }
 
           public nonisolated static var likeJoinPoint: WeirAspects.JoinPoint<Page, (item: Item, place: Int), Bool> {
             _read { yield Page.weirJoinPoint_like___at }
@@ -68,8 +68,9 @@
     @Test func `a function at file scope has its descriptor beside it`() {
       let text = expand("@FunctionJoinPoint private func charge(order: Int) async -> Bool { true }")
       #expect(
-        text.contains("fileprivate nonisolated let chargeJoinPoint = WeirAspects.JoinPoint<Void, (order: Int, ()), Bool>"))
-      #expect(text.contains("private nonisolated let chargeJoinPointRecord: WeirAspects.JoinPointRecord"))
+        text.contains(
+          "fileprivate nonisolated let chargeJoinPoint = WeirAspects.JoinPoint<Void, (order: Int, ()), Bool>"))
+      #expect(text.contains("private nonisolated let chargeJoinPointRecord: @convention(c)"))
       #expect(text.contains("weirCall.beginAsync((), (order: order, ()), in: Void.self)"))
       #expect(text.contains("return weirCall.returned(true)"))
     }
@@ -87,8 +88,11 @@
         }
         """)
       #expect(text.contains("  /// The join points of ``Page``.\n  public nonisolated enum JoinPoints {"))
-      #expect(text.contains("public nonisolated static var like: WeirAspects.JoinPoint<Page, (item: Item, ()), Void> {"))
-      #expect(text.contains("\n    nonisolated static var likeAt: WeirAspects.JoinPoint<Page, (item: Item, at: Int), Void> {"))
+      #expect(
+        text.contains("public nonisolated static var like: WeirAspects.JoinPoint<Page, (item: Item, ()), Void> {"))
+      #expect(
+        text.contains(
+          "\n    nonisolated static var likeAt: WeirAspects.JoinPoint<Page, (item: Item, at: Int), Void> {"))
       #expect(!text.contains("left:"))
       #expect(!text.contains("hidden:"))
       #expect(!text.contains("likeJoinPoint"))

@@ -118,11 +118,11 @@
     }
 
     @Test func `types arrive as they are`() throws {
-      let hook = Counter.JoinPoints.add.after { counter, call, outcome in
+      let hook = Counter.JoinPoints.add.after(.everything) { counter, call, outcome in
         let amount: Int = call.amount
         #expect(counter.count == 5)
         #expect(amount == 5)
-        #expect((try? outcome.get()) == 5)
+        #expect(outcome.returned == 5)
       }
       var counter = counter
       #expect(counter.add(5) == 5)
@@ -177,7 +177,9 @@
 
     @Test func `a static method has the type for its owner`() {
       let heard = Heard()
-      let hook = Counter.JoinPoints.make.before { type, call in heard.note("\(type == Counter.self) \(call.x)") }
+      let hook = Counter.JoinPoints.make.before(.everything) { type, call in
+        heard.note("\(type == Counter.self) \(call.x)")
+      }
       #expect(Counter.make(3).count == 3)
       hook.detach()
       #expect(heard.all == ["true 3"])

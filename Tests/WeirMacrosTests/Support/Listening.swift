@@ -21,8 +21,8 @@
   ) rethrows -> [String] {
     let heard = Heard()
     let hooks = [
-      joinPoint.before { _, call in heard.note("\(call)") },
-      joinPoint.after { _, call, outcome in heard.note("\(call) \(text(of: outcome))") },
+      joinPoint.before(.everything) { _, call in heard.note("\(call)") },
+      joinPoint.after(.everything) { _, call, outcome in heard.note("\(call) \(text(of: outcome))") },
     ]
     defer { for hook in hooks { hook.detach() } }
     try body()
@@ -36,18 +36,15 @@
   ) async rethrows -> [String] {
     let heard = Heard()
     let hooks = [
-      joinPoint.before { _, call in heard.note("\(call)") },
-      joinPoint.after { _, call, outcome in heard.note("\(call) \(text(of: outcome))") },
+      joinPoint.before(.everything) { _, call in heard.note("\(call)") },
+      joinPoint.after(.everything) { _, call, outcome in heard.note("\(call) \(text(of: outcome))") },
     ]
     defer { for hook in hooks { hook.detach() } }
     try await body()
     return heard.all
   }
 
-  private func text<Returned>(of outcome: Result<Returned, any Error>) -> String {
-    switch outcome {
-    case .success(let value): "-> \(value)"
-    case .failure(let error): "!! \(error)"
-    }
+  private func text<Returned>(of outcome: Hook.Outcome<Returned>) -> String {
+    if let error = outcome.threw { "!! \(error)" } else { outcome.returned.map { "-> \($0)" } ?? "-> unknown" }
   }
 #endif

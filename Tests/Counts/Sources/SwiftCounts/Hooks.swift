@@ -39,13 +39,13 @@ func measureHooks() {
   let count = Counter()
   let calls: UInt64 = 1_000_000
   measure("swift-hook-detached", calls)
-  let before = Page.likePoint.before { _, _ in count.up() }
+  let before = Page.likePoint.before(.everything) { _, _ in count.up() }
   measure("swift-hook-before", calls)
   before.detach()
-  let after = Page.likePoint.after { _, _, _ in count.up() }
+  let after = Page.likePoint.after(.everything) { _, _, _ in count.up() }
   measure("swift-hook-after", calls)
   after.detach()
-  let exactly = Page.likePoint.after(exactly: Page.self) { _, _, _ in count.up() }
+  let exactly = Page.likePoint.after(.exactly(Page.self)) { _, _, _ in count.up() }
   measure("swift-hook-exactly", calls)
   exactly.detach()
   guard count.value.load(ordering: .relaxed) == 3 * (calls + 10) else {

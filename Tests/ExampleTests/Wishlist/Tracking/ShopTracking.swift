@@ -1,24 +1,21 @@
-// ShopTracking: where the program puts its tracking together: one line a page, and the two destinations.
+// ShopTracking: where the program puts its tracking together: one line a page, and the dispatchers of
+// the two destinations.
 
 #if Macros
   import Weir
-  import WeirAspects
   import WeirDelivery
   import WeirScopes
 
   struct ShopTracking {
-    let wishlists: TrackingHandlers<WishlistTracking>
+    let wishlist: WishlistHandler
 
-    init(_ tracker: Tracker, lifeCycle: LifeCycle? = nil) {
-      wishlists = TrackingHandlers(
-        exactly: WishlistPage.self, entering: ItemListPage.JoinPoints.appear,
-        leaving: ItemListPage.JoinPoints.disappear
-      ) { page in WishlistTracking(page, WishlistCoordinator(tracker), lifeCycle: lifeCycle) }
+    init(_ tracker: Tracker) {
+      wishlist = WishlistHandler(WishlistCoordinator(tracker: tracker), tracker: tracker)
     }
   }
 
   /// What every event of a destination needs, and which events it gets.
-  enum Destinations {
+  enum Dispatchers {
     static func analytics(_ provider: any Provider) -> ProviderDispatcher {
       ProviderDispatcher(
         to: provider, only: [WishlistEvent.self, ScopeEvent.self],

@@ -48,9 +48,9 @@ final class Listener: @unchecked Sendable {
     if isOver.load(ordering: .relaxed) { Self.faults.late.wrappingAdd(1, ordering: .relaxed) }
   }
 
-  func hear(_ item: UInt64, _ outcome: Result<UInt64, any Error>) {
+  func hear(_ item: UInt64, _ outcome: Hook.Outcome<UInt64>) {
     hear()
-    if case .success(item &* 3) = outcome { return }
+    if outcome.returned == item &* 3 { return }
     Self.faults.wrong.wrappingAdd(1, ordering: .relaxed)
   }
 
@@ -93,78 +93,42 @@ struct Manner {
   /// Attaches advice that tells the listener, and then does `more`.
   func attach(_ listener: Listener, to object: Page, _ more: @escaping @Sendable () -> Void = {}) -> Hook {
     switch target {
-    case .every:
-      attach(
-        listener, more, { _ in true }, { Page.joinPoint.before(file: $0, line: $1, $2) },
-        { Page.joinPoint.after(file: $0, line: $1, $2) }, { Page.joinPoint.after(file: $0, line: $1, $2) })
-    case .exactlyPage:
-      attach(
-        listener, more, { type(of: $0) == Page.self },
-        { Page.joinPoint.before(exactly: Page.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(exactly: Page.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(exactly: Page.self, file: $0, line: $1, $2) })
-    case .exactlyChild:
-      attach(
-        listener, more, { type(of: $0) == Child.self },
-        { Page.joinPoint.before(exactly: Child.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(exactly: Child.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(exactly: Child.self, file: $0, line: $1, $2) })
+    case .every: attach(listener, more, .everything) { _ in true }
+    case .exactlyPage: attach(listener, more, .exactly(Page.self)) { type(of: $0) == Page.self }
+    case .exactlyChild: attach(listener, more, .exactly(Child.self)) { type(of: $0) == Child.self }
     case .inChild:
-      attach(
-        listener, more, { type(of: $0) == Child.self || type(of: $0) == Grandchild.self },
-        { Page.joinPoint.before(in: Child.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(in: Child.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(in: Child.self, file: $0, line: $1, $2) })
-    case .inPage:
-      attach(
-        listener, more, { _ in true },
-        { Page.joinPoint.before(in: Page.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(in: Page.self, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(in: Page.self, file: $0, line: $1, $2) })
+      attach(listener, more, .kind(of: Child.self)) { type(of: $0) == Child.self || type(of: $0) == Grandchild.self }
+    case .inPage: attach(listener, more, .kind(of: Page.self)) { _ in true }
     case .onObject:
-      attach(
-        listener, more, { [address = ObjectIdentifier(object)] in ObjectIdentifier($0) == address },
-        { Page.joinPoint.before(on: object, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(on: object, file: $0, line: $1, $2) },
-        { Page.joinPoint.after(on: object, file: $0, line: $1, $2) })
+      attach(listener, more, .instance(object)) { [address = ObjectIdentifier(object)] in
+        ObjectIdentifier($0) == address
+      }
     }
   }
 
-  private typealias Parameters = (item: UInt64, ())
-  private typealias Outcome = Result<UInt64, any Error>
-
-  private func attach<Concrete: Page>(
-    _ listener: Listener, _ more: @escaping @Sendable () -> Void, _ isFor: @escaping @Sendable (Page) -> Bool,
-    _ before: (StaticString, UInt32, @escaping @Sendable (Concrete, Parameters) -> Void) -> Hook,
-    _ after: (StaticString, UInt32, @escaping @Sendable (Concrete, Parameters, Outcome) -> Void) -> Hook,
-    _ timedAfter: (StaticString, UInt32, @escaping @Sendable (Concrete, Parameters, Outcome, Duration) -> Void) -> Hook
+  private func attach<Subject: Page>(
+    _ listener: Listener, _ more: @escaping @Sendable () -> Void, _ target: Hook.Target<Page, Subject>,
+    _ isFor: @escaping @Sendable (Page) -> Bool
   ) -> Hook {
     let check: @Sendable (Page) -> Void = { page in
       if !isFor(page) { Listener.faults.wrong.wrappingAdd(1, ordering: .relaxed) }
     }
-    switch time {
-    case .before:
-      return before(#fileID, #line) { page, _ in
+    if time == .before {
+      return Page.joinPoint.before(target) { page, _ in
         check(page)
         listener.hear()
         more()
         listener.check()
       }
-    case .after:
-      return after(#fileID, #line) { page, call, outcome in
-        check(page)
-        listener.hear(call.item, outcome)
-        more()
-        listener.check()
-      }
-    case .timedAfter:
-      return timedAfter(#fileID, #line) { page, call, outcome, duration in
-        check(page)
-        if duration < .zero || duration > .seconds(3600) { Listener.faults.wrong.wrappingAdd(1, ordering: .relaxed) }
-        listener.hear(call.item, outcome)
-        more()
-        listener.check()
-      }
+    }
+    let isTimed = time == .timedAfter
+    return Page.joinPoint.after(target, timed: isTimed) { page, call, outcome in
+      check(page)
+      let isRight = outcome.elapsed.map { isTimed && $0 >= .zero && $0 < .seconds(3600) } ?? !isTimed
+      if !isRight { Listener.faults.wrong.wrappingAdd(1, ordering: .relaxed) }
+      listener.hear(call.item, outcome)
+      more()
+      listener.check()
     }
   }
 }

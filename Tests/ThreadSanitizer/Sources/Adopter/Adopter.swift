@@ -42,7 +42,7 @@ struct Adopter {
     for provider in providers { try dispatcher.add(provider) }
     let opened = Count()
     let shared = Page()
-    let tracking = TrackingHandler(shared, delegate: PageCoordinator("shared", tracker: tracker), lifeCycle: lifeCycle)
+    let tracking = PageTracking("shared", of: .instance(shared), tracker: tracker)
     tracking.enters(on: Page.open)
     tracking.exits(on: Page.close)
     await withTaskGroup(of: Void.self) { group in
@@ -73,7 +73,7 @@ struct Adopter {
       await Bindings.with(user: "user-\(task)") {
         await tracker.withScope("request") { _ in
           let own = Page()
-          let hook = Page.open.after(on: own) { _, call, _ in
+          let hook = Page.open.after(.instance(own)) { _, call, _ in
             tracker.track(Visit(page: call.number))
           }
           _ = own.open(round)
