@@ -1,8 +1,10 @@
-// The pages with worked examples show code that is compiled and run: that of the files in this folder.
+// README, guides and pages with worked examples show code that is compiled and run: that of the files in this folder,
+// or in another folder of tests where this one lacks the module.
 //
 // A file whose first line is "// page: PATH" belongs to that page. What lies between its lines "// snippet" and "//
-// end" is, in order, what the page has in its blocks of Swift. WEIR_UPDATE_PAGES=1 writes the code into the pages'
-// blocks. The page of the wishlist shows whole files, for which of them know of which is what it is about.
+// end" is, in order, what the page has in its blocks of Swift, or in those that follow where the line goes on with
+// ", from block N". WEIR_UPDATE_PAGES=1 writes the code into the pages' blocks. The page of the wishlist shows whole
+// files, for which of them know of which is what it is about.
 
 import Foundation
 import Testing
@@ -11,16 +13,36 @@ import Testing
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  private static let folder = "Sources/Weir/Weir.docc/Examples"
+  private static let documentation = "Sources/Weir/Weir.docc"
 
-  /// The files with examples, each with the path of its page.
-  private static func examples() throws -> [(file: URL, page: String)] {
-    let files = try FileManager.default.contentsOfDirectory(
-      at: root.appending(path: "Tests/ExampleTests"), includingPropertiesForKeys: nil)
+  private static let folder = "\(documentation)/Examples"
+
+  /// Pages whose blocks of Swift are held to code elsewhere, each with the file that does so.
+  private static let elsewhere = [
+    "\(documentation)/Guides/Evolution.md": "Tests/WeirTests/Evolution/EvolutionPageTests.swift"
+  ]
+
+  /// Guides whose blocks of Swift nothing compiles yet.
+  private static let uncompiled: Set = ["Providers.md"]
+
+  /// A file with what a page shows.
+  private struct Example {
+    let file: URL
+    let page: String
+    /// How many of the page's blocks are before those of the file.
+    let skipped: Int
+  }
+
+  private static func examples() throws -> [Example] {
+    let tests = try FileManager.default.contentsOfDirectory(
+      at: root.appending(path: "Tests"), includingPropertiesForKeys: nil)
+    let files = try tests.filter(\.hasDirectoryPath).flatMap {
+      try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+    }
     return try files.filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }.compactMap { file in
       let first = try text(of: file).prefix { $0 != "\n" }
-      guard first.hasPrefix("// page: ") else { return nil }
-      return (file, String(first.dropFirst("// page: ".count)))
+      guard let found = first.wholeMatch(of: /\/\/ page: ([^,]+)(?:, from block ([0-9]+))?/) else { return nil }
+      return Example(file: file, page: String(found.1), skipped: (found.2.flatMap { Int($0) } ?? 1) - 1)
     }
   }
 
@@ -57,28 +79,63 @@ import Testing
   }
 
   @Test func `every page shows the code that is run`() throws {
-    for (file, page) in try Self.examples() {
-      let snippets = try Snippets.inCode(Self.text(of: file))
+    for example in try Self.examples() {
+      let (page, file) = (example.page, example.file.lastPathComponent)
+      let snippets = try Snippets.inCode(Self.text(of: example.file))
       let url = Self.root.appending(path: page)
       var pageText = try Self.text(of: url)
       if ProcessInfo.processInfo.environment["WEIR_UPDATE_PAGES"] == "1" {
-        pageText = try Snippets.replaced(in: pageText, by: snippets)
+        pageText = try Snippets.replaced(in: pageText, by: Snippets.inPage(pageText).prefix(example.skipped) + snippets)
         try Data(pageText.utf8).write(to: url)
       }
-      let blocks = try Snippets.inPage(pageText)
-      #expect(blocks.count == snippets.count, "\(page) and \(file.lastPathComponent)")
+      let blocks = try Snippets.inPage(pageText).dropFirst(example.skipped)
+      #expect(blocks.count == snippets.count, "\(page) and \(file)")
       for (number, pair) in zip(blocks, snippets).enumerated() {
-        #expect(pair.0 == pair.1, "block \(number + 1) of \(page) is not what \(file.lastPathComponent) runs")
+        #expect(pair.0 == pair.1, "block \(example.skipped + number + 1) of \(page) is not what \(file) runs")
       }
     }
   }
 
   @Test func `every page has its example`() throws {
-    let pages = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: Self.folder).path)
+    let pages = try Self.pages(in: "Examples")
     let shown = try Self.examples().map(\.page) + ["\(Self.folder)/Wishlist.md"]
     #expect(Set(shown).count == shown.count)
-    #expect(Set(pages.map { "\(Self.folder)/\($0)" }) == Set(shown.filter { $0.hasPrefix(Self.folder) }))
+    #expect(Set(pages) == Set(shown.filter { $0.hasPrefix(Self.folder) }))
     #expect(pages.count >= 9)
+  }
+
+  @Test func `every guide that shows code has its example`() throws {
+    let shown = Set(try Self.examples().map(\.page))
+    let guides = try Self.pages(in: "Guides")
+    #expect(guides.count >= 15)
+    for guide in guides where try !Snippets.inPage(Self.text(of: Self.root.appending(path: guide))).isEmpty {
+      if Self.uncompiled.contains(where: { guide.hasSuffix("/\($0)") }) {
+        #expect(!shown.contains(guide), "\(guide) has an example")
+      } else {
+        #expect(shown.contains(guide) != (Self.elsewhere[guide] != nil), "nothing compiles what \(guide) shows")
+      }
+    }
+    for (page, test) in Self.elsewhere {
+      let name = try #require(page.split(separator: "/").last)
+      #expect(try Self.text(of: Self.root.appending(path: test)).contains(name), "\(test) does not hold \(page)")
+    }
+    #expect(shown.contains("README.md"))
+  }
+
+  /// The first two are what Tests/Consumer/quickstart.py builds, runs and looks at.
+  @Test func `the README begins with a program and the lines for its package`() throws {
+    let readme = try Snippets.inPage(Self.text(of: Self.root.appending(path: "README.md")))
+    try #require(readme.count > 2)
+    #expect(readme[0].contains("\nlet tracker = try Tracker("))
+    #expect(readme[1].hasPrefix(".package("))
+    #expect(try Self.examples().filter { $0.page == "README.md" }.map(\.skipped) == [2])
+    let landing = try Snippets.inPage(Self.text(of: Self.root.appending(path: "\(Self.documentation)/Weir.md")))
+    #expect(landing == [readme[0]], "the landing page shows another program than the README")
+  }
+
+  private static func pages(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "\(documentation)/\(folder)").path)
+      .map { "\(documentation)/\(folder)/\($0)" }
   }
 
   @Test func `snippets are taken without their indentation`() throws {

@@ -7,8 +7,8 @@ extension Tracker {
   ///
   /// Does not throw. With a hand-written ``Event/encode(into:)`` it does not wait, lock, allocate or call the system
   /// either: the fields are written in place into the calling thread's lane, in mapped memory, and published with one
-  /// store, in some tens of nanoseconds. Events that are encoded by `Codable` take some 200 nanoseconds. The first
-  /// event of a type defines it, and the first event of a thread takes a lane: these two are slower.
+  /// store, in some tens of nanoseconds. Events that are encoded by `Codable` take some 600 nanoseconds, and
+  /// allocate. The first event of a type defines it, and the first event of a thread takes a lane: these two are slower.
   ///
   /// With ``OverflowPolicy/block`` it may wait while the lane is full, with ``OverflowPolicy/dropOldest`` for a
   /// millisecond at most.

@@ -16,7 +16,7 @@
 ///
 /// ```swift
 /// let bindings = Bindings.current
-/// queue.async { bindings.run { tracker.track(Checkout.shipped) } }
+/// queue.async { bindings.run { _ = tracker.track(Checkout.shipped) } }
 /// ```
 ///
 /// Outside of a task, bindings belong to the thread. They count for every tracker of the process.
