@@ -101,14 +101,14 @@ public struct EventJSON: Hashable, Sendable {
   }
 
   /// An event in the exact form, without a line's end.
-  public static func object(_ event: PreparedEvent) -> [UInt8] {
+  package static func object(_ event: PreparedEvent) -> [UInt8] {
     var bytes: [UInt8] = []
     EventJSON().append(event, to: &bytes)
     return bytes
   }
 
   /// An object of fields in the exact form.
-  public static func object(_ fields: FieldObject) -> [UInt8] {
+  package static func object(_ fields: FieldObject) -> [UInt8] {
     var bytes: [UInt8] = []
     EventJSON().append(fields, to: &bytes)
     return bytes
