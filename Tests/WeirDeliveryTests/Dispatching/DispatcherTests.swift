@@ -526,7 +526,7 @@ struct DispatcherTests {
       await stage.kill()
       _ = stage.dispatcher.close()
       let second = try DeliveryStage(on: stage.tracker)
-      try second.dispatcher.add(ScriptedProvider(), options: options)
+      try second.dispatcher.add(ScriptedProvider())
       #expect(await second.run { second.entry().state == .running })
       let again = try #require(second.dispatcher.report.entries.first)
       #expect(again.acknowledged == 0, "\(again)")
