@@ -61,7 +61,6 @@ struct MappedProviderTests {
     }
     #expect(try names(.only(Visit.self)) == ["Visit.opened", "Visit.plan"])
     #expect(try names(.only(Login.self, Checkout.self)) == ["checkout.started", "login"])
-    #expect(try names(.only()) == [])
   }
 
   /// What was replaced, because it is sensitive, does not make an event another type's.
