@@ -27,7 +27,7 @@ struct DerivingTests {
     let started = preparation.prepare(stored("checkout.started", ["cart": .uint(200)]))
     #expect(started?.fields == ["cart": .uint(200), "large": true])
     #expect(started?.stored.fields == ["cart": .uint(200)])
-    let completed: FieldObject = ["order": .uint(1), "total": 30.0, "items": .uint(4), "coupon": ""]
+    let completed: FieldObject = ["order": .uint(1), "total": 30.0, "items": 4, "coupon": ""]
     #expect(preparation.prepare(stored("checkout.completed", completed))?.fields["average"] == 7.5)
     #expect(preparation.prepare(stored("other"))?.fields == [:])
     #expect(preparation.counts.collisions == ["Checkout": 1])

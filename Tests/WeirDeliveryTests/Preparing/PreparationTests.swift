@@ -72,10 +72,10 @@ struct PreparationTests {
         #expect(event.fields["currency"] == "EUR")
         #expect(event.fields["card"] == .redacted)
         #expect(event.fields["is_large"] == true)
-        var event = event
-        event.fields["own_field"] = event.fields["currency"]
-        event.name = "OrderPlaced"
-        return event
+        var changed = event
+        changed.fields["own_field"] = event.fields["currency"]
+        changed.name = "OrderPlaced"
+        return changed
       },
       .deriving(from: OrderEvent.self) { order, stored in
         #expect(stored.fields["card"] == "12345")
