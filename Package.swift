@@ -97,7 +97,9 @@ let package = Package(
     ),
     .target(
       name: "WeirYAML",
-      dependencies: ["Weir", "WeirContracts", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))],
+      dependencies: [
+        "Weir", "WeirContracts", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
+      ],
       swiftSettings: swiftSettings
     ),
     .target(
@@ -124,7 +126,8 @@ let package = Package(
     .target(
       name: "WeirMetrics",
       dependencies: [
-        "Weir", "WeirDelivery", .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+        "Weir", "WeirDelivery",
+        .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
       ],
       swiftSettings: swiftSettings
     ),
@@ -142,7 +145,8 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(
-      name: "WeirTesting", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "CWeir"], swiftSettings: swiftSettings),
+      name: "WeirTesting", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "CWeir"],
+      swiftSettings: swiftSettings),
     .target(
       name: "WeirTool",
       dependencies: [
@@ -171,7 +175,8 @@ let package = Package(
     .testTarget(
       name: "WeirContractsTests",
       dependencies: [
-        "WeirContracts", "Weir", "WeirJSON", "WeirTesting", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "WeirContracts", "Weir", "WeirJSON", "WeirTesting", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: swiftSettings
     ),
@@ -233,9 +238,12 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
-    .testTarget(name: "WeirTestingTests", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "WeirTesting"], swiftSettings: swiftSettings),
     .testTarget(
-      name: "WeirToolTests", dependencies: [
+      name: "WeirTestingTests", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "WeirTesting"],
+      swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirToolTests",
+      dependencies: [
         "WeirTool", "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirTesting", "WeirYAML",
       ],
       swiftSettings: swiftSettings),

@@ -230,7 +230,9 @@ struct ScopeTests {
   /// The scope's own events are its beginner's, whoever ends it; what is captured inside is for whom it is captured.
   @Test func `events through a scope have the user and fields that it began with`() throws {
     try ScopeLog.with { log throws in
-      let scope = Bindings.with(user: "ada") { Bindings.with(fields: ["route": "/cart"]) { log.tracker.beginScope("s") } }
+      let scope = Bindings.with(user: "ada") {
+        Bindings.with(fields: ["route": "/cart"]) { log.tracker.beginScope("s") }
+      }
       Bindings.with(user: "bob") {
         scope.track(Checkout.started(cart: 1))
         scope.run { _ = log.tracker.track("run") }

@@ -5,8 +5,8 @@ import Foundation
 import Testing
 
 @testable import Weir
-@testable import WeirTool
 @testable import WeirDelivery
+@testable import WeirTool
 
 @Suite struct ExportTests {
   /// A directory that goes with its owner.

@@ -67,7 +67,9 @@ final class InspectorWork: @unchecked Sendable {
     } else {
       position = CursorPosition(offset: resumption.offset, last: nil, certain: resumption.offset)
     }
-    if let warning = resumption.warning { orders.configuration.logger?.warning("the inspection of \(directory): \(warning)") }
+    if let warning = resumption.warning {
+      orders.configuration.logger?.warning("the inspection of \(directory): \(warning)")
+    }
   }
 
   /// Inspects until it is told to end. The body of the thread.

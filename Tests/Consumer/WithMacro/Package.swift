@@ -9,7 +9,7 @@ let package = Package(
     .executableTarget(
       name: "Consumer",
       dependencies: [
-        .product(name: "Weir", package: "weir"),
+        .product(name: "Weir", package: "weir")
       ])
   ]
 )

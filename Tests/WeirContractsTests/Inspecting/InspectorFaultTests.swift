@@ -275,7 +275,9 @@ struct InspectorFaultTests {
         sigemptyset(&handled)
         for signal in handledSignals { sigaddset(&handled, signal) }
         pthread_sigmask(SIG_UNBLOCK, &handled, nil)
-        let result = Result<InspectedTracker, any Error> { try InspectedTracker(directory: directory, configuration: configuration) }
+        let result = Result<InspectedTracker, any Error> {
+          try InspectedTracker(directory: directory, configuration: configuration)
+        }
         opened.withLock { $0 = result }
         // And the thread that opened the tracker has the mask that it had.
         seen.withLock { $0.append(signalsOpen()) }

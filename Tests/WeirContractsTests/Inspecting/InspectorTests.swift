@@ -222,7 +222,9 @@ struct InspectorTests {
       }
       let small = inspected { $0.inspection.logBytes = Inspector.Configuration.leastLogBytes - 1 }
       for configuration in [empty, small] {
-        let error = #expect(throws: WeirError.self) { try InspectedTracker(directory: path, configuration: configuration) }
+        let error = #expect(throws: WeirError.self) {
+          try InspectedTracker(directory: path, configuration: configuration)
+        }
         #expect(error?.code == .invalid)
         #expect(!FileManager.default.fileExists(atPath: path + "/cursors"))
       }

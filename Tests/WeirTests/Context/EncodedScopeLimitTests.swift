@@ -38,14 +38,20 @@ import Testing
 
   @Test func `fields that do not fit leave the outer ones`() throws {
     let (found, refused) = try context { body in
-      Bindings.with(user: "ada") { Bindings.with(fields: ["a": 1]) { Bindings.with(fields: ["b": .string(text(5000))], sensitive: ["b"]) { body() } } }
+      Bindings.with(user: "ada") {
+        Bindings.with(fields: ["a": 1]) {
+          Bindings.with(fields: ["b": .string(text(5000))], sensitive: ["b"]) { body() }
+        }
+      }
     }
     #expect(found == EventContext(user: EventUser(id: "ada"), fields: ["a": 1], sensitive: ["b"]))
     #expect(refused == 1)
   }
 
   @Test func `a view that does not fit leaves the outer one`() throws {
-    let (found, refused) = try context { body in Bindings.with(view: "/cart") { Bindings.with(view: text(5000)) { body() } } }
+    let (found, refused) = try context { body in
+      Bindings.with(view: "/cart") { Bindings.with(view: text(5000)) { body() } }
+    }
     #expect(found.view?.name == "/cart")
     #expect(refused == 1)
   }
@@ -53,7 +59,9 @@ import Testing
   @Test func `traits that do not fit leave the user`() throws {
     let (found, refused) = try context { body in
       Bindings.with(user: "outer", traits: ["a": 1]) {
-        Bindings.with(fields: ["b": 2]) { Bindings.with(user: "inner", traits: ["t": .string(text(5000))], sensitive: ["t"]) { body() } }
+        Bindings.with(fields: ["b": 2]) {
+          Bindings.with(user: "inner", traits: ["t": .string(text(5000))], sensitive: ["t"]) { body() }
+        }
       }
     }
     #expect(found == EventContext(user: EventUser(id: "inner"), fields: ["b": 2], sensitive: ["t"]))
@@ -97,14 +105,18 @@ import Testing
 
   @Test func `a user who does not fit beside fields goes first`() throws {
     let (found, refused) = try context { body in
-      Bindings.with(user: "outer") { Bindings.with(fields: ["b": .string(text(4000))]) { Bindings.with(user: text(500)) { body() } } }
+      Bindings.with(user: "outer") {
+        Bindings.with(fields: ["b": .string(text(4000))]) { Bindings.with(user: text(500)) { body() } }
+      }
     }
     #expect(found == EventContext(user: EventUser(id: text(500))))
     #expect(refused == 1)
   }
 
   @Test func `an id that never fits leaves nobody`() throws {
-    let (found, refused) = try context { body in Bindings.with(user: "outer") { Bindings.with(user: text(5000)) { body() } } }
+    let (found, refused) = try context { body in
+      Bindings.with(user: "outer") { Bindings.with(user: text(5000)) { body() } }
+    }
     #expect(found == EventContext())
     #expect(refused == 1)
   }
@@ -115,7 +127,9 @@ import Testing
     await #expect(processExitsWith: .success) { [idBytes = idBytes as Int, what = what as String] in
       let lines = LoggedLines()
       LoggingSystem.bootstrap { _ in lines }
-      Bindings.with(user: String(repeating: "x", count: idBytes), traits: ["long": .string(String(repeating: "x", count: 5000))]) {
+      Bindings.with(
+        user: String(repeating: "x", count: idBytes), traits: ["long": .string(String(repeating: "x", count: 5000))]
+      ) {
         precondition(Bindings.current.user?.id == (idBytes < 4096 ? "xxx" : nil))
       }
       precondition(lines.levels == [.error] && lines.last.hasPrefix("\(what) could not be bound"), lines.last)
@@ -127,7 +141,9 @@ import Testing
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.maximumEventBytes = 128 })
       #expect(tracker.track(Single(text(100))).isAccepted)
       Bindings.with(user: text(40)) { #expect(tracker.track(Single(text(100))) == .dropped(.tooLarge)) }
-      Bindings.with(user: text(40)) { #expect(tracker.track("e", fields: ["a": .string(text(80))]) == .dropped(.tooLarge)) }
+      Bindings.with(user: text(40)) {
+        #expect(tracker.track("e", fields: ["a": .string(text(80))]) == .dropped(.tooLarge))
+      }
       Bindings.with(user: text(10)) { #expect(tracker.track(Single(text(40))).isAccepted) }
       #expect(tracker.counters.dropped == [.tooLarge: 2])
       #expect(try tracker.events(of: Single<String>.self).count == 2)

@@ -254,7 +254,9 @@ struct EncodedScopeTests {
           let id = "\(thread)/\(number)"
           Bindings.with(user: id, traits: ["thread": .int(Int64(thread))]) {
             tracker.track(Single(id))
-            Bindings.with(fields: ["number": .int(Int64(number))]) { _ = tracker.track("dynamic", fields: ["id": .string(id)]) }
+            Bindings.with(fields: ["number": .int(Int64(number))]) {
+              _ = tracker.track("dynamic", fields: ["id": .string(id)])
+            }
           }
         }
       }
@@ -324,7 +326,9 @@ struct EncodedScopeTests {
       "id": .uuid(UUID()), "date": .date(Date(timeIntervalSinceReferenceDate: 0.1)),
     ]
     let found = try contexts { tracker in
-      Bindings.with(user: text, traits: fields) { Bindings.with(fields: fields) { Bindings.with(view: text) { _ = tracker.track("x") } } }
+      Bindings.with(user: text, traits: fields) {
+        Bindings.with(fields: fields) { Bindings.with(view: text) { _ = tracker.track("x") } }
+      }
       Bindings.with(user: "") { Bindings.with(view: "") { _ = tracker.track("x") } }
     }
     #expect(found[0].user?.id == text)

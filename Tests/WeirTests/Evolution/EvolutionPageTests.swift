@@ -25,7 +25,8 @@ struct EvolutionPageTests {
   @Test func `the code of the page is in the sources`() throws {
     let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let root = tests.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let page = try String(contentsOf: root.appending(path: "Sources/Weir/Weir.docc/Guides/Evolution.md"), encoding: .utf8)
+    let page = try String(
+      contentsOf: root.appending(path: "Sources/Weir/Weir.docc/Guides/Evolution.md"), encoding: .utf8)
     let sources = try ["OrderVersions", "LaterOrderVersions", "EvolutionPageTests"].map { name in
       Self.lines(try String(contentsOf: tests.appending(path: "\(name).swift"), encoding: .utf8))
     }

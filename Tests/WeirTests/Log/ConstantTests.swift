@@ -63,7 +63,9 @@ struct ConstantTests {
         .filter { !$0.hasPrefix("//") && $0.contains("import ") }
         .map { $0.split(separator: " ").last ?? "" }
       if imports.contains("CWeir") { #expect(door.contains(folder), "\(file.lastPathComponent) imports CWeir") }
-      if imports.contains("CCapture") { #expect(capture.contains(folder), "\(file.lastPathComponent) imports CCapture") }
+      if imports.contains("CCapture") {
+        #expect(capture.contains(folder), "\(file.lastPathComponent) imports CCapture")
+      }
       seen += 1
     }
     #expect(seen > 300)
